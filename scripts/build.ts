@@ -1,0 +1,27 @@
+// Makes dist/ from src/: JavaScript and types for the package, and what the version string says of the build.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+function gitHash(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return 'npm'
+  }
+}
+
+rmSync(`${root}/dist`, { recursive: true, force: true })
+execFileSync('tsc', ['--project', 'tsconfig.build.json'], {
+  cwd: root,
+  stdio: 'inherit',
+  shell: process.platform === 'win32',
+})
+const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { version: string }
+writeFileSync(`${root}/dist/build.json`, `${JSON.stringify({ version, gitHash: gitHash(), profile: 'release' })}\n`)

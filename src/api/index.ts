@@ -1,0 +1,2 @@
+export { adminRoutes, apiRoutes } from './routes.ts'
+export { serve } from './server.ts'

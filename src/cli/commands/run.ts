@@ -1,0 +1,186 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { messageOf, ShoalError } from '../../errors.ts'
+import { socketText } from '../../listen.ts'
+import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
+import {
+  type Addresses,
+  bindDefaults,
+  bindRules,
+  type Endpoints,
+  Node,
+  onFreePorts,
+  parseBinds,
+} from '../../node/index.ts'
+import { dataFolder, fromEnvironment } from '../environment.ts'
+import { onLauncherSignal } from '../lifeline.ts'
+import { exitCodes, withCauses, write } from '../output.ts'
+
+export interface RunOptions {
+  readonly workingDir?: string
+  readonly bindAdmin?: readonly string[]
+  readonly bindSwarm?: readonly string[]
+  readonly bindApi?: readonly string[]
+  readonly random?: boolean
+  readonly logColor?: string
+  readonly logJson?: string
+  readonly printAddresses?: boolean
+  readonly pidFile?: string
+  readonly exitOnStdinClose?: boolean
+}
+
+/** Runs a node until it is told to stop; the answer is the exit code. Arguments that make no sense are thrown. */
+export async function run(options: RunOptions): Promise<number> {
+  const json = switchedOn('--log-json', options.logJson ?? fromEnvironment('logJson') ?? 'off', !process.stderr.isTTY)
+  const colour = switchedOn(
+    '--log-color',
+    options.logColor ?? fromEnvironment('logColor') ?? 'on',
+    process.stderr.isTTY === true,
+  )
+  const endpoints = endpointsOf(options)
+  const folder = resolve(dataFolder(options.workingDir))
+  // Everything a node writes is its own: keys, settings, events.
+  process.umask(0o077)
+  const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
+  const log = new Logger(output, 'node')
+  const started = `using data directory \`${folder}\``
+  if (json) log.info(started)
+  else output.sink.write(`${started}\n`)
+  try {
+    return await untilStopped(await start(folder, endpoints, output), options, output, log)
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const text = `Error: ${codeOf(error)}${withCauses(error)}`
+    if (json) log.error(text)
+    else output.sink.write(`${text}\n`)
+    return exitCodes.failed
+  } finally {
+    await output.sink.flush()
+  }
+}
+
+/** What every option of the kind `on`, `off` or `auto` means. */
+export function switchedOn(option: string, value: string, auto: boolean): boolean {
+  switch (value.toLowerCase()) {
+    case '1':
+    case 'on':
+    case 'true':
+      return true
+    case '0':
+    case 'off':
+    case 'false':
+      return false
+    case 'auto':
+      return auto
+    default:
+      throw new ShoalError('ERR_INVALID_INPUT', `${option}: '${value}' is none of 1, on, true, 0, off, false, auto.`)
+  }
+}
+
+function endpointsOf(options: RunOptions): Endpoints {
+  const endpoints = {
+    api: parseBinds(options.bindApi ?? [bindDefaults.api], bindRules.api),
+    admin: parseBinds(options.bindAdmin ?? [bindDefaults.admin], bindRules.admin),
+    swarm: parseBinds(options.bindSwarm ?? [bindDefaults.swarm], bindRules.swarm),
+  }
+  if (options.random !== true) return endpoints
+  return { api: onFreePorts(endpoints.api), admin: onFreePorts(endpoints.admin), swarm: onFreePorts(endpoints.swarm) }
+}
+
+function start(folder: string, endpoints: Endpoints, output: LogOutput): Promise<Node> {
+  const logFilter = fromEnvironment('logFilter')
+  return Node.start({ folder, endpoints, output, ...(logFilter !== undefined && { logFilter }) })
+}
+
+/** The code belongs to the text only where somebody looks for it. */
+function codeOf(error: Error): string {
+  return error instanceof ShoalError && error.code === 'ERR_PORT_COLLISION' ? `${error.code}: ` : ''
+}
+
+async function untilStopped(node: Node, options: RunOptions, output: LogOutput, log: Logger): Promise<number> {
+  const stopped = stopRequest(options, log)
+  try {
+    if (options.pidFile !== undefined) writePidFile(options.pidFile)
+    if (options.printAddresses === true) await write(process.stdout, JSON.stringify(reachable(node)))
+    if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(welcome(node))
+    const failed = await stopped
+    await node.stop(failed ? 'NODE_STOPPED_BY_NODE' : 'NODE_STOPPED_BY_HOST')
+    return failed ? exitCodes.failed : exitCodes.ok
+  } catch (error) {
+    await node.stop('NODE_STOPPED_BY_NODE')
+    throw error
+  } finally {
+    if (options.pidFile !== undefined) rmSync(options.pidFile, { force: true })
+  }
+}
+
+/**
+ * Waits for the first reason to stop, and answers whether it is a failure. A second request while the node is stopping
+ * ends the process at once. Ctrl+C reaches both this process and its launcher, which passes it on: told twice, it is
+ * still one request, so per signal the larger of the two counts is taken.
+ */
+function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger): Promise<boolean> {
+  return new Promise((resolve) => {
+    const own = new Map<string, number>()
+    const launcher = new Map<string, number>()
+    const request = (counts: Map<string, number>, signal: string): void => {
+      counts.set(signal, (counts.get(signal) ?? 0) + 1)
+      let requests = 0
+      for (const name of new Set([...own.keys(), ...launcher.keys()]))
+        requests += Math.max(own.get(name) ?? 0, launcher.get(name) ?? 0)
+      if (requests > 1) process.exit(exitCodes.failed)
+      resolve(false)
+    }
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)
+      process.on(signal, () => request(own, signal))
+    onLauncherSignal((signal) => request(launcher, signal))
+    if (exitOnStdinClose === true) process.stdin.on('close', () => resolve(false)).resume()
+    const panic = (error: unknown): void => {
+      log.as('panic').error(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
+      resolve(true)
+    }
+    process.on('uncaughtException', panic)
+    process.on('unhandledRejection', panic)
+  })
+}
+
+function writePidFile(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`)
+  } catch (error) {
+    throw new ShoalError('ERR_IO', `cannot write the PID file \`${file}\``, { cause: error })
+  }
+}
+
+interface Reachable {
+  readonly nodeId: string
+  readonly pid: number
+  readonly api: string[]
+  readonly admin: string[]
+  readonly swarm: string[]
+}
+
+function reachable(node: Node): Reachable {
+  const texts = (name: keyof Addresses): string[] => node.addresses[name].map(socketText)
+  return { nodeId: node.id, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
+}
+
+/** What somebody who sees shoal for the first time wants to know. */
+function welcome(node: Node): string {
+  const { nodeId, api, admin, swarm } = reachable(node)
+  const lines = [
+    '',
+    `  node ID      ${nodeId}`,
+    `  API          ${api.map((at) => `http://${at}`).join('  ')}`,
+    `  admin        ${admin.map((at) => `http://${at}`).join('  ')}`,
+    `  swarm port   ${swarm.join('  ')}`,
+    `  data folder  ${node.folder}`,
+  ]
+  if (node.usesPublicSwarmKey)
+    lines.push(
+      '  swarm key    the public default: anyone on this network can join. Stop the node and set one of your own:',
+      `                 shoal settings local set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)"`,
+    )
+  lines.push(`  try          curl http://${api[0] ?? ''}/api/v2/node/id`, '  stop         Ctrl+C', '', '')
+  return lines.join('\n')
+}

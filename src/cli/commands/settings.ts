@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { messageOf, ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import { formatScope, type Json, type Scope, Settings, schema } from '../../settings/index.ts'
+import { DataFolder, NodeDatabase } from '../../store/index.ts'
+import type { Result } from '../output.ts'
+
+/** Who stored a version of the settings, in its history. */
+const origin = 'command line'
+
+export async function getLocal(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
+  const value = await withSettings(folder, async (settings) => settings.get(scope, { defaults }))
+  return { text: () => yamlText(value), json: value }
+}
+
+export async function setLocal(folder: string, scope: Scope, argument: string): Promise<Result> {
+  const value = await readValue(argument)
+  const settings = await withSettings(folder, (settings) => settings.set(scope, value, origin))
+  const done = `Successfully replaced settings at ${formatScope(scope)}. Created object with defaults:`
+  return { text: async () => `${done}\n${await yamlText(settings)}`, json: { scope: formatScope(scope), settings } }
+}
+
+export async function unsetLocal(folder: string, scope: Scope): Promise<Result> {
+  await withSettings(folder, (settings) => settings.unset(scope, origin))
+  return { text: () => `Successfully unset settings at ${formatScope(scope)}.`, json: { scope: formatScope(scope) } }
+}
+
+export async function initLocal(folder: string, failOnExisting: boolean): Promise<Result> {
+  if (failOnExisting && DataFolder.exists(folder))
+    throw new ShoalError('ERR_INVALID_INPUT', `database already initialized in ${folder}`)
+  const created = !DataFolder.exists(folder)
+  const opened = DataFolder.open(folder, { create: true })
+  try {
+    NodeDatabase.open(opened.nodeDatabase).close()
+  } finally {
+    opened.close()
+  }
+  const text = created
+    ? `Created settings in ${opened.path}.`
+    : `Settings exist in ${opened.path}; nothing was changed.`
+  return { text: () => text, json: { created, working_dir: opened.path } }
+}
+
+export async function printSchema(): Promise<Result> {
+  return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
+}
+
+async function withSettings<T>(path: string, work: (settings: Settings) => Promise<T>): Promise<T> {
+  const folder = DataFolder.open(path, { create: false })
+  try {
+    const database = NodeDatabase.open(folder.nodeDatabase)
+    try {
+      return await work(await Settings.open(database.settings))
+    } finally {
+      database.close()
+    }
+  } finally {
+    folder.close()
+  }
+}
+
+/** A value is JSON or YAML text; `@file` and `@-` take it from a file or from the standard input. */
+async function readValue(argument: string): Promise<Json> {
+  const text = argument.startsWith('@') ? readSource(argument.slice(1)) : argument
+  if (Buffer.byteLength(text) > limits.settingsDocumentBytes)
+    throw new ShoalError('ERR_INVALID_INPUT', `Settings have at most ${limits.settingsDocumentBytes} bytes.`)
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return parseYaml(text)
+  }
+}
+
+function readSource(file: string): string {
+  try {
+    return readFileSync(file === '-' ? process.stdin.fd : file, 'utf8')
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_INPUT', `cannot read ${file === '-' ? 'the standard input' : `\`${file}\``}`, {
+      cause: error,
+    })
+  }
+}
+
+async function parseYaml(text: string): Promise<Json> {
+  const { parse } = await import('yaml')
+  try {
+    return (parse(text, { stringKeys: true }) ?? null) as Json
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_INPUT', `The value is neither JSON nor YAML: ${messageOf(error)}`)
+  }
+}
+
+async function yamlText(value: Json): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(value, { lineWidth: 0 })
+}

@@ -1,0 +1,22 @@
+/** Names under which a value of the environment is looked for, the first one that is set wins. */
+const names = {
+  path: ['SHOAL_PATH', 'ACTYX_PATH'],
+  logColor: ['SHOAL_LOG_COLOR', 'SHOAL_COLOR', 'ACTYX_LOG_COLOR', 'ACTYX_COLOR'],
+  logJson: ['SHOAL_LOG_JSON', 'ACTYX_LOG_JSON'],
+  logFilter: ['SHOAL_LOG', 'RUST_LOG'],
+} as const
+
+/** The value of the environment, the names of the reference system included; an empty one counts as none. */
+export function fromEnvironment(what: keyof typeof names): string | undefined {
+  for (const name of names[what]) {
+    const value = process.env[name]
+    if (value !== undefined && value !== '') return value
+  }
+  return undefined
+}
+
+export const defaultFolder = './shoal-data'
+
+export function dataFolder(option: string | undefined): string {
+  return option ?? fromEnvironment('path') ?? defaultFolder
+}

@@ -1,0 +1,50 @@
+import { messageOf, ShoalError } from '../errors.ts'
+
+/** What a command says at its end: for people as text, for programs as one line of JSON. */
+export interface Result {
+  readonly text: () => string | Promise<string>
+  readonly json: unknown
+}
+
+export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
+
+/** Runs a command and writes its result or its error as the output contract says; the answer is the exit code. */
+export async function report(json: boolean, command: () => Promise<Result>): Promise<number> {
+  try {
+    const result = await command()
+    await write(process.stdout, json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text())
+    return exitCodes.ok
+  } catch (thrown) {
+    const error = asShoalError(thrown)
+    if (json) await write(process.stdout, JSON.stringify(error))
+    else await write(process.stderr, `[${error.code}] Error: ${withCauses(error)}`)
+    return exitCodes.failed
+  }
+}
+
+/** An error that no command foresaw is a defect, and is told with its place. */
+function asShoalError(thrown: unknown): ShoalError {
+  if (thrown instanceof ShoalError) return thrown
+  const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  return new ShoalError('ERR_INTERNAL_ERROR', `${stack}\nThis is a defect of shoal, please report it.`)
+}
+
+/** The message with those of its causes, one a line. */
+export function withCauses(error: Error): string {
+  const causes: string[] = []
+  for (let cause = error.cause; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined)
+    causes.push(`    ${messageOf(cause)}`)
+  return causes.length === 0 ? error.message : [error.message, 'Caused by:', ...causes].join('\n')
+}
+
+export async function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  await new Promise<void>((resolve) => stream.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve()))
+}
+
+/** `shoal … | head` closes our output early: that is no error, and there is nobody left to write for. */
+export function endQuietlyOnClosedPipe(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(exitCodes.ok)
+    throw error
+  })
+}

@@ -1,0 +1,146 @@
+import { Command, Option } from 'commander'
+import { parseScope, type Scope } from '../settings/index.ts'
+import { versionString } from '../version.ts'
+import { dataFolder, defaultFolder } from './environment.ts'
+import { type Result, report } from './output.ts'
+
+/** Takes the exit code of the command that ran. */
+export type Finish = (exitCode: number) => void
+
+/** The command line: what there is to type. What a command does is loaded when it is called. */
+export function program(finish: Finish): Command {
+  const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
+  root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
+  root.addCommand(runCommand(finish))
+  root.addCommand(settingsCommand(finish))
+  return root
+}
+
+function runCommand(finish: Finish): Command {
+  return leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM')
+    .addOption(workingDir())
+    .option(
+      '--bind-admin <spec>',
+      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
+      collect,
+    )
+    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
+    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+    .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
+    .option('--log-color <when>', 'on, off or auto: colours in the log (default: on; env: SHOAL_LOG_COLOR)')
+    .option('--log-json <when>', 'on, off or auto: log lines as JSON (default: off; env: SHOAL_LOG_JSON)')
+    .option('--print-addresses', 'print one line of JSON with node ID and addresses once the node runs')
+    .option('--pid-file <file>', 'write the process ID there while the node runs')
+    .option('--exit-on-stdin-close', 'stop when the standard input ends, for supervisors')
+    .addHelpText('after', bindHelp)
+    .action(async (options: Parameters<typeof import('./commands/run.ts').run>[0]) => {
+      const { run } = await import('./commands/run.ts')
+      finish(await run(options))
+    })
+}
+
+const bindHelp = `
+A <spec> is a port, a host, host:port or a multiaddress like /ip4/127.0.0.1/tcp/4454. Port 0 picks a free one: the log
+lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can be given several times with hosts.
+
+The log level is the setting /admin/logLevels/node; the variable SHOAL_LOG comes before it.`
+
+function settingsCommand(finish: Finish): Command {
+  const settings = group('settings', 'read and change the settings of a node')
+  settings.addCommand(
+    leaf('schema', 'print the JSON schema of the settings').action(
+      done(finish, async () => (await commands()).printSchema()),
+    ),
+  )
+  const local = group('local', 'work on the settings of a stopped node')
+  local.addCommand(
+    leaf('get', 'print the settings at a scope')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .option('--no-defaults', 'only what was set')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope) =>
+          (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('set', 'replace the settings at a scope')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .argument('<value>', 'JSON or YAML; @file reads a file, @- the standard input')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope, value) =>
+          (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('unset', 'remove the settings at a scope, so that the defaults show')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .addOption(workingDir())
+      .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
+  )
+  local.addCommand(
+    leaf('init', 'create a data folder with default settings')
+      .option('--fail-on-existing', 'fail when there is one already')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options) =>
+          (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),
+        ),
+      ),
+  )
+  settings.addCommand(local)
+  return settings
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+/** Wraps a command so that its result is written as the output contract says. */
+function done(
+  finish: Finish,
+  command: (options: Options, ...args: unknown[]) => Promise<Result>,
+): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const self = args.at(-1) as Command
+    const options = self.optsWithGlobals() as Options
+    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2))))
+  }
+}
+
+function commands(): Promise<typeof import('./commands/settings.ts')> {
+  return import('./commands/settings.ts')
+}
+
+function folderOf(options: Options): string {
+  return dataFolder(options['workingDir'] as string | undefined)
+}
+
+function workingDir(): Option {
+  return new Option('--working-dir <path>', `data folder (default: ${defaultFolder}; env: SHOAL_PATH)`)
+}
+
+function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
+
+/** A command that does something. */
+function leaf(name: string, description: string): Command {
+  return configured(new Command(name).description(description))
+}
+
+/** A command that has others below it; called alone, it shows its help. */
+function group(name: string, description: string): Command {
+  return configured(new Command(name).description(description).helpCommand(false))
+}
+
+function configured(command: Command): Command {
+  return command
+    .option('-j, --json', 'machine output')
+    .helpOption('-h, --help', 'show this help')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .allowExcessArguments(false)
+    .configureHelp({ showGlobalOptions: false })
+}

@@ -1,0 +1,65 @@
+/** Log levels, the most severe first. */
+export const levels = ['ERROR', 'WARN', 'INFO', 'DEBUG', 'TRACE'] as const
+export type Level = (typeof levels)[number]
+
+const severity = (level: Level): number => levels.indexOf(level)
+const silent = -1
+
+interface Directive {
+  module: string
+  limit: number
+}
+
+/**
+ * What a log filter lets through: one level (`INFO`), or a list like `swarm=debug,info` where a word of its own is the
+ * level for everything else and `module=level` is for one module. A word that is no level names a module in full detail.
+ */
+export class LogFilter {
+  readonly text: string
+  /** Parts that mean nothing; they are ignored, and whoever set the filter is told. */
+  readonly ignored: readonly string[]
+  #limit: number
+  #directives: Directive[] = []
+
+  constructor(text: string) {
+    this.text = text
+    this.#limit = severity('INFO')
+    const ignored: string[] = []
+    let limit: number | undefined
+    for (const part of text.split(',').filter((part) => part !== '')) {
+      const [name = '', level, ...rest] = part.split('=')
+      const parsed = limitOf(level ?? name)
+      if (level === undefined) {
+        if (parsed === undefined) this.#directives.push({ module: name.toLowerCase(), limit: severity('TRACE') })
+        else limit = parsed
+      } else if (parsed === undefined || name === '' || rest.length > 0) {
+        ignored.push(part)
+      } else {
+        this.#directives.push({ module: name.toLowerCase(), limit: parsed })
+      }
+    }
+    // Only modules named: the rest is silent, except that errors are always worth a line.
+    if (limit !== undefined) this.#limit = limit
+    else if (this.#directives.length > 0) this.#limit = severity('ERROR')
+    // The longest name is the most specific one.
+    this.#directives.sort((a, b) => b.module.length - a.module.length)
+    this.ignored = ignored
+  }
+
+  allows(level: Level, module: string, target: string): boolean {
+    for (const directive of this.#directives)
+      if (covers(directive.module, module) || covers(directive.module, target.toLowerCase()))
+        return severity(level) <= directive.limit
+    return severity(level) <= this.#limit
+  }
+}
+
+function limitOf(word: string): number | undefined {
+  if (word.toLowerCase() === 'off') return silent
+  const index = (levels as readonly string[]).indexOf(word.toUpperCase())
+  return index < 0 ? undefined : index
+}
+
+function covers(directive: string, name: string): boolean {
+  return name === directive || name.startsWith(`${directive}::`)
+}

@@ -1,0 +1,82 @@
+import { isIP, isIPv6 } from 'node:net'
+import { ShoalError } from '../errors.ts'
+import type { Endpoint, ListenerName } from '../listen.ts'
+
+/** How a component's bind option is read. */
+export interface BindRule extends ListenerName {
+  readonly defaultPort: number
+  /** The addresses that a port without a host means. */
+  readonly barePort: readonly string[]
+}
+
+const loopback = ['127.0.0.1', '::1']
+
+/** API and admin interface stay on this machine unless a host says otherwise; other nodes must reach the swarm port. */
+export const bindRules = {
+  api: { component: 'API', option: '--bind-api', defaultPort: 4454, barePort: ['127.0.0.1'] },
+  admin: { component: 'Admin', option: '--bind-admin', defaultPort: 4458, barePort: loopback },
+  swarm: { component: 'Swarm', option: '--bind-swarm', defaultPort: 4001, barePort: ['0.0.0.0', '::'] },
+} as const satisfies Record<string, BindRule>
+
+/** What a bind option means when it is not given. */
+export const bindDefaults = { api: 'localhost', admin: 'localhost', swarm: '4001' } as const
+
+/** Reads the values of one bind option: ports, hosts, `host:port` or `/ip4/…/tcp/…`. */
+export function parseBinds(specs: readonly string[], rule: BindRule): Endpoint[] {
+  const parsed = specs.map((spec) => parseSpec(spec, rule))
+  const barePorts = parsed.filter(({ host }) => host === undefined).length
+  if (barePorts > 1) throw invalid(rule, 'Multiple single port directives not supported')
+  if (barePorts > 0 && parsed.length > barePorts)
+    throw invalid(rule, 'Both port directive and host:port combination not supported')
+  return parsed.flatMap(({ host, port }) => endpoints(host, port, rule))
+}
+
+/** The same addresses with ports that the system picks. */
+export function onFreePorts(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.map((endpoint) => ({ ...endpoint, port: 0 }))
+}
+
+interface Spec {
+  host: string | undefined
+  port: number
+}
+
+function endpoints(host: string | undefined, port: number, { barePort }: BindRule): Endpoint[] {
+  if (host !== undefined && host.toLowerCase() !== 'localhost') return [{ host, port }]
+  // The first of a pair has to work, the second only where the machine has IPv6.
+  const [first = '127.0.0.1', ...others] = host === undefined ? barePort : loopback
+  return [{ host: first, port }, ...others.map((other) => ({ host: other, port, optional: true }))]
+}
+
+function parseSpec(spec: string, rule: BindRule): Spec {
+  if (spec.startsWith('/')) return parseMultiaddress(spec, rule)
+  if (/^[0-9]+$/.test(spec)) return { host: undefined, port: parsePort(spec, rule) }
+  if (isIPv6(spec)) return { host: spec, port: rule.defaultPort }
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(spec) ?? []
+  const host = bracketed ?? plain ?? ''
+  if (bracketed !== undefined ? !isIPv6(bracketed) : !isHost(host)) throw invalid(rule, `'${spec}' is no host`)
+  return { host, port: port === undefined ? rule.defaultPort : parsePort(port, rule) }
+}
+
+function parseMultiaddress(spec: string, rule: BindRule): Spec {
+  const [, protocol, host = '', port = ''] = /^\/(ip4|ip6|dns|dns4|dns6)\/([^/]+)\/tcp\/([^/]+)$/.exec(spec) ?? []
+  const fits = protocol === 'ip4' ? isIP(host) === 4 : protocol === 'ip6' ? isIP(host) === 6 : isHost(host)
+  if (protocol === undefined || !fits)
+    throw invalid(rule, `'${spec}' is no TCP multiaddress like /ip4/127.0.0.1/tcp/4454`)
+  return { host, port: parsePort(port, rule) }
+}
+
+function parsePort(text: string, rule: BindRule): number {
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(port <= 65535)) throw invalid(rule, `'${text}' is no port: 0 to 65535`)
+  return port
+}
+
+function isHost(text: string): boolean {
+  return isIP(text) === 4 || (/^[a-zA-Z0-9_]([a-zA-Z0-9_.-]*[a-zA-Z0-9_])?\.?$/.test(text) && !/^[0-9.]+$/.test(text))
+}
+
+function invalid({ option }: BindRule, cause: string): ShoalError {
+  const forms = 'a port, a host, host:port or /ip4/…/tcp/…'
+  return new ShoalError('ERR_INVALID_INPUT', `${option}: ${cause}. Allowed are ${forms}.`)
+}

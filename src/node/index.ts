@@ -1,0 +1,3 @@
+export { bindDefaults, bindRules, onFreePorts, parseBinds } from './bind.ts'
+export type { Addresses, Endpoints } from './listeners.ts'
+export { Node } from './node.ts'

@@ -1,0 +1,103 @@
+import { Server as HttpServer } from 'node:http'
+import type { Server } from 'node:net'
+import { adminRoutes, apiRoutes, serve } from '../api/index.ts'
+import type { ComponentName, Health } from '../health.ts'
+import type { NodeId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
+import { type Endpoint, type Listening, listenOnAll, multiaddressText, socketText } from '../listen.ts'
+import type { Logger } from '../log/index.ts'
+import { swarmPort } from '../swarm/index.ts'
+import { type BindRule, bindRules } from './bind.ts'
+
+export interface Endpoints {
+  readonly api: readonly Endpoint[]
+  readonly admin: readonly Endpoint[]
+  readonly swarm: readonly Endpoint[]
+}
+
+/** Where the node can be reached. */
+export type Addresses = Readonly<Record<keyof Endpoints, readonly Listening[]>>
+
+interface Part {
+  readonly name: keyof Endpoints
+  /** The log line by which supervisors learn the port. */
+  readonly target: string
+  readonly text: (at: Listening) => string
+  readonly servers: (health: Health, nodeId: NodeId, log: Logger) => () => Server
+}
+
+const parts: readonly Part[] = [
+  {
+    name: 'api',
+    target: 'API_BOUND',
+    text: (at) => `API bound to ${socketText(at)}.`,
+    servers: (health, nodeId, log) => {
+      const routes = apiRoutes(health, nodeId)
+      return () => serve(routes, log)
+    },
+  },
+  {
+    name: 'admin',
+    target: 'ADMIN_API_BOUND',
+    text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
+    servers: (health, _, log) => {
+      const routes = adminRoutes(health)
+      return () => serve(routes, log)
+    },
+  },
+  {
+    name: 'swarm',
+    target: 'SWARM_SERVICES_BOUND',
+    text: (at) => `Swarm Services bound to ${multiaddressText(at)}.`,
+    servers: (_, __, log) => () => swarmPort(log),
+  },
+]
+
+/** The ports of the node: opened one after the other, the API first so that it can say what is still missing. */
+export class Listeners {
+  readonly #health: Health
+  readonly #log: Logger
+  #servers: Server[] = []
+  #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
+
+  constructor(health: Health, log: Logger) {
+    this.#health = health
+    this.#log = log
+  }
+
+  get addresses(): Addresses {
+    return this.#addresses
+  }
+
+  async open(endpoints: Endpoints, nodeId: NodeId): Promise<void> {
+    for (const part of parts) {
+      const log = this.#log.module(part.name)
+      const makeServer = part.servers(this.#health, nodeId, log)
+      this.#addresses[part.name] = await this.#bind(endpoints[part.name], bindRules[part.name], makeServer)
+      for (const at of this.#addresses[part.name]) log.as(part.target).info(part.text(at))
+    }
+  }
+
+  /** Takes no new connections, lets running requests end within the grace, then closes what is left. */
+  async close(): Promise<void> {
+    for (const component of ['API', 'Admin', 'Swarm'] satisfies ComponentName[]) this.#health.set(component, 'stopping')
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    for (const server of this.#servers) if (server instanceof HttpServer) server.closeIdleConnections()
+    const deadline = new Promise((resolve) => setTimeout(resolve, limits.stopGraceMs).unref())
+    await Promise.race([Promise.all(closed), deadline])
+    for (const server of this.#servers) if (server instanceof HttpServer) server.closeAllConnections()
+    this.#servers = []
+  }
+
+  async #bind(endpoints: readonly Endpoint[], rule: BindRule, makeServer: () => Server): Promise<Listening[]> {
+    try {
+      const { servers, bound } = await listenOnAll(endpoints, rule, makeServer)
+      this.#servers.push(...servers)
+      this.#health.set(rule.component, 'started')
+      return bound
+    } catch (error) {
+      this.#health.set(rule.component, 'failed')
+      throw error
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { Health } from '../health.ts'
+import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
+import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
+import { Settings, type SettingsDocument, usable } from '../settings/index.ts'
+import { DataFolder, NodeDatabase } from '../store/index.ts'
+import { versionString } from '../version.ts'
+import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
+
+export interface NodeOptions {
+  /** The data folder; made when it is not there. */
+  readonly folder: string
+  readonly endpoints: Endpoints
+  readonly output: LogOutput
+  /** A log filter that is in force instead of the one in the settings. */
+  readonly logFilter?: string
+}
+
+/** Why a node stops: the name of the log line that says so. */
+export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODE'
+
+/** The swarm key that everybody knows. */
+const publicSwarmKey = 'MDAwMDAwMDAxMTExMTExMTIyMjIyMjIyMzMzMzMzMzM='
+
+/** A running node: the one place that knows all of its parts. */
+export class Node {
+  readonly id: NodeId
+  readonly key: KeyPair
+  /** How often a node was started on this data folder before. */
+  readonly cycle: number
+  readonly settings: Settings
+  readonly folder: string
+  readonly #resources: Resources
+  #stopping: Promise<void> | undefined
+
+  private constructor(resources: Resources, settings: Settings) {
+    const { key, cycle } = resources.database.beginStart()
+    this.key = key
+    this.cycle = cycle
+    this.id = nodeIdOf(key.publicKey)
+    this.settings = settings
+    this.folder = resources.folder.path
+    this.#resources = resources
+  }
+
+  /** Starts a node, or fails and leaves nothing behind but its data. */
+  static async start(options: NodeOptions): Promise<Node> {
+    const log = new Logger(options.output, 'node')
+    const folder = DataFolder.open(options.folder, { create: true })
+    let database: NodeDatabase | undefined
+    const listeners = new Listeners(new Health(['API', 'Admin', 'Swarm']), log)
+    try {
+      database = NodeDatabase.open(folder.nodeDatabase)
+      const settings = await openSettings(database, log)
+      obeySettings(settings, options, log)
+      const node = new Node({ folder, database, listeners, log }, settings)
+      log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
+      await listeners.open(options.endpoints, node.id)
+      log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
+      return node
+    } catch (error) {
+      await listeners.close()
+      database?.close()
+      folder.close()
+      throw error
+    }
+  }
+
+  get addresses(): Addresses {
+    return this.#resources.listeners.addresses
+  }
+
+  get usesPublicSwarmKey(): boolean {
+    return usesPublicKey(this.settings.document)
+  }
+
+  /** Stops everything in order; the second call waits for the first. */
+  stop(reason: StopReason): Promise<void> {
+    this.#stopping ??= this.#stop(reason)
+    return this.#stopping
+  }
+
+  async #stop(reason: StopReason): Promise<void> {
+    const { listeners, database, folder, log } = this.#resources
+    await listeners.close()
+    database.close()
+    folder.close()
+    if (reason === 'NODE_STOPPED_BY_HOST') log.as(reason).info('shoal was stopped.')
+    else log.as(reason).error('shoal stopped because of a failure in one of its parts.')
+  }
+}
+
+interface Resources {
+  readonly folder: DataFolder
+  readonly database: NodeDatabase
+  readonly listeners: Listeners
+  readonly log: Logger
+}
+
+function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {
+  const settingsLog = log.module('settings')
+  return Settings.open(database.settings, (revision, reason) => {
+    settingsLog.error(`revision ${revision} of the settings is not valid, the one before it is used: ${reason.message}`)
+  })
+}
+
+/** Puts the settings to work, now and after each change. */
+function obeySettings(settings: Settings, { output, logFilter }: NodeOptions, log: Logger): void {
+  const settingsLog = log.module('settings')
+  const apply = (document: SettingsDocument): void => {
+    output.filter = new LogFilter(logFilter ?? document.admin.logLevels.node)
+    for (const part of output.filter.ignored) settingsLog.warn(`'${part}' in the log filter means nothing`)
+    for (const { path, value, used } of usable(document).clamped)
+      settingsLog.warn(`${path} is ${value}, which cannot work; ${used} is used`)
+    if (usesPublicKey(document))
+      log
+        .module('swarm')
+        .warn('The swarm key is the public default: anyone on this network can join. Set /swarm/swarmKey.')
+  }
+  apply(settings.document)
+  if (logFilter !== undefined)
+    settingsLog.info('The log filter of the environment is in force; /admin/logLevels/node is ignored.')
+  settings.onChange(({ scope, paths, after }) => {
+    settingsLog.as('NODE_SETTINGS_CHANGED').info(`Node settings at scope ${scope} were changed.`, { paths })
+    apply(after)
+  })
+}
+
+function usesPublicKey({ swarm }: SettingsDocument): boolean {
+  return swarm.swarmKey === publicSwarmKey
+}

@@ -1,0 +1,118 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
+import { limits } from '../limits.ts'
+import { isObject, type Json, type JsonObject, ownValue, unstorable } from './json.ts'
+import { meaningless, type WrittenDocument } from './meaning.ts'
+import { InvalidSettings, type Problem } from './problem.ts'
+import { ageWithTwoDigits } from './retention.ts'
+import { schema } from './schema.ts'
+
+const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true })
+ajv.addMetaSchema(draft06)
+const fitsSchema: ValidateFunction = ajv.compile(schema)
+
+/** The document, if it follows every rule, those of the schema and those of its meaning; else `InvalidSettings` is thrown. */
+export function checked(document: Json): JsonObject {
+  const problems = problemsOf(document)
+  if (problems.length > 0) throw new InvalidSettings(problems)
+  return document as JsonObject
+}
+
+function problemsOf(document: Json): Problem[] {
+  const unfit = unstorable(document)
+  if (unfit !== undefined)
+    return [{ path: '', title: 'Type of the value is wrong', detail: `Not a JSON document: ${unfit}` }]
+  const size = Buffer.byteLength(JSON.stringify(document))
+  if (size > limits.settingsDocumentBytes) {
+    const detail = `The document has ${size} bytes; at most ${limits.settingsDocumentBytes} are allowed`
+    return [{ path: '', title: 'MaxLength condition is not met', detail }]
+  }
+  if (!fitsSchema(document)) return schemaProblems(fitsSchema.errors ?? [])
+  return meaningless(document as WrittenDocument)
+}
+
+function schemaProblems(errors: readonly ErrorObject[]): Problem[] {
+  // The branches of a choice are not worth a line each: the choice itself has one that says what is allowed.
+  const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf')
+  const inChoice = ({ schemaPath }: ErrorObject) =>
+    choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`))
+  return errors.filter((error) => !inChoice(error)).map(describe)
+}
+
+function describe(error: ErrorObject): Problem {
+  const { keyword, instancePath, params, data } = error
+  const rule = error.parentSchema as JsonObject
+  const path = pointer(instancePath)
+  switch (keyword) {
+    case 'type':
+      return { path, title: 'Type of the value is wrong', detail: `The value must be ${String(params['type'])}` }
+    case 'required':
+      return { path: `${path}/${String(params['missingProperty'])}`, title: 'This property is required' }
+    case 'additionalProperties':
+      return {
+        path,
+        title: 'Property conditions are not met',
+        detail: unknownProperty(String(params['additionalProperty']), rule),
+      }
+    case 'minLength':
+      return {
+        path,
+        title: 'MinLength condition is not met',
+        detail: `At least ${String(params['limit'])} characters are needed`,
+      }
+    case 'maxLength':
+      return {
+        path,
+        title: 'MaxLength condition is not met',
+        detail: `At most ${String(params['limit'])} characters are allowed`,
+      }
+    case 'minimum':
+      return {
+        path,
+        title: 'Minimum condition is not met',
+        detail: `The value must be at least ${String(params['limit'])}`,
+      }
+    case 'pattern':
+      return { path, title: 'Pattern condition is not met', detail: whatIsAllowed(rule, data as Json) }
+    case 'uniqueItems':
+      return {
+        path,
+        title: 'UniqueItems condition is not met',
+        detail: `Items ${params['j']} and ${params['i']} are equal`,
+      }
+    case 'oneOf':
+    case 'anyOf':
+      return choiceProblem(path, rule, data as Json)
+    default:
+      return { path, title: 'Value is wrong', ...(error.message !== undefined && { detail: error.message }) }
+  }
+}
+
+function choiceProblem(path: string, rule: JsonObject, value: Json): Problem {
+  const pattern =
+    Array.isArray(rule['anyOf']) && rule['anyOf'].some((choice) => isObject(choice) && 'pattern' in choice)
+  const title = pattern && typeof value === 'string' ? 'Pattern condition is not met' : 'OneOf conditions are not met'
+  return { path, title, detail: whatIsAllowed(rule, value) }
+}
+
+function whatIsAllowed(rule: JsonObject, value: Json): string {
+  const description = ownValue(rule, 'description')
+  const suggestion = typeof value === 'string' ? ageWithTwoDigits(value) : undefined
+  const isAge = typeof description === 'string' && description.startsWith('How old')
+  const hint = isAge && suggestion !== undefined ? `; for ${String(value)} write ${suggestion}` : ''
+  return `${String(description)}${hint}`
+}
+
+function unknownProperty(name: string, rule: JsonObject): string {
+  const properties = ownValue(rule, 'properties')
+  const patterns = ownValue(rule, 'patternProperties')
+  const allowed = isObject(properties)
+    ? Object.keys(properties).join(', ')
+    : `names that match ${Object.keys(isObject(patterns) ? patterns : {}).join(' or ')}`
+  return `Additional property '${name}' is not allowed; allowed are: ${allowed}`
+}
+
+/** Ajv escapes `/` and `~` in a name; a path of settings shows names as they are. */
+function pointer(instancePath: string): string {
+  return instancePath.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto'
+import { assert } from '../assert.ts'
+import { failure } from '../errors.ts'
+import { nowMicros } from '../time.ts'
+import { versionString } from '../version.ts'
+import { complete, type SettingsDocument } from './document.ts'
+import { clone, equal, type Json, type JsonObject } from './json.ts'
+import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
+
+/** A settings document as it was stored: without defaults, so that later versions can change those. */
+export interface StoredVersion {
+  readonly revision: number
+  /** Microseconds since the Unix epoch. */
+  readonly time: number
+  /** Who or what stored it. */
+  readonly origin: string
+  readonly document: string
+  /** Says that the document was found valid, and by which version of shoal. */
+  readonly seal: string
+}
+
+/** Where versions are kept: only ever appended to, durably. */
+export interface SettingsLog {
+  version(revision: number): StoredVersion | undefined
+  /** All versions, the newest first. */
+  versions(): Iterable<StoredVersion>
+  append(version: Omit<StoredVersion, 'revision'>): number
+}
+
+/** What listeners are told after a change has been stored. */
+export interface SettingsChange {
+  readonly revision: number
+  readonly origin: string
+  readonly scope: string
+  readonly before: SettingsDocument
+  readonly after: SettingsDocument
+  /** The paths whose effective values differ, defaults included. */
+  readonly paths: readonly string[]
+}
+
+export interface HistoryEntry {
+  readonly revision: number
+  readonly time: number
+  readonly origin: string
+  readonly document: JsonObject
+}
+
+interface Version {
+  revision: number
+  document: JsonObject
+}
+
+/**
+ * The settings of a node: a document that is validated completely before it is stored, with every version kept.
+ * Reading needs no validator, so the one that is needed to write is loaded with the first change.
+ */
+export class Settings {
+  readonly #log: SettingsLog
+  readonly #listeners = new Set<(change: SettingsChange) => void>()
+  #current: Version
+
+  private constructor(log: SettingsLog, current: Version) {
+    this.#log = log
+    this.#current = current
+  }
+
+  /**
+   * Takes the newest version that is valid. One that is not can only be there when the file was changed by hand or a
+   * later version wrote it: `refused` is told, and an older one or the defaults are in force until the next change.
+   */
+  static async open(
+    log: SettingsLog,
+    refused: (revision: number, reason: Error) => void = () => {},
+  ): Promise<Settings> {
+    for (const stored of log.versions()) {
+      try {
+        return new Settings(log, { revision: stored.revision, document: await validDocument(stored) })
+      } catch (error) {
+        refused(stored.revision, error as Error)
+      }
+    }
+    return new Settings(log, { revision: 0, document: {} })
+  }
+
+  /** The revision in force; 0 while nothing was ever stored. */
+  get revision(): number {
+    return this.#current.revision
+  }
+
+  /** The whole document with its defaults. */
+  get document(): SettingsDocument {
+    return complete(this.#current.document) as unknown as SettingsDocument
+  }
+
+  get(scope: Scope, { defaults = true } = {}): Json {
+    const document = this.#current.document
+    const value = valueAt(defaults ? complete(document) : document, scope)
+    if (value === undefined) throw failure('ERR_SETTINGS_NOT_FOUND_AT_SCOPE', { scope: formatScope(scope) })
+    return clone(value)
+  }
+
+  /** Replaces what is at the scope. Answers with the new value there, defaults included. */
+  async set(scope: Scope, value: Json, origin: string): Promise<Json> {
+    await this.#change(scope, origin, (document) => withValueAt(document, complete(document), scope, value))
+    return this.get(scope)
+  }
+
+  /** Merges an object into what is stored at the scope; null removes a member. */
+  async merge(scope: Scope, patch: Json, origin: string): Promise<Json> {
+    await this.#change(scope, origin, (document) =>
+      withValueAt(document, complete(document), scope, mergePatch(valueAt(document, scope), patch)),
+    )
+    return this.get(scope)
+  }
+
+  /** Removes what is stored at the scope, so that the default shows again. */
+  async unset(scope: Scope, origin: string): Promise<void> {
+    await this.#change(scope, origin, (document) => withoutValueAt(document, scope))
+  }
+
+  /** Stores an earlier version again, as a new one. */
+  async rollback(revision: number, origin: string): Promise<void> {
+    const stored = this.#log.version(revision)
+    if (stored === undefined) throw failure('ERR_SETTINGS_REVISION_UNKNOWN', { revision })
+    await this.#change([], `${origin}, rollback to ${revision}`, () => JSON.parse(stored.document) as Json)
+  }
+
+  /** Every version that was ever stored, the newest first. */
+  *history(): Generator<HistoryEntry> {
+    for (const { revision, time, origin, document } of this.#log.versions())
+      yield { revision, time, origin, document: JSON.parse(document) as JsonObject }
+  }
+
+  /** Calls the listener after each change that was stored; the function that comes back ends that. */
+  onChange(listener: (change: SettingsChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<void> {
+    const { checked } = await import('./check.ts')
+    // From here to the stored version nothing waits, so two changes cannot mix.
+    const before = this.#current.document
+    const document = checked(make(before))
+    if (equal(document, before) && this.#current.revision > 0) return
+    const text = JSON.stringify(document)
+    const revision = this.#log.append({ time: nowMicros(), origin, document: text, seal: sealOf(text) })
+    assert(revision > this.#current.revision, 'a new version of the settings has the highest revision')
+    this.#current = { revision, document }
+    this.#announce(scope, origin, before)
+  }
+
+  #announce(scope: Scope, origin: string, stored: JsonObject): void {
+    const before = complete(stored)
+    const after = complete(this.#current.document)
+    const change: SettingsChange = {
+      revision: this.#current.revision,
+      origin,
+      scope: formatScope(scope),
+      before: before as unknown as SettingsDocument,
+      after: after as unknown as SettingsDocument,
+      paths: changedPaths(before, after),
+    }
+    for (const listener of this.#listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        // The change is stored, whatever a listener makes of it: its defect must not look like a refusal.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
+}
+
+/** A document with our own seal was valid when it was stored; any other one has to be looked at. */
+async function validDocument({ document, seal }: StoredVersion): Promise<JsonObject> {
+  const parsed = JSON.parse(document) as Json
+  if (seal !== sealOf(document)) {
+    const { checked } = await import('./check.ts')
+    return checked(parsed)
+  }
+  return parsed as JsonObject
+}
+
+function sealOf(document: string): string {
+  return createHash('sha256').update(`${versionString}\n${document}`).digest('hex')
+}

@@ -1,0 +1,2 @@
+export { DataFolder } from './data-folder.ts'
+export { NodeDatabase } from './node-database.ts'

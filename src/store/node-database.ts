@@ -1,0 +1,118 @@
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { assert } from '../assert.ts'
+import { messageOf, ShoalError } from '../errors.ts'
+import { KeyPair, parsePrivateKey } from '../identity/index.ts'
+import type { SettingsLog, StoredVersion } from '../settings/index.ts'
+
+/** "shol": lets `file` and other tools see whose database this is. */
+const applicationId = 0x73686f6c
+const schemaVersion = 1
+
+const tables = `
+  CREATE TABLE node (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE settings (
+    revision INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    document TEXT NOT NULL,
+    seal TEXT NOT NULL
+  ) STRICT;
+  PRAGMA application_id = ${applicationId};
+  PRAGMA user_version = ${schemaVersion};
+`
+
+/** Identity, start counter and settings: small, rarely written, and never lost. */
+export class NodeDatabase {
+  readonly settings: SettingsLog
+  readonly #database: DatabaseSync
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database
+    this.settings = settingsLog(database)
+  }
+
+  static open(file: string): NodeDatabase {
+    try {
+      // It holds the private key: it must not be readable by others for a single moment.
+      closeSync(openSync(file, 'a', 0o600))
+      chmodSync(file, 0o600)
+      const database = new DatabaseSync(file)
+      prepare(database)
+      return new NodeDatabase(database)
+    } catch (error) {
+      if (error instanceof ShoalError) throw error
+      throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be used: ${messageOf(error)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** The node's key, made when there is none, and the number of this start: 0 for the first, then one more each time. */
+  beginStart(): { key: KeyPair; cycle: number } {
+    const database = this.#database
+    database.exec('BEGIN IMMEDIATE')
+    try {
+      const key = this.#key() ?? this.#newKey()
+      const last = this.#value('cycles')
+      const cycle = typeof last === 'number' ? last + 1 : 0
+      assert(Number.isSafeInteger(cycle), 'the start counter is a whole number')
+      this.#setValue('cycles', cycle)
+      database.exec('COMMIT')
+      return { key, cycle }
+    } catch (error) {
+      database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #key(): KeyPair | undefined {
+    const text = this.#value('private_key')
+    return typeof text === 'string' ? parsePrivateKey(text) : undefined
+  }
+
+  #newKey(): KeyPair {
+    const key = KeyPair.generate()
+    this.#setValue('private_key', key.toPrivateText())
+    return key
+  }
+
+  #value(name: string): unknown {
+    return this.#database.prepare('SELECT value FROM node WHERE name = ?').get(name)?.['value']
+  }
+
+  #setValue(name: string, value: string | number): void {
+    this.#database
+      .prepare('INSERT INTO node VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+      .run(name, value)
+  }
+}
+
+function prepare(database: DatabaseSync): void {
+  database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA; PRAGMA foreign_keys = ON')
+  const version = database.prepare('PRAGMA user_version').get()?.['user_version']
+  if (version === 0) {
+    database.exec(`BEGIN IMMEDIATE; ${tables} COMMIT`)
+    return
+  }
+  if (version !== schemaVersion)
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `Detected future version ${String(version)} of the node database.`)
+  const damage = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
+  if (damage !== 'ok') throw new ShoalError('ERR_INVALID_NODE_STATE', `The node database is damaged: ${String(damage)}`)
+}
+
+function settingsLog(database: DatabaseSync): SettingsLog {
+  const newest = 'SELECT revision, time, origin, document, seal FROM settings ORDER BY revision DESC'
+  const all = database.prepare(newest)
+  const one = database.prepare('SELECT revision, time, origin, document, seal FROM settings WHERE revision = ?')
+  const insert = database.prepare('INSERT INTO settings (time, origin, document, seal) VALUES (?, ?, ?, ?)')
+  return {
+    version: (revision) => one.get(revision) as StoredVersion | undefined,
+    versions: () => all.iterate() as Iterable<unknown> as Iterable<StoredVersion>,
+    append: ({ time, origin, document, seal }) => Number(insert.run(time, origin, document, seal).lastInsertRowid),
+  }
+}

@@ -1,0 +1,1 @@
+export { swarmPort } from './port.ts'

@@ -1,0 +1,21 @@
+import { performance } from 'node:perf_hooks'
+
+let origin = performance.timeOrigin
+
+/** Microseconds since the Unix epoch. Follows the wall clock, with the digits that `Date.now()` lacks. */
+export function nowMicros(): number {
+  const wall = Date.now()
+  let now = origin + performance.now()
+  if (Math.abs(now - wall) > 2) {
+    origin = wall - performance.now()
+    now = wall
+  }
+  return Math.floor(now * 1000)
+}
+
+/** RFC 3339 in UTC with microseconds. */
+export function rfc3339(micros: number): string {
+  const millis = Math.floor(micros / 1000)
+  const rest = String(micros - millis * 1000).padStart(3, '0')
+  return `${new Date(millis).toISOString().slice(0, -1)}${rest}Z`
+}
