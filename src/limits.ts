@@ -8,6 +8,42 @@ export const limits = {
   jsonNesting: 512,
   /** Characters of the path of a setting. */
   scopeLength: 4096,
+  /** Events of one frame: what one commit adds to a stream is cut into frames of at most this many. */
+  eventsPerFrame: 1024,
+  /** Bytes of labels and payloads after which a frame is full, however few its events are. */
+  frameBytes: 1024 * 1024,
+  /** Events after which a chunk ends with the next frame. */
+  eventsPerCheckpoint: 1024,
+  /** Bytes of records after which a chunk ends with the next frame. */
+  bytesPerCheckpoint: 1024 * 1024,
+  /** Events of one chunk. */
+  eventsPerChunk: 2047,
+  /** Bytes of one chunk: a full one, and a frame that ends with the largest event. */
+  chunkBytes: 12 * 1024 * 1024,
+  /** Bytes of records above which a row of the tail is compressed; below, compressing costs more than it saves. */
+  compressFromBytes: 16 * 1024,
+  /** Streams of one topic, of all nodes, ever. */
+  streamsPerTopic: 8191,
+  /** Events of one block of a segment: what is decompressed to read one event. */
+  eventsPerBlock: 128,
+  /** Bytes of payloads after which a block is full, however few its events are. */
+  blockBytes: 128 * 1024,
+  /** Chunks that are sealed and indexed together. */
+  chunksPerSeal: 16,
+  /** Events of one stream, ever. */
+  eventsPerStream: 2 ** 40 - 1,
+  /** Bytes of the text of a payload. */
+  payloadBytes: 8 * 1024 * 1024,
+  /** Tags of one event. */
+  tagsPerEvent: 128,
+  /** Bytes of a tag. */
+  tagBytes: 1024,
+  /** Bytes of an app ID. */
+  appIdBytes: 256,
+  /** Bytes of the name of a topic: 60 characters of at most 4 bytes. */
+  topicBytes: 240,
+  /** Public keys of nodes that are kept ready to verify signatures. */
+  cachedVerifiers: 1024,
   /** Bytes of log text that wait for a reader that does not read; what comes after that is dropped and counted. */
   logBacklogBytes: 1024 * 1024,
   /** Milliseconds that components get to finish their work when the node stops. */

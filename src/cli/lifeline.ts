@@ -21,3 +21,52 @@ export function onLauncherSignal(listener: (signal: NodeJS.Signals) => void): vo
 function isSignal(text: string): text is NodeJS.Signals {
   return /^SIG[A-Z]+$/.test(text)
 }
+
+/** npm runs commands through a shell, and passes signals on to that shell only. */
+const underNpm = process.env['npm_command'] !== undefined
+
+/** How often to look whether the parent is still there, in milliseconds. */
+const parentCheckMs = 250
+
+/** The shell between npm and this process dies of a signal without passing it on: then the parent is another one. */
+export function onOrphaned(listener: () => void): void {
+  if (!underNpm) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    listener()
+  }, parentCheckMs)
+  timer.unref()
+}
+
+/** How long npm may take to repeat a signal, in milliseconds. */
+const echoMs = 500
+
+/**
+ * Counts requests to stop. Ctrl+C reaches every process of the terminal, and the launcher and npm, which got it too,
+ * pass it on: told twice, it is still one request. So per signal the larger of the two counts is taken, and under npm
+ * the same signal within a moment counts once.
+ */
+export class StopRequests {
+  readonly #counts = { own: new Map<string, number>(), launcher: new Map<string, number>() }
+  readonly #lastAt = new Map<string, number>()
+  readonly #second: () => void
+
+  constructor(second: () => void) {
+    this.#second = second
+  }
+
+  add(from: 'own' | 'launcher', signal: string): void {
+    const now = performance.now()
+    const echo = underNpm && now - (this.#lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < echoMs
+    this.#lastAt.set(signal, now)
+    if (echo) return
+    const { own, launcher } = this.#counts
+    this.#counts[from].set(signal, (this.#counts[from].get(signal) ?? 0) + 1)
+    let requests = 0
+    for (const name of new Set([...own.keys(), ...launcher.keys()]))
+      requests += Math.max(own.get(name) ?? 0, launcher.get(name) ?? 0)
+    if (requests > 1) this.#second()
+  }
+}

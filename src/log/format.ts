@@ -25,7 +25,7 @@ export function textLine(coloured: boolean): Format {
     const word = level.padStart(5)
     const shown = coloured ? `\x1b[${colours[level]}m${word}\x1b[0m` : word
     const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`)
-    return `${rfc3339(micros)} ${shown} ${target}: ${harmless(message)}${rest.join('')}\n`
+    return `${rfc3339(micros)} ${shown} ${target}: ${harmless(message + rest.join(''))}\n`
   }
 }
 

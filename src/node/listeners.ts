@@ -1,4 +1,4 @@
-import { Server as HttpServer } from 'node:http'
+import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { adminRoutes, apiRoutes, serve } from '../api/index.ts'
 import type { ComponentName, Health } from '../health.ts'
@@ -82,10 +82,10 @@ export class Listeners {
   async close(): Promise<void> {
     for (const component of ['API', 'Admin', 'Swarm'] satisfies ComponentName[]) this.#health.set(component, 'stopping')
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
-    for (const server of this.#servers) if (server instanceof HttpServer) server.closeIdleConnections()
+    for (const server of this.#servers) if (isHttp(server)) server.closeIdleConnections()
     const deadline = new Promise((resolve) => setTimeout(resolve, limits.stopGraceMs).unref())
     await Promise.race([Promise.all(closed), deadline])
-    for (const server of this.#servers) if (server instanceof HttpServer) server.closeAllConnections()
+    for (const server of this.#servers) if (isHttp(server)) server.closeAllConnections()
     this.#servers = []
   }
 
@@ -100,4 +100,8 @@ export class Listeners {
       throw error
     }
   }
+}
+
+function isHttp(server: Server): server is HttpServer {
+  return 'closeAllConnections' in server
 }

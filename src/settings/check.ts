@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../limits.ts'
-import { isObject, type Json, type JsonObject, ownValue, unstorable } from './json.ts'
+import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
 import { meaningless, type WrittenDocument } from './meaning.ts'
-import { InvalidSettings, type Problem } from './problem.ts'
+import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
 import { ageWithTwoDigits } from './retention.ts'
 import { schema } from './schema.ts'
 
@@ -13,15 +13,13 @@ const fitsSchema: ValidateFunction = ajv.compile(schema)
 
 /** The document, if it follows every rule, those of the schema and those of its meaning; else `InvalidSettings` is thrown. */
 export function checked(document: Json): JsonObject {
+  refuseUnstorable(document, '')
   const problems = problemsOf(document)
   if (problems.length > 0) throw new InvalidSettings(problems)
   return document as JsonObject
 }
 
 function problemsOf(document: Json): Problem[] {
-  const unfit = unstorable(document)
-  if (unfit !== undefined)
-    return [{ path: '', title: 'Type of the value is wrong', detail: `Not a JSON document: ${unfit}` }]
   const size = Buffer.byteLength(JSON.stringify(document))
   if (size > limits.settingsDocumentBytes) {
     const detail = `The document has ${size} bytes; at most ${limits.settingsDocumentBytes} are allowed`
@@ -33,9 +31,7 @@ function problemsOf(document: Json): Problem[] {
 
 function schemaProblems(errors: readonly ErrorObject[]): Problem[] {
   // The branches of a choice are not worth a line each: the choice itself has one that says what is allowed.
-  const choices = errors.filter(({ keyword }) => keyword === 'oneOf' || keyword === 'anyOf')
-  const inChoice = ({ schemaPath }: ErrorObject) =>
-    choices.some((choice) => schemaPath.startsWith(`${choice.schemaPath}/`))
+  const inChoice = ({ schemaPath }: ErrorObject) => /\/(oneOf|anyOf)\//.test(schemaPath)
   return errors.filter((error) => !inChoice(error)).map(describe)
 }
 
@@ -78,7 +74,7 @@ function describe(error: ErrorObject): Problem {
       return {
         path,
         title: 'UniqueItems condition is not met',
-        detail: `Items ${params['j']} and ${params['i']} are equal`,
+        detail: `Items ${[params['i'], params['j']].sort((a, b) => a - b).join(' and ')} are equal`,
       }
     case 'oneOf':
     case 'anyOf':

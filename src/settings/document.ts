@@ -41,7 +41,7 @@ export function complete(stored: JsonObject): JsonObject {
 }
 
 function withDefaults(value: Json | undefined, rule: JsonObject): Json | undefined {
-  const start = value ?? defaultOf(rule)
+  const start = value === undefined ? defaultOf(rule) : value
   if (Array.isArray(start)) {
     const items = ownValue(rule, 'items')
     return isObject(items) ? start.map((item) => withDefaults(item, items) ?? item) : clone(start)

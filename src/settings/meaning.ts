@@ -50,6 +50,7 @@ function addressProblem(text: string, withPeer: boolean): string | undefined {
   try {
     const components = multiaddr(text).getComponents()
     if (components.length === 0) return 'Empty multiaddr'
+    if (text.includes('//') || text.endsWith('/')) return 'Malformed multiaddr. It has an empty part'
     const peers = components.filter(({ name }) => name === 'p2p')
     for (const { value } of peers) Digest.decode(base58btc.baseDecode(value ?? ''))
     peer = components.at(-1)?.name === 'p2p' ? components.at(-1)?.value : undefined

@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.ts'
+import { unstorable } from './json.ts'
 
 /** One rule that a settings document breaks. */
 export interface Problem {
@@ -19,6 +20,13 @@ export class InvalidSettings extends ShoalError {
     )
     this.problems = problems
   }
+}
+
+/** Refuses what cannot even be walked through or written down, before anything else looks at it. */
+export function refuseUnstorable(value: unknown, path: string): void {
+  const reason = unstorable(value)
+  if (reason === undefined) return
+  throw new InvalidSettings([{ path, title: 'Type of the value is wrong', detail: `Not a JSON document: ${reason}` }])
 }
 
 function line({ path, title, detail }: Problem): string {

@@ -153,7 +153,7 @@ const licensing: JsonObject = {
       type: 'object',
       additionalProperties: false,
       patternProperties: {
-        '^(\\d|\\w|-|_)+(\\.(\\d|\\w|-|_)+)*$': {
+        '^[\\w-]+(\\.[\\w-]+)*$': {
           description: 'The licence of an app: "testing", or a licence of at least 100 characters',
           oneOf: [{ enum: ['testing'] }, { type: 'string', minLength: 100 }],
         },

@@ -1,6 +1,6 @@
 import { ShoalError } from '../errors.ts'
 import { limits } from '../limits.ts'
-import { clone, isObject, type Json, type JsonObject, ownValue, setOwn } from './json.ts'
+import { clone, equal, isObject, type Json, type JsonObject, ownValue, setOwn } from './json.ts'
 import { InvalidSettings } from './problem.ts'
 
 /** A place in the settings document: the names on the way to it. The whole document is the empty list. */
@@ -44,7 +44,8 @@ export function withValueAt(document: JsonObject, defaults: Json, scope: Scope, 
   let parent: Json = result
   for (const [depth, part] of scope.slice(0, -1).entries()) {
     const at = scope.slice(0, depth + 1)
-    parent = member(parent, part, at) ?? create(parent, part, at, valueAt(defaults, at))
+    const stored: Json | undefined = member(parent, part, at)
+    parent = stored === undefined ? create(parent, part, at, valueAt(defaults, at)) : stored
   }
   put(parent, last, scope, clone(value))
   return result
@@ -82,7 +83,7 @@ export function changedPaths(before: Json | undefined, after: Json | undefined, 
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
     return keys.flatMap((key) => changedPaths(ownValue(before, key), ownValue(after, key), `${path}/${key}`))
   }
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [path === '' ? '/' : path]
+  return equal(before, after) ? [] : [path === '' ? '/' : path]
 }
 
 function member(parent: Json, part: string, at: Scope): Json | undefined {

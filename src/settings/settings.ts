@@ -5,6 +5,7 @@ import { nowMicros } from '../time.ts'
 import { versionString } from '../version.ts'
 import { complete, type SettingsDocument } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
+import { refuseUnstorable } from './problem.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
 
 /** A settings document as it was stored: without defaults, so that later versions can change those. */
@@ -25,6 +26,8 @@ export interface SettingsLog {
   /** All versions, the newest first. */
   versions(): Iterable<StoredVersion>
   append(version: Omit<StoredVersion, 'revision'>): number
+  /** Notes that a version was found valid by this version of shoal; nothing else of it changes. */
+  reseal(revision: number, seal: string): void
 }
 
 /** What listeners are told after a change has been stored. */
@@ -74,7 +77,7 @@ export class Settings {
   ): Promise<Settings> {
     for (const stored of log.versions()) {
       try {
-        return new Settings(log, { revision: stored.revision, document: await validDocument(stored) })
+        return new Settings(log, { revision: stored.revision, document: await validDocument(stored, log) })
       } catch (error) {
         refused(stored.revision, error as Error)
       }
@@ -101,16 +104,18 @@ export class Settings {
 
   /** Replaces what is at the scope. Answers with the new value there, defaults included. */
   async set(scope: Scope, value: Json, origin: string): Promise<Json> {
-    await this.#change(scope, origin, (document) => withValueAt(document, complete(document), scope, value))
-    return this.get(scope)
+    refuseUnstorable(value, formatScope(scope))
+    return (await this.#change(scope, origin, (document) =>
+      withValueAt(document, complete(document), scope, value),
+    )) as Json
   }
 
   /** Merges an object into what is stored at the scope; null removes a member. */
   async merge(scope: Scope, patch: Json, origin: string): Promise<Json> {
-    await this.#change(scope, origin, (document) =>
+    refuseUnstorable(patch, formatScope(scope))
+    return (await this.#change(scope, origin, (document) =>
       withValueAt(document, complete(document), scope, mergePatch(valueAt(document, scope), patch)),
-    )
-    return this.get(scope)
+    )) as Json
   }
 
   /** Removes what is stored at the scope, so that the default shows again. */
@@ -137,17 +142,18 @@ export class Settings {
     return () => this.#listeners.delete(listener)
   }
 
-  async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<void> {
+  async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<Json | undefined> {
     const { checked } = await import('./check.ts')
     // From here to the stored version nothing waits, so two changes cannot mix.
     const before = this.#current.document
     const document = checked(make(before))
-    if (equal(document, before) && this.#current.revision > 0) return
+    if (equal(document, before) && this.#current.revision > 0) return valueAt(complete(before), scope)
     const text = JSON.stringify(document)
     const revision = this.#log.append({ time: nowMicros(), origin, document: text, seal: sealOf(text) })
     assert(revision > this.#current.revision, 'a new version of the settings has the highest revision')
     this.#current = { revision, document }
     this.#announce(scope, origin, before)
+    return valueAt(complete(document), scope)
   }
 
   #announce(scope: Scope, origin: string, stored: JsonObject): void {
@@ -174,14 +180,14 @@ export class Settings {
   }
 }
 
-/** A document with our own seal was valid when it was stored; any other one has to be looked at. */
-async function validDocument({ document, seal }: StoredVersion): Promise<JsonObject> {
+/** A document with our own seal was valid when it was stored; any other one has to be looked at, once. */
+async function validDocument({ revision, document, seal }: StoredVersion, log: SettingsLog): Promise<JsonObject> {
   const parsed = JSON.parse(document) as Json
-  if (seal !== sealOf(document)) {
-    const { checked } = await import('./check.ts')
-    return checked(parsed)
-  }
-  return parsed as JsonObject
+  if (seal === sealOf(document)) return parsed as JsonObject
+  const { checked } = await import('./check.ts')
+  const valid = checked(parsed)
+  log.reseal(revision, sealOf(document))
+  return valid
 }
 
 function sealOf(document: string): string {

@@ -89,13 +89,13 @@ function checkManifest(path: string): void {
     writeDurably(file, `${JSON.stringify({ product: 'shoal', format })}\n`)
     return
   }
-  let manifest: { product?: unknown; format?: unknown }
+  let manifest: { product?: unknown; format?: unknown } | null
   try {
     manifest = JSON.parse(readFileSync(file, 'utf8')) as typeof manifest
   } catch (error) {
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be read: ${messageOf(error)}`)
   }
-  if (manifest.product !== 'shoal' || typeof manifest.format !== 'number')
+  if (manifest?.product !== 'shoal' || typeof manifest.format !== 'number')
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is not the manifest of a data directory of shoal`)
   if (manifest.format > format) {
     const cause = `Detected future version ${manifest.format} of the data directory \`${path}\`: a later version of shoal wrote it. Nothing was changed.`

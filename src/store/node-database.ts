@@ -109,10 +109,14 @@ function settingsLog(database: DatabaseSync): SettingsLog {
   const newest = 'SELECT revision, time, origin, document, seal FROM settings ORDER BY revision DESC'
   const all = database.prepare(newest)
   const one = database.prepare('SELECT revision, time, origin, document, seal FROM settings WHERE revision = ?')
+  const reseal = database.prepare('UPDATE settings SET seal = ? WHERE revision = ?')
   const insert = database.prepare('INSERT INTO settings (time, origin, document, seal) VALUES (?, ?, ?, ?)')
   return {
     version: (revision) => one.get(revision) as StoredVersion | undefined,
     versions: () => all.iterate() as Iterable<unknown> as Iterable<StoredVersion>,
+    reseal: (revision, seal) => {
+      reseal.run(seal, revision)
+    },
     append: ({ time, origin, document, seal }) => Number(insert.run(time, origin, document, seal).lastInsertRowid),
   }
 }

@@ -13,7 +13,7 @@ import {
   parseBinds,
 } from '../../node/index.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
-import { onLauncherSignal } from '../lifeline.ts'
+import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
 import { exitCodes, withCauses, write } from '../output.ts'
 
 export interface RunOptions {
@@ -116,24 +116,19 @@ async function untilStopped(node: Node, options: RunOptions, output: LogOutput, 
 
 /**
  * Waits for the first reason to stop, and answers whether it is a failure. A second request while the node is stopping
- * ends the process at once. Ctrl+C reaches both this process and its launcher, which passes it on: told twice, it is
- * still one request, so per signal the larger of the two counts is taken.
+ * ends the process at once.
  */
 function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger): Promise<boolean> {
   return new Promise((resolve) => {
-    const own = new Map<string, number>()
-    const launcher = new Map<string, number>()
-    const request = (counts: Map<string, number>, signal: string): void => {
-      counts.set(signal, (counts.get(signal) ?? 0) + 1)
-      let requests = 0
-      for (const name of new Set([...own.keys(), ...launcher.keys()]))
-        requests += Math.max(own.get(name) ?? 0, launcher.get(name) ?? 0)
-      if (requests > 1) process.exit(exitCodes.failed)
+    const requests = new StopRequests(() => process.exit(exitCodes.failed))
+    const request = (from: 'own' | 'launcher', signal: string): void => {
+      requests.add(from, signal)
       resolve(false)
     }
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)
-      process.on(signal, () => request(own, signal))
-    onLauncherSignal((signal) => request(launcher, signal))
+      process.on(signal, () => request('own', signal))
+    onLauncherSignal((signal) => request('launcher', signal))
+    onOrphaned(() => resolve(false))
     if (exitOnStdinClose === true) process.stdin.on('close', () => resolve(false)).resume()
     const panic = (error: unknown): void => {
       log.as('panic').error(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))

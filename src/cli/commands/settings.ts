@@ -73,7 +73,8 @@ async function readValue(argument: string): Promise<Json> {
 
 function readSource(file: string): string {
   try {
-    return readFileSync(file === '-' ? process.stdin.fd : file, 'utf8')
+    // By its number: touching process.stdin would make reading a slow pipe fail.
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw new ShoalError('ERR_INVALID_INPUT', `cannot read ${file === '-' ? 'the standard input' : `\`${file}\``}`, {
       cause: error,

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Launch } from './process.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const bare = fileURLToPath(new URL('bare.cjs', import.meta.url))
+
+const settings = { swarm: { topic: 'bench', swarmKey: Buffer.alloc(32, 7).toString('base64') } }
+
+/** What is started, and the data folders it is started on. */
+export interface Programs {
+  readonly bare: () => Launch
+  /** The package: JavaScript, as npm installs it. */
+  readonly built: (folder: string) => Launch
+  /** The checkout: TypeScript, stripped while it is loaded. */
+  readonly source: (folder: string) => Launch
+  /** A folder that no node was started on. */
+  readonly newFolder: () => string
+  /** Folders with stored settings. Each form trusts only what it stored itself, since their versions differ. */
+  readonly folderOfBuilt: string
+  readonly folderOfSource: string
+}
+
+/** Builds the package and lays it out below the temporary folder, where there is no source beside it to prefer. */
+export function layOut(temporary: string): Programs {
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], {
+    cwd: root,
+    // What the compiler says must not get into the JSON on stdout.
+    stdio: ['ignore', process.stderr, process.stderr],
+    env: { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}` },
+  })
+  const installed = join(temporary, 'package')
+  mkdirSync(installed)
+  for (const name of ['bin', 'dist', 'package.json'])
+    cpSync(join(root, name), join(installed, name), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(installed, 'node_modules'), 'junction')
+  const env = cleanEnvironment(temporary)
+  const [folderOfBuilt, folderOfSource] = [join(temporary, 'of-built'), join(temporary, 'of-source')]
+  storeSettings(installed, folderOfBuilt, env)
+  storeSettings(root, folderOfSource, env)
+  let folders = 0
+  return {
+    bare: () => ({ args: [bare], env, port: /^listening on ([0-9]+)$/m }),
+    built: (folder) => shoal(installed, folder, env),
+    source: (folder) => shoal(root, folder, env),
+    newFolder: () => {
+      rmSync(join(temporary, `new-${folders}`), { recursive: true, force: true })
+      return join(temporary, `new-${++folders}`)
+    },
+    folderOfBuilt,
+    folderOfSource,
+  }
+}
+
+/** Nothing of the caller's that changes how Node or shoal starts, and a compile cache that goes with the folder. */
+function cleanEnvironment(temporary: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(NODE_|SHOAL_|ACTYX_|RUST_LOG$)/.test(name))
+  return { ...Object.fromEntries(kept), TMPDIR: temporary, TEMP: temporary, TMP: temporary }
+}
+
+function shoal(at: string, folder: string, env: NodeJS.ProcessEnv): Launch {
+  const args = [join(at, 'bin', 'shoal'), 'run', '--random', '--log-color', 'off', '--working-dir', folder]
+  return { args, env, port: /\bAPI bound to 127\.0\.0\.1:([0-9]+)\./ }
+}
+
+function storeSettings(at: string, folder: string, env: NodeJS.ProcessEnv): void {
+  const local = [join(at, 'bin', 'shoal'), 'settings', 'local']
+  for (const command of [['init'], ['set', '/', JSON.stringify(settings)]])
+    execFileSync(process.execPath, [...local, ...command, '--working-dir', folder], { env, stdio: 'pipe' })
+}

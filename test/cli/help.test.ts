@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shoal } from '../support/process.ts'
+
+const groups = [[], ['settings'], ['settings', 'local']]
+const leaves = [
+  ['run'],
+  ['settings', 'schema'],
+  ['settings', 'local', 'get'],
+  ['settings', 'local', 'set'],
+  ['settings', 'local', 'unset'],
+  ['settings', 'local', 'init'],
+]
+
+test('every command explains itself', async (t) => {
+  for (const command of [...groups, ...leaves]) {
+    const { code, stdout, stderr } = await shoal(t, [...command, '--help'])
+    assert.equal(code, 0)
+    assert.match(stdout, new RegExp(`^Usage: ${['shoal', ...command].join(' ')}`))
+    assert.equal(stderr, '')
+  }
+})
+
+test('a group without a command shows its help on stderr and ends with exit code 2', async (t) => {
+  for (const command of groups) {
+    const { code, stdout, stderr } = await shoal(t, command)
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    assert.match(stderr, /^Usage: shoal/)
+  }
+})
+
+test('the version string is one that clients accept', async (t) => {
+  const { code, stdout } = await shoal(t, ['--version'])
+  assert.equal(code, 0)
+  assert.match(stdout, /^shoal 3\.\d+\.\d+-\w+-\w+-\w+-(debug|release)\n$/)
+})
+
+test('a command that does not exist is named, with one that does', async (t) => {
+  const { code, stderr } = await shoal(t, ['setings'])
+  assert.equal(code, 2)
+  assert.match(stderr, /unknown command 'setings'\n\(Did you mean settings\?\)/)
+})

@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../support/folder.ts'
+import { ShoalProcess, shoal, until } from '../support/process.ts'
+
+const escapes = new RegExp(`${String.fromCharCode(27)}\\[`)
+
+/** A node on free ports with a data folder of its own. */
+function node(t: TestContext, folder: string, ...more: string[]): ShoalProcess {
+  return new ShoalProcess(t, ['run', '--random', '--working-dir', folder, ...more])
+}
+
+async function text(url: string): Promise<string> {
+  return await (await fetch(url)).text()
+}
+
+async function occupiedPort(t: TestContext): Promise<number> {
+  const server: Server = createServer()
+  t.after(() => server.close())
+  await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve))
+  const address = server.address()
+  assert.ok(address !== null && typeof address === 'object')
+  return address.port
+}
+
+test('a node starts with nothing prepared, says so, answers, and stops on SIGTERM within a second', async (t) => {
+  const folder = join(temporaryFolder(t), 'with', 'parents')
+  const run = node(t, folder)
+  const api = await run.api()
+  assert.match(run.stderr, /^using data directory `.*parents`\n/)
+  for (const line of [
+    /API_BOUND: API bound to 127\.0\.0\.1:\d+\.\n/,
+    /ADMIN_API_BOUND: Admin API bound to \/ip4\/127\.0\.0\.1\/tcp\/\d+\.\n/,
+    /SWARM_SERVICES_BOUND: Swarm Services bound to \/ip4\/0\.0\.0\.0\/tcp\/\d+\.\n/,
+    /NODE_STARTED_BY_HOST: shoal 3\.\S+ is running\.\n/,
+  ])
+    assert.match(run.stderr, line)
+  assert.match(await text(`${api}/api/v2/node/id`), /^[./0-9A-Za-z]{43}$/)
+  const asked = performance.now()
+  run.kill('SIGTERM')
+  const { code, stderr } = await run.ended
+  assert.equal(code, 0)
+  assert.ok(performance.now() - asked < 1000, 'stopping took a second or more')
+  assert.match(stderr, /NODE_STOPPED_BY_HOST/)
+})
+
+for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const)
+  test(`${signal} stops a node with exit code 0`, async (t) => {
+    const run = node(t, temporaryFolder(t))
+    await run.api()
+    run.kill(signal)
+    assert.equal((await run.ended).code, 0)
+  })
+
+test('the node ID stays over restarts, also after kill -9, and the start counter rises', async (t) => {
+  const folder = temporaryFolder(t)
+  const ids: string[] = []
+  for (const signal of ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const) {
+    const run = node(t, folder)
+    ids.push(await text(`${await run.api()}/api/v2/node/id`))
+    run.kill(signal)
+    await run.ended
+  }
+  assert.equal(new Set(ids).size, 1)
+  const database = new DatabaseSync(join(folder, 'node.db'), { readOnly: true })
+  t.after(() => database.close())
+  assert.equal(database.prepare("SELECT value FROM node WHERE name = 'cycles'").get()?.['value'], 3)
+})
+
+test('killed at any moment of its first start, a node starts the next time', async (t) => {
+  const folder = temporaryFolder(t)
+  for (let round = 0; round < 8; round++) {
+    const run = node(t, folder)
+    const moments = [/using data/, /API bound/, /Swarm Services/, /is running/]
+    await run.logged(moments[round % moments.length] ?? /./)
+    run.kill('SIGKILL')
+    await run.ended
+  }
+  const last = node(t, folder)
+  assert.match(await text(`${await last.api()}/api/v2/node/id`), /^[./0-9A-Za-z]{43}$/)
+})
+
+test('a defect anywhere is logged with its place, and stops the node in order with exit code 1', async (t) => {
+  const defects = ["() => { throw new Error('boom') }", "() => { Promise.reject(new Error('boom')) }"]
+  for (const defect of defects) {
+    const folder = temporaryFolder(t)
+    const preload = `data:text/javascript,process.on('SIGUSR2', ${defect})`
+    const env = { NODE_OPTIONS: `--import "${preload}"` }
+    const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder], { env })
+    await run.api()
+    run.kill('SIGUSR2')
+    const { code, stderr } = await run.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /ERROR.* panic: Error: boom\n {8,}at /)
+    assert.match(stderr, /ERROR.* NODE_STOPPED_BY_NODE/)
+  }
+})
+
+test('a second instance on the same folder is refused, and the first goes on', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = node(t, folder)
+  const api = await first.api()
+  const second = await node(t, folder).ended
+  assert.equal(second.code, 1)
+  assert.match(second.stderr, new RegExp(`Error: data directory \`${folder}\` is locked by another shoal process`))
+  assert.equal((await fetch(`${api}/healthz`)).status, 200)
+})
+
+test('everything in the data folder is private', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  const run = node(t, folder)
+  await run.api()
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name)
+})
+
+const bindOptions = [
+  ['API', '--bind-api'],
+  ['Admin', '--bind-admin'],
+  ['Swarm', '--bind-swarm'],
+] as const
+
+for (const [component, option] of bindOptions)
+  test(`a port in use for ${component} is named with component and option`, async (t) => {
+    const port = await occupiedPort(t)
+    const others = bindOptions.filter(([name]) => name !== component).flatMap(([, other]) => [other, '127.0.0.1:0'])
+    const folder = temporaryFolder(t)
+    const ended = await shoal(t, ['run', '--working-dir', folder, option, `127.0.0.1:${port}`, ...others])
+    assert.equal(ended.code, 1)
+    assert.match(
+      ended.stderr,
+      new RegExp(
+        `Error: ERR_PORT_COLLISION: ${component} cannot listen on 127\\.0\\.0\\.1:${port}: port ${port} .*${option}`,
+      ),
+    )
+    assert.match(ended.stderr, /Caused by:\n {4}listen EADDRINUSE/)
+    // Nothing is left behind: the folder is free again.
+    const run = node(t, folder)
+    await run.api()
+  })
+
+test('an address that this machine does not have is an error that names the option', async (t) => {
+  const ended = await shoal(t, ['run', '--working-dir', temporaryFolder(t), '--bind-api', '192.0.2.1:0'])
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /API cannot listen on 192\.0\.2\.1:0.*--bind-api/)
+})
+
+test('hosts can be given several times, and a port alone stays on loopback for API and admin', async (t) => {
+  const args = [
+    '--bind-api',
+    '127.0.0.1:0',
+    '--bind-api',
+    '/ip4/127.0.0.1/tcp/0',
+    '--bind-admin',
+    '0',
+    '--bind-swarm',
+    '0',
+  ]
+  const run = new ShoalProcess(t, ['run', '--working-dir', temporaryFolder(t), '--print-addresses', ...args])
+  await run.api()
+  const line = await until(
+    () => (run.stdout.endsWith('\n') ? run.stdout : undefined),
+    () => 'no addresses',
+  )
+  const { api, admin, swarm, nodeId, pid } = JSON.parse(line) as {
+    api: string[]
+    admin: string[]
+    swarm: string[]
+    nodeId: string
+    pid: number
+  }
+  assert.equal(api.length, 2)
+  for (const address of api) assert.equal(await text(`http://${address}/api/v2/node/id`), nodeId)
+  for (const address of admin) assert.match(address, /^(127\.0\.0\.1|\[::1\]):[1-9]/)
+  assert.match(swarm[0] ?? '', /^0\.0\.0\.0:[1-9]/)
+  assert.equal(pid, run.child.pid)
+})
+
+test('options that make no sense end with exit code 2, say what is allowed, and touch nothing', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  const wrong: [string[], RegExp][] = [
+    [['--bind-api', '1', '--bind-api', '2'], /--bind-api: Multiple single port directives not supported/],
+    [
+      ['--bind-swarm', '1', '--bind-swarm', 'localhost:2'],
+      /Both port directive and host:port combination not supported/,
+    ],
+    [['--bind-admin', '65536'], /'65536' is no port/],
+    [['--bind-admin', 'a b'], /'a b' is no host/],
+    [['--log-color', 'maybe'], /--log-color: 'maybe' is none of/],
+    [['--log-json', ''], /--log-json: '' is none of/],
+    [['--nonsense'], /unknown option '--nonsense'/],
+    [['more'], /too many arguments/],
+  ]
+  for (const [args, message] of wrong) {
+    const ended = await shoal(t, ['run', '--working-dir', folder, ...args])
+    assert.equal(ended.code, 2, ended.stderr)
+    assert.match(ended.stderr, message)
+  }
+  assert.ok(!existsSync(folder))
+})
+
+test('a data folder that cannot be made is an error with its cause', async (t) => {
+  const file = join(temporaryFolder(t), 'file')
+  writeFileSync(file, '')
+  const ended = await node(t, join(file, 'data')).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /Error: cannot create the data directory `.*`\nCaused by:\n {4}ENOTDIR/)
+})
+
+test('a folder of a later version is refused untouched', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'shoal.json'), '{"product":"shoal","format":999}')
+  writeFileSync(join(folder, 'node.db'), 'of the future')
+  const ended = await node(t, folder).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /Detected future version 999/)
+  assert.equal(readFileSync(join(folder, 'node.db'), 'utf8'), 'of the future')
+  assert.equal(readFileSync(join(folder, 'shoal.json'), 'utf8'), '{"product":"shoal","format":999}')
+})
+
+test('a folder of the reference system is left alone', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'node.sqlite'), 'theirs')
+  const ended = await node(t, folder).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /holds the data of an Actyx node/)
+  assert.deepEqual(readdirSync(folder), ['node.sqlite'])
+})
+
+test('a damaged node database is named, and not overwritten', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = node(t, folder)
+  await first.api()
+  first.kill('SIGTERM')
+  await first.ended
+  writeFileSync(join(folder, 'node.db'), 'rubbish '.repeat(1000))
+  const ended = await node(t, folder).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /Error: `.*node\.db` cannot be used: file is not a database/)
+  assert.match(readFileSync(join(folder, 'node.db'), 'utf8'), /^rubbish/)
+})
+
+test('the working directory comes from the option, then SHOAL_PATH, then ACTYX_PATH, then ./shoal-data', async (t) => {
+  const folder = temporaryFolder(t)
+  const cases: [string[], NodeJS.ProcessEnv, string][] = [
+    [['--working-dir', join(folder, 'option')], { SHOAL_PATH: join(folder, 'env') }, 'option'],
+    [[], { SHOAL_PATH: join(folder, 'env'), ACTYX_PATH: join(folder, 'old') }, 'env'],
+    [[], { SHOAL_PATH: '', ACTYX_PATH: join(folder, 'old') }, 'old'],
+    [[], {}, 'shoal-data'],
+  ]
+  for (const [args, env, expected] of cases) {
+    const run = new ShoalProcess(t, ['run', '--random', ...args], { cwd: folder, env })
+    await run.api()
+    run.kill('SIGTERM')
+    await run.ended
+    assert.ok(existsSync(join(folder, expected, 'node.db')), expected)
+    rmSync(join(folder, expected), { recursive: true })
+  }
+})
+
+test('with --log-json every line is JSON with time, level, target and message', async (t) => {
+  const run = node(t, temporaryFolder(t), '--log-json', 'on')
+  await run.logged(/NODE_STARTED_BY_HOST/)
+  run.kill('SIGTERM')
+  const lines = (await run.ended).stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string>)
+  assert.match(lines[0]?.['message'] ?? '', /^using data directory/)
+  for (const { timestamp = '', level = '', target, message } of lines) {
+    assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+    assert.match(level, /^(ERROR|WARN|INFO|DEBUG)$/)
+    assert.ok(target && message)
+  }
+  assert.deepEqual(
+    lines.filter(({ target }) => target?.endsWith('_BY_HOST')).map(({ target }) => target),
+    ['NODE_STARTED_BY_HOST', 'NODE_STOPPED_BY_HOST'],
+  )
+})
+
+test('a failed start is JSON too when the log is', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'shoal.json'), '{}')
+  const { code, stderr } = await node(t, folder, '--log-json', 'true').ended
+  assert.equal(code, 1)
+  const last = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '') as Record<string, string>
+  assert.match(last['message'] ?? '', /^Error: .*is not the manifest/)
+})
+
+test('colours are on, off or by terminal, from the option or any of the variables', async (t) => {
+  const cases: [string[], NodeJS.ProcessEnv, boolean][] = [
+    [[], {}, true],
+    [['--log-color', 'OFF'], {}, false],
+    [['--log-color', 'auto'], {}, false],
+    [['--log-color', '1'], { SHOAL_COLOR: '0' }, true],
+    [[], { SHOAL_COLOR: 'false' }, false],
+    [[], { SHOAL_LOG_COLOR: '0' }, false],
+    [[], { ACTYX_COLOR: 'off' }, false],
+  ]
+  for (const [args, env, coloured] of cases) {
+    const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t), ...args], { env })
+    await run.api()
+    run.kill('SIGTERM')
+    assert.equal(escapes.test((await run.ended).stderr), coloured, JSON.stringify([args, env]))
+  }
+})
+
+test('SHOAL_LOG_JSON=auto writes JSON when nobody looks at a terminal', async (t) => {
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t)], {
+    env: { SHOAL_LOG_JSON: 'auto' },
+  })
+  await run.logged(/"target":"NODE_STARTED_BY_HOST"/)
+})
+
+test('the log filter of the environment comes before the settings, and is announced', async (t) => {
+  const folder = temporaryFolder(t)
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder], {
+    env: { SHOAL_LOG: 'api=debug,info' },
+  })
+  const api = await run.api()
+  await run.logged(/INFO.* settings: The log filter of the environment is in force/)
+  await fetch(`${api}/healthz`)
+  await run.logged(/DEBUG.* api: request method=GET path=\/healthz status=200/)
+  assert.doesNotMatch(run.stderr, /DEBUG.* node:/)
+})
+
+test('--pid-file holds the process ID while the node runs', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'pid')
+  const run = node(t, folder, '--pid-file', file)
+  await run.api()
+  await until(
+    () => (existsSync(file) ? true : undefined),
+    () => 'no PID file',
+  )
+  assert.equal(readFileSync(file, 'utf8'), `${run.child.pid}\n`)
+  run.kill('SIGTERM')
+  await run.ended
+  assert.ok(!existsSync(file))
+})
+
+test('a PID file that cannot be written stops the node with an error', async (t) => {
+  const folder = temporaryFolder(t)
+  const ended = await node(t, folder, '--pid-file', join(folder, 'no', 'pid')).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /NODE_STOPPED_BY_NODE[\s\S]*Error: cannot write the PID file/)
+})
+
+test('--exit-on-stdin-close stops the node when its supervisor is gone', async (t) => {
+  const run = node(t, temporaryFolder(t), '--exit-on-stdin-close')
+  await run.api()
+  run.child.stdin?.end()
+  assert.equal((await run.ended).code, 0)
+})
+
+test('a second signal while requests are still running ends the process at once with exit code 1', async (t) => {
+  const run = node(t, temporaryFolder(t))
+  const { hostname, port } = new URL(await run.api())
+  const { connect } = await import('node:net')
+  const socket = connect(Number(port), hostname)
+  t.after(() => socket.destroy())
+  // A request whose head never ends keeps its connection open for the whole grace.
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
+  await until(
+    async () => ((await fetch(`http://${hostname}:${port}/healthz`)).ok ? true : undefined),
+    () => 'not up',
+  )
+  run.kill('SIGTERM')
+  await until(
+    () =>
+      fetch(`http://${hostname}:${port}/healthz`).then(
+        () => undefined,
+        () => true,
+      ),
+    () => 'still listening',
+  )
+  run.kill('SIGINT')
+  const { code, stderr } = await run.ended
+  assert.equal(code, 1)
+  assert.doesNotMatch(stderr, /NODE_STOPPED/)
+})
+
+test('a connection that never ends its request does not keep the node from stopping', async (t) => {
+  const run = node(t, temporaryFolder(t))
+  const { hostname, port } = new URL(await run.api())
+  const { connect } = await import('node:net')
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  await new Promise<void>((resolve) => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n', () => resolve()))
+  const asked = performance.now()
+  run.kill('SIGTERM')
+  assert.equal((await run.ended).code, 0)
+  assert.ok(performance.now() - asked < 1000)
+})
+
+test('a reader of the log that stops reading does not stop the node', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(folder, { recursive: true })
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder, '--print-addresses'], {
+    env: { SHOAL_LOG: 'debug' },
+  })
+  const api = await run.api()
+  run.child.stderr?.pause()
+  // Each request is a log line; together they are far more than a pipe holds.
+  const path = `/${'x'.repeat(4000)}`
+  for (let i = 0; i < 100; i++) assert.equal((await fetch(api + path)).status, 404)
+  run.kill('SIGTERM')
+  const exited = new Promise((resolve) => run.child.once('exit', resolve))
+  assert.equal(await exited, 0)
+})

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../support/folder.ts'
+import { type Ended, ShoalProcess, shoal } from '../support/process.ts'
+
+interface Answer {
+  code: string
+  message?: string
+  result?: unknown
+}
+
+/** Commands on one stopped node. */
+function stoppedNode(t: TestContext): {
+  folder: string
+  human: (...args: string[]) => Promise<Ended>
+  json: (...args: string[]) => Promise<Answer>
+} {
+  const folder = join(temporaryFolder(t), 'data')
+  const human = (...args: string[]) => shoal(t, ['settings', 'local', ...args, '--working-dir', folder])
+  return { folder, human, json: async (...args) => JSON.parse((await human(...args, '--json')).stdout) as Answer }
+}
+
+test('init makes a data folder once', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  assert.deepEqual(await json('init'), { code: 'OK', result: { created: true, working_dir: folder } })
+  assert.deepEqual(await json('init'), { code: 'OK', result: { created: false, working_dir: folder } })
+  const refused = await human('init', '--fail-on-existing')
+  assert.equal(refused.code, 1)
+  assert.equal(refused.stderr, `[ERR_INVALID_INPUT] Error: database already initialized in ${folder}\n`)
+})
+
+test('a folder that is not there, or is no data folder, is named', async (t) => {
+  const { folder, json } = stoppedNode(t)
+  assert.deepEqual(await json('get', '/'), { code: 'ERR_INVALID_INPUT', message: `${folder} does not exist` })
+  assert.ok(!existsSync(folder))
+  const other = temporaryFolder(t)
+  const ended = await shoal(t, ['settings', 'local', 'get', '/', '--working-dir', other])
+  assert.match(ended.stderr, /is no data directory of shoal; `shoal settings local init` makes one/)
+})
+
+test('set replaces, get shows, unset brings the default back', async (t) => {
+  const { human, json } = stoppedNode(t)
+  await human('init')
+  const set = await human('set', '/admin/displayName', 'Press 7')
+  assert.equal(
+    set.stdout,
+    'Successfully replaced settings at /admin/displayName. Created object with defaults:\nPress 7\n',
+  )
+  assert.equal((await human('get', '/admin/displayName')).stdout, 'Press 7\n')
+  assert.deepEqual(await json('get', '/', '--no-defaults'), {
+    code: 'OK',
+    result: { admin: { displayName: 'Press 7' } },
+  })
+  assert.deepEqual(await json('set', '/swarm', 'topic: x'), {
+    code: 'OK',
+    result: { scope: '/swarm', settings: (await json('get', '/swarm')).result },
+  })
+  assert.deepEqual(await json('unset', '/admin/displayName'), { code: 'OK', result: { scope: '/admin/displayName' } })
+  assert.deepEqual(await json('get', '/admin/displayName'), { code: 'OK', result: 'Default Node' })
+  assert.equal((await human('unset', '/no/such/thing')).stdout, 'Successfully unset settings at /no/such/thing.\n')
+})
+
+test('a value is YAML or JSON, from the argument, a file or the standard input', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  const file = join(folder, 'value.yaml')
+  writeFileSync(file, 'streams:\n  logs: { maxEvents: 100 }\nroutes:\n  - from: "\'log\'"\n    into: logs\n')
+  assert.equal((await json('set', '/eventRouting', `@${file}`)).code, 'OK')
+  assert.deepEqual(await json('get', '/eventRouting/routes/0/into'), { code: 'OK', result: 'logs' })
+  const piped = await shoal(t, ['settings', 'local', 'set', '/swarm/mdns', '@-', '--json', '--working-dir', folder], {
+    input: 'false',
+  })
+  assert.equal((JSON.parse(piped.stdout) as Answer).code, 'OK')
+  assert.deepEqual(await json('get', '/swarm/mdns'), { code: 'OK', result: false })
+  const wrongType = await json('set', '/admin/displayName', '42')
+  assert.equal(wrongType.code, 'ERR_SETTINGS_INVALID')
+  assert.equal(
+    wrongType.message,
+    'Validation failed.\n\tErrors:\n\t\t/admin/displayName: Type of the value is wrong. (The value must be string.)',
+  )
+  assert.match((await json('set', '/', '{a: [}')).message ?? '', /neither JSON nor YAML/)
+  assert.match((await json('set', '/', '@/no/such/file')).message ?? '', /cannot read `\/no\/such\/file`/)
+  assert.match((await json('set', '/', `@${folder}`)).message ?? '', /cannot read/)
+})
+
+test('a standard input that takes its time is waited for', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  const set = new ShoalProcess(t, ['settings', 'local', 'set', '/swarm/topic', '@-', '--working-dir', folder])
+  set.child.stdin?.write('slow')
+  // The other half comes when the command is surely reading: it holds no lock before it has its value.
+  await human('set', '/swarm/topic', 'first')
+  set.child.stdin?.end('ly')
+  assert.equal((await set.ended).code, 0)
+  assert.deepEqual(await json('get', '/swarm/topic'), { code: 'OK', result: 'slowly' })
+})
+
+test('what nests too deep, is too large or expands without end is refused', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  const deep = join(folder, 'deep.json')
+  writeFileSync(deep, `{"api":{"events":{"_internal":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}}}`)
+  assert.match((await json('set', '/', `@${deep}`)).message ?? '', /nested more than 512 levels/)
+  const large = join(folder, 'large.json')
+  writeFileSync(large, JSON.stringify({ admin: { displayName: 'x'.repeat(2_000_000) } }))
+  assert.match((await json('set', '/', `@${large}`)).message ?? '', /at most 1048576 bytes/)
+  const laughs = join(folder, 'laughs.yaml')
+  const lines = [
+    'a: &a [x,x,x,x,x,x,x,x,x,x]',
+    ...[...'bcdefghij'].map((name, i) => `${name}: &${name} [${Array(10).fill(`*${'abcdefghi'[i]}`).join(',')}]`),
+  ]
+  writeFileSync(laughs, lines.join('\n'))
+  assert.match((await json('set', '/', `@${laughs}`)).message ?? '', /neither JSON nor YAML: Excessive alias count/)
+  assert.deepEqual(await json('get', '/', '--no-defaults'), { code: 'OK', result: {} })
+})
+
+test('scopes and arguments that cannot be parsed end with exit code 2', async (t) => {
+  const { human } = stoppedNode(t)
+  await human('init')
+  const wrong: [string[], RegExp][] = [
+    [['get', 'swarm'], /Scope \[swarm\] cannot be parsed/],
+    [['get', '/swarm//topic'], /Scope \[\/swarm\/\/topic\] contains empty parts/],
+    [['get', '/swarm/'], /contains empty parts/],
+    [['get'], /missing required argument 'scope'/],
+    [['set', '/'], /missing required argument 'value'/],
+    [['frobnicate'], /unknown command 'frobnicate'/],
+  ]
+  for (const [args, message] of wrong) {
+    const ended = await human(...args)
+    assert.equal(ended.code, 2, args.join(' '))
+    assert.match(ended.stderr, message)
+    assert.equal(ended.stdout, '')
+  }
+  const json = await human('get', 'swarm', '--json')
+  assert.equal((JSON.parse(json.stdout) as Answer).code, 'ERR_INVALID_INPUT')
+})
+
+test('nothing at a scope is an error with exit code 1', async (t) => {
+  const { human, json } = stoppedNode(t)
+  await human('init')
+  assert.equal((await human('get', '/admin/nothing')).code, 1)
+  const missing = { code: 'ERR_SETTINGS_NOT_FOUND_AT_SCOPE', message: "No settings found at scope '/admin'." }
+  assert.deepEqual(await json('get', '/admin', '--no-defaults'), missing)
+})
+
+test('the settings of a running node cannot be changed behind its back', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])
+  await run.api()
+  const locked = await json('set', '/admin/displayName', 'x')
+  assert.deepEqual(locked, {
+    code: 'ERR_IO',
+    message: `data directory \`${folder}\` is locked by another shoal process`,
+  })
+})
+
+test('what was set on a stopped node is in force at the next start', async (t) => {
+  const { folder, human } = stoppedNode(t)
+  await human('init')
+  await human('set', '/admin/logLevels/node', 'DEBUG')
+  await human('set', '/swarm/gossipInterval', '0')
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])
+  await run.api()
+  await run.logged(/DEBUG.* node: starting nodeId=/)
+  await run.logged(/WARN.* settings: \/swarm\/gossipInterval is 0, which cannot work; 1 is used/)
+})
+
+test('the schema is printed in both modes', async (t) => {
+  const human = JSON.parse((await shoal(t, ['settings', 'schema'])).stdout) as Record<string, unknown>
+  const json = JSON.parse((await shoal(t, ['--json', 'settings', 'schema'])).stdout) as Answer
+  assert.equal(human['$schema'], 'http://json-schema.org/draft-06/schema#')
+  assert.deepEqual(json, { code: 'OK', result: human })
+})
+
+test('a reader that closes the pipe early is no error', async () => {
+  const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${command}" settings schema; echo "exit $?" >&2`], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  assert.equal(stderr, 'exit 0\n')
+})

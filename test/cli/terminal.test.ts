@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/process.ts'
+
+const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
+
+test('on a terminal the start says what a newcomer needs, and Ctrl+C stops it', async (t) => {
+  const folder = temporaryFolder(t)
+  // script(1) gives the node a real terminal.
+  const line = `'${process.execPath}' '${command}' run --random --working-dir '${folder}'`
+  const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => terminal.kill('SIGKILL'))
+  let screen = ''
+  terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text
+  })
+  await until(
+    () => (screen.includes('Ctrl+C') ? true : undefined),
+    () => screen,
+  )
+  assert.match(screen, /node ID {6}[./0-9A-Za-z]{43}\r\n/)
+  assert.match(screen, new RegExp(`data folder {2}${folder}`))
+  assert.match(screen, /swarm key {4}the public default: anyone on this network can join/)
+  const [, url = ''] = /try {10}curl (\S+)/.exec(screen) ?? []
+  assert.match(await (await fetch(url)).text(), /^[./0-9A-Za-z]{43}$/)
+  const ended = new Promise((resolve) => terminal.once('exit', resolve))
+  terminal.stdin.write('\x03')
+  assert.equal(await ended, 0)
+  assert.match(screen, /NODE_STOPPED_BY_HOST/)
+})

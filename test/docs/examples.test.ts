@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from '../support/folder.ts'
+import { ShoalProcess } from '../support/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+]
+
+interface Example {
+  command: string
+  output: string
+}
+
+/** The commands of the `console` blocks of a page, each with the output that the page shows. */
+function examplesOf(page: string): Example[] {
+  const blocks = [...page.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = '']) => block)
+  return blocks.flatMap((block) =>
+    block
+      .split(/^\$ /m)
+      .slice(1)
+      .map((part) => {
+        const [command = '', ...output] = part.split('\n')
+        return { command, output: output.join('\n') }
+      }),
+  )
+}
+
+/** `…` in a page stands for anything. */
+function pattern(output: string): RegExp {
+  return new RegExp(
+    `^${output
+      .trimEnd()
+      .split('…')
+      .map((text) => RegExp.escape(text))
+      .join('[\\s\\S]*')}$`,
+  )
+}
+
+/** A folder of commands: `shoal`, and `curl` for machines without it. */
+function commands(folder: string): string {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  symlinkSync(join(root, 'bin/shoal'), join(bin, 'shoal'))
+  const fallback = join(folder, 'fallback')
+  mkdirSync(fallback)
+  writeFileSync(
+    join(fallback, 'curl'),
+    `#!${process.execPath}\nfetch(process.argv.at(-1)).then(async (r) => process.stdout.write(await r.text()))\n`,
+  )
+  chmodSync(join(fallback, 'curl'), 0o755)
+  return [bin, dirname(process.execPath), process.env['PATH'], fallback].join(':')
+}
+
+async function run(t: TestContext, examples: readonly Example[]): Promise<void> {
+  const folder = temporaryFolder(t)
+  const node = new ShoalProcess(t, ['run', '--random', '--working-dir', join(folder, 'running')])
+  const { host } = new URL(await node.api())
+  const env = { ...process.env, PATH: commands(folder) }
+  for (const { command, output } of examples) {
+    const line = command.replaceAll('127.0.0.1:4454', host)
+    const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: folder, env }).catch(
+      (error: { stdout: string }) => error,
+    )
+    assert.match(stdout.trimEnd(), pattern(output), command)
+  }
+}
+
+for (const page of pages) {
+  const text = readFileSync(join(root, page), 'utf8')
+  const examples = examplesOf(text)
+  if (examples.length > 0) test(`the examples of ${page} work as shown`, (t) => run(t, examples))
+  test(`the links of ${page} lead somewhere`, () => {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      assert.ok(existsSync(join(root, dirname(page), target)), target)
+  })
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { levels } from '../../src/log/filter.ts'
+import { LogFilter } from '../../src/log/index.ts'
+
+const allowed = (filter: string, module: string, target = module) =>
+  levels.filter((level) => new LogFilter(filter).allows(level, module, target))
+
+test('a level lets through itself and everything more severe', () => {
+  assert.deepEqual(allowed('WARN', 'node'), ['ERROR', 'WARN'])
+  assert.deepEqual(allowed('debug', 'node'), ['ERROR', 'WARN', 'INFO', 'DEBUG'])
+  assert.deepEqual(allowed('trace', 'node'), [...levels])
+  assert.deepEqual(allowed('off', 'node'), [])
+})
+
+test('a module has its own level, the most specific name decides, the word alone is for the rest', () => {
+  const filter = 'swarm=debug,swarm::peers=error,warn'
+  assert.deepEqual(allowed(filter, 'api'), ['ERROR', 'WARN'])
+  assert.deepEqual(allowed(filter, 'swarm'), ['ERROR', 'WARN', 'INFO', 'DEBUG'])
+  assert.deepEqual(allowed(filter, 'swarm::dial'), ['ERROR', 'WARN', 'INFO', 'DEBUG'])
+  assert.deepEqual(allowed(filter, 'swarm::peers'), ['ERROR'])
+  assert.deepEqual(allowed(filter, 'swarmlike'), ['ERROR', 'WARN'])
+  assert.deepEqual(allowed('api_bound=off,info', 'api', 'API_BOUND'), [])
+})
+
+test('only modules named: they are heard in the detail asked for, the rest only with errors', () => {
+  assert.deepEqual(allowed('swarm', 'swarm'), [...levels])
+  assert.deepEqual(allowed('swarm=info', 'api'), ['ERROR'])
+})
+
+test('whatever the settings allow is a filter, and what means nothing in it is reported', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z0-9_:,=]+$/), (text) => {
+      const filter = new LogFilter(text)
+      for (const level of levels) assert.equal(typeof filter.allows(level, 'node', 'node'), 'boolean')
+    }),
+  )
+  assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn').ignored, ['a=b=c', '=info', 'x=loud'])
+})

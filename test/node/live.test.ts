@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { socketText } from '../../src/listen.ts'
+import { logOutput, textLine } from '../../src/log/index.ts'
+import { bindDefaults, bindRules, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import type { SettingsChange } from '../../src/settings/index.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+/** A node in this process, and the log it writes. */
+async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<{ node: Node; log: string[] }> {
+  const log: string[] = []
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
+  const node = await Node.start({
+    folder,
+    endpoints: { api: free('api'), admin: free('admin'), swarm: free('swarm') },
+    output,
+  })
+  t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
+  return { node, log }
+}
+
+const url = (node: Node, part: 'api' | 'admin', path: string) => {
+  const [address] = node.addresses[part]
+  assert.ok(address)
+  return `http://${socketText(address)}${path}`
+}
+
+test('the log level changes with the settings while the node runs', async (t) => {
+  const { node, log } = await startNode(t)
+  await fetch(url(node, 'api', '/healthz'))
+  assert.ok(!log.some((line) => line.includes('DEBUG')))
+  await node.settings.set(['admin', 'logLevels', 'node'], 'DEBUG', 'test')
+  await fetch(url(node, 'api', '/healthz'))
+  assert.ok(log.some((line) => /DEBUG api: request method=GET path=\/healthz status=200/.test(line)))
+  await node.settings.unset(['admin', 'logLevels'], 'test')
+  const lines = log.length
+  await fetch(url(node, 'api', '/healthz'))
+  assert.equal(log.length, lines)
+})
+
+test('a change is logged and announced with the paths that changed, a refused one is not', async (t) => {
+  const { node, log } = await startNode(t)
+  const changes: SettingsChange[] = []
+  node.settings.onChange((change) => changes.push(change))
+  await node.settings.set(['swarm'], { topic: 'x', gossipInterval: 0 }, 'test')
+  assert.deepEqual(changes.at(-1)?.paths, ['/swarm/topic', '/swarm/gossipInterval'])
+  assert.equal(changes.at(-1)?.after.swarm.topic, 'x')
+  assert.ok(log.some((line) => line.includes('NODE_SETTINGS_CHANGED: Node settings at scope /swarm were changed.')))
+  assert.ok(log.some((line) => line.includes('/swarm/gossipInterval is 0, which cannot work; 1 is used')))
+  await assert.rejects(node.settings.set(['swarm', 'topic'], '', 'test'), { code: 'ERR_SETTINGS_INVALID' })
+  await node.settings.set(['swarm', 'topic'], 'x', 'test')
+  assert.equal(changes.length, 1)
+})
+
+test("the public swarm key is warned about, a key of one's own is not", async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startNode(t, folder)
+  assert.ok(first.log.some((line) => /WARN swarm: The swarm key is the public default/.test(line)))
+  await first.node.settings.set(['swarm', 'swarmKey'], Buffer.alloc(32, 7).toString('base64'), 'test')
+  await first.node.stop('NODE_STOPPED_BY_HOST')
+  const second = await startNode(t, folder)
+  assert.equal(second.node.id, first.node.id)
+  assert.ok(!second.log.some((line) => line.includes('public default')))
+})
+
+test('health and readiness need no token and stand on the API and the admin port', async (t) => {
+  const { node } = await startNode(t)
+  for (const [part, path] of [
+    ['api', '/healthz'],
+    ['api', '/api/v2/health'],
+    ['admin', '/api/v2/admin/health'],
+  ] as const)
+    assert.deepEqual(await (await fetch(url(node, part, path))).json(), { status: 'alive' })
+  for (const [part, path] of [
+    ['api', '/readyz'],
+    ['api', '/api/v2/ready'],
+    ['admin', '/api/v2/admin/ready'],
+  ] as const)
+    assert.deepEqual(await (await fetch(url(node, part, path))).json(), { status: 'ready' })
+  assert.equal(await (await fetch(url(node, 'api', '/api/v2/node/id/'))).text(), node.id)
+})
+
+test('a connection to the swarm port ends at once and does no harm', async (t) => {
+  const { node } = await startNode(t)
+  const [address] = node.addresses.swarm
+  assert.ok(address)
+  const socket = connect(address.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('hello')
+  await new Promise((resolve) => socket.once('close', resolve))
+  assert.equal((await fetch(url(node, 'api', '/readyz'))).status, 200)
+})
+
+test('settings that were damaged on disk do not keep the node from starting: the version before is used', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startNode(t, folder)
+  await first.node.settings.set(['admin', 'displayName'], 'good', 'test')
+  await first.node.settings.set(['admin', 'displayName'], 'better', 'test')
+  await first.node.stop('NODE_STOPPED_BY_HOST')
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(`${folder}/node.db`)
+  database.exec(`UPDATE settings SET document = '{"admin":{"displayName":1}}' WHERE revision = 2`)
+  database.close()
+  const second = await startNode(t, folder)
+  assert.equal(second.node.settings.document.admin.displayName, 'good')
+  assert.ok(second.log.some((line) => /ERROR settings: revision 2 of the settings is not valid/.test(line)))
+})
+
+test('settings of another version of shoal are checked once, and are known to be valid from then on', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startNode(t, folder)
+  await first.node.settings.set(['admin', 'displayName'], 'kept', 'test')
+  await first.node.stop('NODE_STOPPED_BY_HOST')
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(`${folder}/node.db`)
+  const seal = () => database.prepare('SELECT seal FROM settings').get()?.['seal']
+  const ours = seal()
+  database.exec("UPDATE settings SET seal = 'of another version'")
+  const second = await startNode(t, folder)
+  assert.equal(second.node.settings.document.admin.displayName, 'kept')
+  assert.equal(seal(), ours)
+  database.close()
+})
+
+test('a start does not load what it does not need', async (t) => {
+  const { spawnSync } = await import('node:child_process')
+  const entry = new URL('../../src/node/index.ts', import.meta.url).href
+  const script = `import(${JSON.stringify(entry)}).then(() => console.log(process.moduleLoadList.filter((name) => /undici|http2/.test(name)).join()))`
+  assert.equal(
+    spawnSync(process.execPath, ['--eval', script], { cwd: temporaryFolder(t), encoding: 'utf8' }).stdout,
+    '\n',
+  )
+})

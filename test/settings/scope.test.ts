@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseScope } from '../../src/settings/index.ts'
+import { changedPaths, mergePatch, valueAt, withoutValueAt, withValueAt } from '../../src/settings/scope.ts'
+
+test('a scope starts with a slash and has no empty parts', () => {
+  assert.deepEqual(parseScope('/'), [])
+  assert.deepEqual(parseScope('/swarm/initialPeers/0'), ['swarm', 'initialPeers', '0'])
+  for (const text of ['', 'swarm', '//', '/a//b', '/a/'])
+    assert.throws(() => parseScope(text), { code: 'ERR_INVALID_INPUT' }, text)
+  assert.throws(() => parseScope(`/${'x'.repeat(5000)}`), { message: /at most 4096 characters/ })
+})
+
+test('an index replaces an item or appends one, also to a list that shows only by default', () => {
+  const defaults = { list: ['a'], o: {} }
+  assert.deepEqual(withValueAt({}, defaults, ['list', '0'], 'x'), { list: ['x'] })
+  assert.deepEqual(withValueAt({}, defaults, ['list', '1'], 'x'), { list: ['a', 'x'] })
+  assert.deepEqual(withValueAt({ list: [] }, defaults, ['list', '0'], 'x'), { list: ['x'] })
+  for (const index of ['2', '-1', '01', 'x', '1e1'])
+    assert.throws(() => withValueAt({}, defaults, ['list', index], 'x'), {
+      message: new RegExp(`Index ${index} invalid at path /list`),
+    })
+  assert.deepEqual(withValueAt({}, defaults, ['list', '1', 'deep'], 1), { list: ['a', { deep: 1 }] })
+})
+
+test('there is nothing below a plain value', () => {
+  const message = /Value "x" at path \/a is not of type object or array/
+  assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b'], 1), { message })
+  assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b', 'c'], 1), { message })
+  assert.equal(valueAt({ a: 'x' }, ['a', 'length']), undefined)
+  assert.deepEqual(withoutValueAt({ a: 'x' }, ['a', 'b']), { a: 'x' })
+})
+
+test('names of the language are names like any other', () => {
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    assert.equal(valueAt({}, [name]), undefined)
+    const set = withValueAt({}, {}, ['o', name, 'x'], 1)
+    assert.equal(JSON.stringify(set), `{"o":{"${name}":{"x":1}}}`)
+    assert.equal(JSON.stringify(mergePatch({}, set)), JSON.stringify(set))
+    assert.deepEqual(withoutValueAt(set as Record<string, never>, ['o', name]), { o: {} })
+  }
+  assert.equal(({} as Record<string, unknown>)['x'], undefined)
+})
+
+test('a merge patch follows RFC 7396', () => {
+  const patched = mergePatch({ a: 'b', c: { d: 'e', f: 'g' }, h: [1] }, { a: 'z', c: { f: null }, h: { i: null } })
+  assert.deepEqual(patched, { a: 'z', c: { d: 'e' }, h: {} })
+})
+
+test('changes are told by path, lists as a whole', () => {
+  const paths = changedPaths(
+    { a: { b: 1, c: [1], same: 0 }, gone: 1 },
+    { a: { b: 2, c: [2], same: 0 }, fresh: { x: 1 } },
+  )
+  assert.deepEqual(paths, ['/a/b', '/a/c', '/gone', '/fresh'])
+})

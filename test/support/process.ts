@@ -1,0 +1,102 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
+
+/** Long enough for the slowest machine; a condition that comes true ends the wait at once. */
+const patienceMs = 20_000
+
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A shoal process with what it has written so far. */
+export class ShoalProcess {
+  readonly child: ChildProcess
+  stdout = ''
+  stderr = ''
+  readonly #ended: Promise<Ended>
+
+  constructor(test: TestContext, args: readonly string[], options: SpawnOptions = {}) {
+    this.child = spawn(process.execPath, [command, ...args], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      ...options,
+      env: cleanEnvironment(options.env),
+    })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    this.#ended = once(this.child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }))
+    test.after(() => this.child.kill('SIGKILL'))
+  }
+
+  get ended(): Promise<Ended> {
+    return this.#ended
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal)
+  }
+
+  /** Waits until the log says something that matches. */
+  async logged(pattern: RegExp): Promise<RegExpExecArray> {
+    return await until(
+      () => pattern.exec(this.stderr) ?? undefined,
+      () => `no ${pattern} in the log:\n${this.stderr}`,
+      () => this.child.exitCode !== null,
+    )
+  }
+
+  /** Waits until the node runs, and answers where its API is. */
+  async api(): Promise<string> {
+    await this.logged(/NODE_STARTED_BY_HOST/)
+    const [, address = ''] = await this.logged(/API bound to (\S+)\./)
+    return `http://${address}`
+  }
+}
+
+/** Runs a command to its end. */
+export async function shoal(
+  test: TestContext,
+  args: readonly string[],
+  options: SpawnOptions & { input?: string } = {},
+): Promise<Ended> {
+  const process = new ShoalProcess(test, args, options)
+  process.child.stdin?.end(options.input ?? '')
+  return await process.ended
+}
+
+/** The value as soon as there is one. */
+export async function until<T>(
+  value: () => T | undefined | Promise<T | undefined>,
+  why: () => string,
+  hopeless = () => false,
+): Promise<T> {
+  const deadline = Date.now() + patienceMs
+  while (true) {
+    const over = hopeless()
+    const found = await value()
+    if (found !== undefined) return found
+    if (over || Date.now() > deadline) throw new Error(why())
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The environment without what would change how shoal starts. */
+function cleanEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const ours = /^(npm_|SHOAL_|ACTYX_|AX_|RUST_LOG$|NO_COLOR$|NODE_OPTIONS$)/
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), ...more }
+}
