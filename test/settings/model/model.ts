@@ -1,0 +1,100 @@
+import type { ErrorCode } from '../../../src/errors.ts'
+import type { Json, Scope } from '../../../src/settings/index.ts'
+import {
+  differences,
+  mergedInto,
+  type Tree,
+  textOf,
+  treeOf,
+  valueAt,
+  withDefaults,
+  withoutValue,
+  withValue,
+} from './document.ts'
+import { isValid } from './rules.ts'
+
+export type Operation =
+  | { kind: 'set' | 'merge'; scope: Scope; value: Json }
+  | { kind: 'unset'; scope: Scope }
+  | { kind: 'rollback'; revision: number }
+
+/** How an operation ended: with an answer, or with an error. */
+export type Outcome = { answer: string } | { refused: ErrorCode }
+
+/** What listeners are told, with documents as text. */
+export interface Announcement {
+  revision: number
+  scope: string
+  before: string
+  after: string
+  paths: string[]
+}
+
+/**
+ * What the specification says about settings, as plainly as it can be written down. Like the rules and the document
+ * that it is made of, it shares no code with `src/settings`, so that a mistake has to be made twice to go unseen.
+ */
+export class Model {
+  /** Every document that was stored, the first is revision 1; and the text of each. */
+  readonly versions: Tree[] = []
+  readonly texts: string[] = []
+  readonly announced: Announcement[] = []
+
+  get revision(): number {
+    return this.versions.length
+  }
+
+  get stored(): Tree {
+    return this.versions.at(-1) ?? new Map()
+  }
+
+  get shown(): Tree {
+    return withDefaults(this.stored)
+  }
+
+  perform(operation: Operation): Outcome {
+    if (operation.kind === 'rollback' && this.versions[operation.revision - 1] === undefined)
+      return { refused: 'ERR_SETTINGS_REVISION_UNKNOWN' }
+    const document = this.#documentAfter(operation)
+    if (document === undefined || !isValid(document)) return { refused: 'ERR_SETTINGS_INVALID' }
+    this.#store(document, scopeOf(operation))
+    const answers = operation.kind === 'set' || operation.kind === 'merge'
+    return { answer: textOf(answers ? valueAt(this.shown, operation.scope) : undefined) }
+  }
+
+  #documentAfter(operation: Operation): Tree | undefined {
+    const { stored, shown } = this
+    switch (operation.kind) {
+      case 'set':
+        return withValue(stored, shown, operation.scope, treeOf(operation.value))
+      case 'merge': {
+        const value = mergedInto(valueAt(stored, operation.scope), treeOf(operation.value))
+        return withValue(stored, shown, operation.scope, value)
+      }
+      case 'unset':
+        return withoutValue(stored, operation.scope)
+      case 'rollback':
+        return this.versions[operation.revision - 1]
+    }
+  }
+
+  #store(document: Tree, scope: Scope): void {
+    // What is there already is not stored again, but the very first change always is: it makes revision 1.
+    const text = textOf(document)
+    if (this.texts.at(-1) === text) return
+    const before = this.shown
+    this.versions.push(document)
+    this.texts.push(text)
+    this.announced.push({
+      revision: this.revision,
+      scope: `/${scope.join('/')}`,
+      before: textOf(before),
+      after: textOf(this.shown),
+      paths: differences(before, this.shown).sort(),
+    })
+  }
+}
+
+export function scopeOf(operation: Operation): Scope {
+  return operation.kind === 'rollback' ? [] : operation.scope
+}
