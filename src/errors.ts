@@ -27,6 +27,11 @@ export const errorTable = {
     text: '<cause>',
     when: 'a data folder that this version cannot use: damaged, made by a later version, or of another product',
   },
+  ERR_STORAGE: {
+    status: 503,
+    text: 'This could not be stored: <cause>.',
+    when: 'the disk is full or fails; nothing of the request was stored, reading goes on',
+  },
   ERR_PORT_COLLISION: {
     status: 500,
     text: '<component> cannot listen on <address>: port <port> is in use by another process. Choose another one with <option>.',

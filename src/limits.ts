@@ -24,12 +24,28 @@ export const limits = {
   compressFromBytes: 16 * 1024,
   /** Streams of one topic, of all nodes, ever. */
   streamsPerTopic: 8191,
+  /** Chunks of one stream that are kept until those before them have come. */
+  waitingChunks: 64,
   /** Events of one block of a segment: what is decompressed to read one event. */
   eventsPerBlock: 128,
   /** Bytes of payloads after which a block is full, however few its events are. */
   blockBytes: 128 * 1024,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
+  /** Bytes of requests that go into one commit; what comes after that goes into the next. */
+  commitBytes: 16 * 1024 * 1024,
+  /** Bytes of lines that a reader hands over at a time. */
+  pieceBytes: 128 * 1024,
+  /** Pieces of one query that wait for whoever reads it. */
+  piecesAhead: 4,
+  /** Milliseconds that one query may take before it is another one's turn. */
+  sliceMs: 10,
+  /** Mebibytes of young objects of a thread: with more it takes more memory and is hardly faster. */
+  youngGenerationMb: 8,
+  /** Bytes of segments that a reader keeps as they are on disk. */
+  segmentCacheBytes: 8 * 1024 * 1024,
+  /** Bytes of blocks that a reader keeps ready to be used. */
+  blockCacheBytes: 32 * 1024 * 1024,
   /** Events of one stream, ever. */
   eventsPerStream: 2 ** 40 - 1,
   /** Bytes of the text of a payload. */

@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer'
+
+/** Bytes that are not what they should be: from a peer, or from a damaged disk. */
+export class MalformedBytes extends Error {
+  override readonly name = 'MalformedBytes'
+}
+
+/** Writes numbers, texts and bytes one after the other into a buffer that grows. */
+export class ByteWriter {
+  #buffer: Buffer
+  #length = 0
+
+  constructor(capacity = 256) {
+    this.#buffer = Buffer.allocUnsafeSlow(capacity)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** What was written so far: a view that is good until the next write. */
+  get written(): Buffer {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** A copy of what was written. */
+  copy(): Buffer {
+    return Buffer.from(this.written)
+  }
+
+  clear(): this {
+    this.#length = 0
+    return this
+  }
+
+  byte(value: number): this {
+    this.#reserve(1)
+    this.#buffer[this.#length++] = value
+    return this
+  }
+
+  /** An unsigned number in base 128, the low digits first. */
+  uvarint(value: number): this {
+    this.#reserve(8)
+    const buffer = this.#buffer
+    let rest = value
+    // Above 31 bits the digits are cut off by division, below that by shifting, which is much faster.
+    while (rest > 0x7fffffff) {
+      buffer[this.#length++] = (rest % 128) | 0x80
+      rest = Math.floor(rest / 128)
+    }
+    while (rest > 0x7f) {
+      buffer[this.#length++] = (rest & 0x7f) | 0x80
+      rest >>>= 7
+    }
+    buffer[this.#length++] = rest
+    return this
+  }
+
+  /** A number of either sign: 0, -1, 1, -2, … as 0, 1, 2, 3, … */
+  varint(value: number): this {
+    return this.uvarint(value < 0 ? -2 * value - 1 : 2 * value)
+  }
+
+  bytes(bytes: Uint8Array, start = 0, end = bytes.length): this {
+    const length = end - start
+    this.#reserve(length)
+    // Copying a few bytes by hand is faster than calling out.
+    if (length <= 32) for (let i = start; i < end; i++) this.#buffer[this.#length++] = bytes[i] ?? 0
+    else {
+      Buffer.prototype.copy.call(bytes, this.#buffer, this.#length, start, end)
+      this.#length += length
+    }
+    return this
+  }
+
+  latin1(text: string): this {
+    this.#reserve(text.length)
+    this.#length += this.#buffer.write(text, this.#length, 'latin1')
+    return this
+  }
+
+  /** The length in bytes, then the text. */
+  text(text: string): this {
+    const length = Buffer.byteLength(text)
+    this.uvarint(length)
+    this.#reserve(length)
+    this.#length += this.#buffer.write(text, this.#length, 'utf8')
+    return this
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more
+    if (needed <= this.#buffer.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
+    this.#buffer.copy(grown, 0, 0, this.#length)
+    this.#buffer = grown
+  }
+}
+
+/** Reads what a `ByteWriter` wrote. Whatever the bytes are, it throws `MalformedBytes` or answers within their bounds. */
+export class ByteReader {
+  readonly buffer: Buffer
+  at: number
+  readonly end: number
+
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+    this.buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    this.at = start
+    this.end = end
+  }
+
+  get remaining(): number {
+    return this.end - this.at
+  }
+
+  byte(): number {
+    if (this.at >= this.end) throw new MalformedBytes('the bytes end too early')
+    return this.buffer[this.at++] as number
+  }
+
+  /** An unsigned number of at most 53 bits in its shortest form: there is one spelling of each number. */
+  uvarint(): number {
+    const buffer = this.buffer
+    const first = this.byte()
+    if (first < 0x80) return first
+    let value = first & 0x7f
+    let shift = 7
+    while (true) {
+      if (this.at >= this.end) throw new MalformedBytes('the bytes end too early')
+      const byte = buffer[this.at++] as number
+      if (shift < 28) value |= (byte & 0x7f) << shift
+      else value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) {
+        if (byte === 0) throw new MalformedBytes('a number is not in its shortest form')
+        break
+      }
+      shift += 7
+      if (shift > 49) throw new MalformedBytes('a number is too large')
+    }
+    if (value > Number.MAX_SAFE_INTEGER) throw new MalformedBytes('a number is too large')
+    return value
+  }
+
+  varint(): number {
+    const value = this.uvarint()
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+
+  /** A view of the next bytes. */
+  bytes(length: number): Buffer {
+    return this.buffer.subarray(this.skip(length), this.at)
+  }
+
+  /** Where the bytes that are passed over begin. */
+  skip(length: number): number {
+    const start = this.at
+    if (length > this.end - start) throw new MalformedBytes('the bytes end too early')
+    this.at = start + length
+    return start
+  }
+
+  text(maxLength: number): string {
+    const length = this.uvarint()
+    if (length > maxLength) throw new MalformedBytes(`a text has more than ${maxLength} bytes`)
+    const bytes = this.bytes(length)
+    if (!isUtf8(bytes)) throw new MalformedBytes('a text is not UTF-8')
+    return bytes.toString('utf8')
+  }
+
+  /** Nothing may follow. */
+  finish(): void {
+    if (this.at !== this.end) throw new MalformedBytes('there are bytes after the end')
+  }
+}

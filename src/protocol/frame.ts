@@ -1,0 +1,274 @@
+import { assert } from '../assert.ts'
+import { limits } from '../limits.ts'
+import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { checkLabels, skipLabels } from './labels.ts'
+import { checkPayload } from './payload.ts'
+import { saltLength, saltsOf, seedLength } from './salts.ts'
+import { type Hash, sha256 } from './stream.ts'
+
+/**
+ * A frame: events of one stream that were committed together, and one link of its hash chain. Its record is what is
+ * stored and sent; its canonical bytes, which the chain is made of, are the head of the record and the payload hashes.
+ */
+const domain = 'shoal/frame/1\0'
+
+/** How the salts of a record are given. */
+const secretKinds = { seed: 0, list: 1 } as const
+const secret = { removed: 0, salt: 1 } as const
+
+const hashLength = 32
+
+/** A frame that was read: where its parts are within the bytes that it was read from. */
+export interface Frame {
+  readonly bytes: Buffer
+  /** Start and end of the whole record. */
+  readonly record: readonly [number, number]
+  readonly first: number
+  readonly count: number
+  readonly lamports: Float64Array
+  readonly times: Float64Array
+  /** Start and end of the labels of each event. */
+  readonly labels: Int32Array
+  /** Start and end of the payload text of each event; the start is -1 where it was removed. */
+  readonly payloads: Int32Array
+  /** Start and end of the head: everything that is hashed as it is. */
+  readonly head: readonly [number, number]
+  /** Start and end of the secrets: a seed, or a list of salts and hashes. */
+  readonly secrets: readonly [number, number]
+  readonly seed: Buffer | undefined
+  /** Without a seed: where the salt of each event is, or the hash of a payload that was removed. */
+  readonly secretsAt: Int32Array
+}
+
+/** Makes frames, one after the other. */
+export class FrameBuilder {
+  readonly #events = new ByteWriter(64 * 1024)
+  readonly #texts = new ByteWriter(256 * 1024)
+  #lengths: number[] = []
+  #lastTime = -1
+  #timeBytes: Buffer = Buffer.alloc(0)
+
+  get count(): number {
+    return this.#lengths.length
+  }
+
+  /** Bytes of labels and payloads that were added. */
+  get size(): number {
+    return this.#events.length + this.#texts.length
+  }
+
+  /** Adds an event whose labels and payload stand in `source`. */
+  add(lamport: number, time: number, source: Buffer, spans: Int32Array, at: number): void {
+    const labels = spans[at] as number
+    const labelsEnd = spans[at + 1] as number
+    const payload = spans[at + 2] as number
+    const payloadEnd = spans[at + 3] as number
+    assert(payloadEnd > payload && labelsEnd > labels, 'an event has labels and a payload')
+    this.#events.uvarint(lamport)
+    this.#time(time)
+    this.#events.bytes(source, labels, labelsEnd)
+    this.#texts.bytes(source, payload, payloadEnd)
+    this.#lengths.push(payloadEnd - payload)
+  }
+
+  /** The record of the frame and the hash of the chain after it; the builder is empty again. */
+  finish(first: number, previous: Hash, seed: Uint8Array): { record: Buffer; hash: Hash } {
+    const count = this.#lengths.length
+    assert(count > 0 && count <= limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
+    const numbers = new ByteWriter(16).uvarint(first).uvarint(count)
+    const texts = this.#texts.written
+    const chain = new ChainLink(previous).bytes(numbers.written).bytes(this.#events.written)
+    const salts = saltsOf(seed, count)
+    let at = 0
+    for (const [i, length] of this.#lengths.entries()) {
+      chain.payload(salts, i * saltLength, texts, at, at + length)
+      at += length
+    }
+    const size = 8 + numbers.length + this.#events.length + 1 + seedLength + 4 * count + texts.length
+    const record = new ByteWriter(size).uvarint(numbers.length + this.#events.length)
+    record.bytes(numbers.written).bytes(this.#events.written).byte(secretKinds.seed).bytes(seed)
+    for (const length of this.#lengths) record.uvarint(length)
+    record.bytes(texts)
+    this.clear()
+    return { record: record.written, hash: chain.hash() }
+  }
+
+  clear(): void {
+    this.#events.clear()
+    this.#texts.clear()
+    this.#lengths = []
+  }
+
+  /** The events of a request have one time, so its bytes are made once. */
+  #time(time: number): void {
+    if (time !== this.#lastTime) {
+      this.#timeBytes = new ByteWriter(8).uvarint(time).copy()
+      this.#lastTime = time
+    }
+    this.#events.bytes(this.#timeBytes)
+  }
+}
+
+/** Reads a record that this node has written, or that was checked before. */
+export function readFrame(reader: ByteReader): Frame {
+  return parseFrame(reader, skipLabels)
+}
+
+/** Reads a record from somebody else: everything about it is checked but its place in the chain. */
+export function checkFrame(reader: ByteReader): Frame {
+  const frame = parseFrame(reader, checkLabels)
+  let before = -1
+  for (const lamport of frame.lamports) {
+    if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame do not rise')
+    before = lamport
+  }
+  for (let i = 0; i < frame.count; i++) {
+    const start = frame.payloads[2 * i] as number
+    if (start >= 0) checkPayload(frame.bytes, start, frame.payloads[2 * i + 1] as number)
+  }
+  return frame
+}
+
+function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void): Frame {
+  const recordStart = reader.at
+  const headLength = reader.uvarint()
+  const headStart = reader.at
+  if (headLength > reader.remaining) throw new MalformedBytes('the bytes end too early')
+  const first = reader.uvarint()
+  const count = reader.uvarint()
+  if (count < 1 || count > limits.eventsPerFrame) throw new MalformedBytes('a frame holds 1 to 1024 events')
+  if (first + count > limits.eventsPerStream) throw new MalformedBytes('a stream is too long')
+  const lamports = new Float64Array(count)
+  const times = new Float64Array(count)
+  const labels = new Int32Array(2 * count)
+  for (let i = 0; i < count; i++) {
+    lamports[i] = reader.uvarint()
+    times[i] = reader.uvarint()
+    labels[2 * i] = reader.at
+    passLabels(reader)
+    labels[2 * i + 1] = reader.at
+  }
+  if (reader.at !== headStart + headLength) throw new MalformedBytes('the head of a frame has another length')
+  const head = [headStart, reader.at] as const
+  const secretsAt = new Int32Array(count)
+  const secretsStart = reader.at
+  const { seed, removed } = readSecrets(reader, secretsAt)
+  const secrets = [secretsStart, reader.at] as const
+  const payloads = readPayloads(reader, count, removed)
+  const record = [recordStart, reader.at] as const
+  return {
+    bytes: reader.buffer,
+    record,
+    first,
+    count,
+    lamports,
+    times,
+    labels,
+    payloads,
+    head,
+    secrets,
+    seed,
+    secretsAt,
+  }
+}
+
+function readSecrets(reader: ByteReader, secretsAt: Int32Array): { seed: Buffer | undefined; removed: Set<number> } {
+  const removed = new Set<number>()
+  const kind = reader.byte()
+  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), removed }
+  if (kind !== secretKinds.list) throw new MalformedBytes('the salts of a frame are of an unknown kind')
+  for (let i = 0; i < secretsAt.length; i++) {
+    const state = reader.byte()
+    if (state !== secret.removed && state !== secret.salt) throw new MalformedBytes('a salt is of an unknown kind')
+    if (state === secret.removed) removed.add(i)
+    secretsAt[i] = reader.skip(state === secret.removed ? hashLength : saltLength)
+  }
+  return { seed: undefined, removed }
+}
+
+function readPayloads(reader: ByteReader, count: number, removed: ReadonlySet<number>): Int32Array {
+  const payloads = new Int32Array(2 * count)
+  for (let i = 0; i < count; i++) {
+    const length = reader.uvarint()
+    if (length > limits.payloadBytes) throw new MalformedBytes('a payload is too large')
+    if ((length === 0) !== removed.has(i))
+      throw new MalformedBytes('a payload is missing, or there though it was removed')
+    payloads[2 * i + 1] = length
+  }
+  for (let i = 0; i < count; i++) {
+    const start = reader.skip(payloads[2 * i + 1] as number)
+    payloads[2 * i] = removed.has(i) ? -1 : start
+    payloads[2 * i + 1] = reader.at
+  }
+  return payloads
+}
+
+/** The hash of the chain after a frame, from the hash before it. */
+export function hashAfter(frame: Frame, previous: Hash): Hash {
+  const { bytes, count, head, payloads, secretsAt, seed } = frame
+  const chain = new ChainLink(previous).bytes(bytes.subarray(...head))
+  const salts = seed === undefined ? bytes : saltsOf(seed, count)
+  for (let i = 0; i < count; i++) {
+    const saltAt = seed === undefined ? (secretsAt[i] as number) : i * saltLength
+    const start = payloads[2 * i] as number
+    if (start < 0) chain.bytes(bytes.subarray(saltAt, saltAt + hashLength))
+    else chain.payload(salts, saltAt, bytes, start, payloads[2 * i + 1] as number)
+  }
+  return chain.hash()
+}
+
+/** The record without one payload and its salt. The seed goes too, since the salt follows from it; the other salts stay. */
+export function withoutPayload(frame: Frame, index: number): Buffer {
+  const { bytes, count, head, payloads, secretsAt, seed } = frame
+  assert(index >= 0 && index < count, 'the event is in the frame')
+  const salts = seed === undefined ? undefined : saltsOf(seed, count)
+  const record = new ByteWriter(bytes.length + count * (saltLength + 1)).uvarint(head[1] - head[0])
+  record.bytes(bytes, ...head).byte(secretKinds.list)
+  for (let i = 0; i < count; i++) {
+    const start = payloads[2 * i] as number
+    const saltAt = salts === undefined ? (secretsAt[i] as number) : i * saltLength
+    const source = salts ?? bytes
+    if (start < 0) record.byte(secret.removed).bytes(bytes, saltAt, saltAt + hashLength)
+    else if (i === index)
+      record.byte(secret.removed).latin1(payloadHash(source, saltAt, bytes, start, payloads[2 * i + 1] as number))
+    else record.byte(secret.salt).bytes(source, saltAt, saltAt + saltLength)
+  }
+  const kept = (i: number): boolean => i !== index && (payloads[2 * i] as number) >= 0
+  for (let i = 0; i < count; i++)
+    record.uvarint(kept(i) ? (payloads[2 * i + 1] as number) - (payloads[2 * i] as number) : 0)
+  for (let i = 0; i < count; i++)
+    if (kept(i)) record.bytes(bytes, payloads[2 * i] as number, payloads[2 * i + 1] as number)
+  return record.written
+}
+
+const scratch = new ByteWriter(64 * 1024)
+
+function payloadHash(salts: Buffer, saltAt: number, texts: Buffer, start: number, end: number): Hash {
+  scratch
+    .clear()
+    .bytes(salts, saltAt, saltAt + saltLength)
+    .bytes(texts, start, end)
+  return sha256(scratch.written)
+}
+
+const link = new ByteWriter(256 * 1024)
+
+/** Gathers what goes into one link of the chain. Only one is made at a time. */
+class ChainLink {
+  constructor(previous: Hash) {
+    link.clear().latin1(previous).latin1(domain)
+  }
+
+  bytes(bytes: Uint8Array): this {
+    link.bytes(bytes)
+    return this
+  }
+
+  payload(salts: Buffer, saltAt: number, texts: Buffer, start: number, end: number): void {
+    link.latin1(payloadHash(salts, saltAt, texts, start, end))
+  }
+
+  hash(): Hash {
+    return sha256(link.written)
+  }
+}

@@ -1,0 +1,7 @@
+export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+export { type Chunk, encodeChunk, hashBefore, readChunk, verifyChunk } from './chunk.ts'
+export { checkFrame, type Frame, FrameBuilder, hashAfter, readFrame, withoutPayload } from './frame.ts'
+export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
+export { randomSeed, saltsOf } from './salts.ts'
+export { type Head, heads, type PruneRecord, pruneRecords, type RedactionRecord, redactionRecords } from './signed.ts'
+export { genesis, type Hash, type StreamKey, type TopicKind } from './stream.ts'

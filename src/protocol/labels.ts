@@ -1,0 +1,65 @@
+import { isUtf8 } from 'node:buffer'
+import { limits } from '../limits.ts'
+import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+
+/**
+ * What an event carries besides its payload and its place: the app that published it and its tags. Its bytes are part of
+ * the canonical bytes of a frame: the app ID, the number of tags, the tags in the order of their bytes.
+ */
+export interface Labels {
+  readonly appId: string
+  readonly tags: readonly string[]
+}
+
+/** Tags become a set: normalised, without doubles, in the order of their bytes. */
+export function encodeLabels(appId: string, tags: readonly string[]): Buffer {
+  const unique = [...new Set(tags.map((tag) => tag.normalize('NFC')))]
+  const encoded = unique.map((tag) => Buffer.from(tag, 'utf8')).sort(Buffer.compare)
+  return encodeLabelsExactly({ appId, tags: encoded.map((tag) => tag.toString('utf8')) })
+}
+
+/** The bytes of labels whose tags are in order already. */
+export function encodeLabelsExactly({ appId, tags }: Labels): Buffer {
+  const writer = new ByteWriter().text(appId).uvarint(tags.length)
+  for (const tag of tags) writer.text(tag)
+  return writer.copy()
+}
+
+export function decodeLabels(reader: ByteReader): Labels {
+  const appId = reader.text(limits.appIdBytes)
+  const tags = Array.from({ length: reader.uvarint() }, () => reader.text(limits.tagBytes))
+  return { appId, tags }
+}
+
+/** Passes over labels from another node, and throws unless they are what `encodeLabels` would write. */
+export function checkLabels(reader: ByteReader): void {
+  const appLength = reader.uvarint()
+  if (appLength === 0 || appLength > limits.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
+  checkText(reader, appLength)
+  const count = reader.uvarint()
+  if (count > limits.tagsPerEvent) throw new MalformedBytes('an event has too many tags')
+  let before = -1
+  let beforeEnd = -1
+  for (let i = 0; i < count; i++) {
+    const length = reader.uvarint()
+    if (length === 0 || length > limits.tagBytes) throw new MalformedBytes('a tag is too long or empty')
+    const start = checkText(reader, length)
+    const { buffer, at } = reader
+    if (before >= 0 && buffer.compare(buffer, before, beforeEnd, start, at) <= 0)
+      throw new MalformedBytes('the tags of an event are not in order')
+    before = start
+    beforeEnd = at
+  }
+}
+
+/** Passes over labels that are known to be right. */
+export function skipLabels(reader: ByteReader): void {
+  reader.skip(reader.uvarint())
+  for (let i = reader.uvarint(); i > 0; i--) reader.skip(reader.uvarint())
+}
+
+function checkText(reader: ByteReader, length: number): number {
+  const start = reader.skip(length)
+  if (!isUtf8(reader.buffer.subarray(start, reader.at))) throw new MalformedBytes('a text is not UTF-8')
+  return start
+}

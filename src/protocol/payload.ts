@@ -1,0 +1,38 @@
+import { isUtf8 } from 'node:buffer'
+import { limits } from '../limits.ts'
+import { MalformedBytes } from './bytes.ts'
+
+const [newline, quote, backslash] = [0x0a, 0x22, 0x5c]
+const opening = new Set([0x5b, 0x7b])
+const closing = new Set([0x5d, 0x7d])
+
+/** Throws unless the bytes are one JSON value on one line, not nested deeper than the limit. */
+export function checkPayload(bytes: Buffer, start: number, end: number): void {
+  const text = bytes.subarray(start, end)
+  if (!isUtf8(text)) throw new MalformedBytes('a payload is not UTF-8')
+  // A line break can only stand between the parts of a value, never within one.
+  if (text.includes(newline)) throw new MalformedBytes('a payload is not on one line')
+  if (deepest(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deep')
+  try {
+    JSON.parse(text.toString('utf8'))
+  } catch {
+    throw new MalformedBytes('a payload is no JSON')
+  }
+}
+
+/** The deepest nesting of brackets outside of strings. */
+function deepest(text: Buffer): number {
+  let depth = 0
+  let most = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const byte = text[i] as number
+    if (inString) {
+      if (byte === backslash) i++
+      else if (byte === quote) inString = false
+    } else if (byte === quote) inString = true
+    else if (opening.has(byte)) most = Math.max(most, ++depth)
+    else if (closing.has(byte)) depth--
+  }
+  return most
+}

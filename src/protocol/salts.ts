@@ -1,0 +1,35 @@
+import { hash, randomFillSync } from 'node:crypto'
+
+/**
+ * A payload goes into the chain as the hash of a salt and its text, so that it can be removed later without breaking the
+ * chain, and without anyone being able to find out what it was by trying. A frame has one random seed, from which the
+ * salts of its events follow: 16 bytes a frame instead of 16 an event, which no compression can make smaller.
+ */
+export const seedLength = 16
+export const saltLength = 16
+
+const domain = Buffer.from('shoal/salts/1\0', 'latin1')
+const input = Buffer.alloc(domain.length + seedLength)
+domain.copy(input)
+
+/** The salts of all events of a frame, one after the other. */
+export function saltsOf(seed: Uint8Array, count: number): Buffer {
+  input.set(seed, domain.length)
+  return hash('shake128', input, { outputEncoding: 'buffer', outputLength: saltLength * count })
+}
+
+// A call for random bytes costs as much as several events, so they are taken many at a time.
+const pool = Buffer.alloc(256 * seedLength)
+let used = pool.length
+
+export function randomSeed(): Buffer {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const seed = Buffer.from(pool.subarray(used, used + seedLength))
+  // Nobody gets to know a seed that was given away, not even a dump of this memory.
+  pool.fill(0, used, used + seedLength)
+  used += seedLength
+  return seed
+}

@@ -1,0 +1,132 @@
+import { type KeyPair, Verifier } from '../identity/index.ts'
+import { limits } from '../limits.ts'
+import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
+
+/** Everything that a node signs begins with a domain word, the topic and the stream, so that no signature fits elsewhere. */
+interface Signed {
+  readonly topic: string
+  readonly stream: StreamKey
+  /** Microseconds since the Unix epoch, by the clock of the node that signed. */
+  readonly time: number
+}
+
+/** The node says: the first `count` events of my stream are those that this hash stands for. */
+export interface Head extends Signed {
+  readonly count: number
+  /** The lamport timestamp of the last of these events. */
+  readonly lamport: number
+  readonly hash: Hash
+  /** A chunk ends here: every node keeps this head. */
+  readonly checkpoint: boolean
+}
+
+/** The node says: the first `count` events of my stream are no longer needed. A checkpoint head has that count. */
+export interface PruneRecord extends Signed {
+  readonly count: number
+}
+
+/** The node says: remove the payload at this offset of my stream. */
+export interface RedactionRecord extends Signed {
+  readonly offset: number
+}
+
+const signatureLength = 64
+const domains = { head: 'shoal/head/1\0', prune: 'shoal/prune/1\0', redaction: 'shoal/redaction/1\0' } as const
+
+/** Makes the signed bytes of one kind of object, and reads them back. */
+class SignedForm<T extends Signed> {
+  readonly #domain: Buffer
+  readonly #write: (writer: ByteWriter, value: T) => void
+  readonly #read: (reader: ByteReader) => Omit<T, keyof Signed>
+
+  constructor(
+    domain: string,
+    write: (writer: ByteWriter, value: T) => void,
+    read: (reader: ByteReader) => Omit<T, keyof Signed>,
+  ) {
+    this.#domain = Buffer.from(domain, 'latin1')
+    this.#write = write
+    this.#read = read
+  }
+
+  /** The bytes that are signed. */
+  encode(value: T): Buffer {
+    const writer = new ByteWriter(256).bytes(this.#domain).text(value.topic)
+    writeStream(writer, value.stream)
+    this.#write(writer, value)
+    return writer.uvarint(value.time).copy()
+  }
+
+  /** The bytes with their signature behind them. */
+  sign(value: T, key: KeyPair): Buffer {
+    const bytes = this.encode(value)
+    return Buffer.concat([bytes, key.sign(bytes)])
+  }
+
+  /** What signed bytes say; their signature is looked at by `verify`. */
+  decode(signed: Uint8Array): T {
+    const reader = new ByteReader(signed, 0, signed.length - signatureLength)
+    if (reader.remaining <= 0 || !reader.bytes(this.#domain.length).equals(this.#domain))
+      throw new MalformedBytes('signed bytes of another kind')
+    const topic = reader.text(limits.topicBytes)
+    const stream = readStream(reader)
+    const members = this.#read(reader)
+    const time = reader.uvarint()
+    reader.finish()
+    return { topic, stream, ...members, time } as T
+  }
+
+  /** What the bytes say, if the node of the stream has signed them. */
+  verify(signed: Uint8Array): T {
+    const value = this.decode(signed)
+    const end = signed.length - signatureLength
+    if (!verifierOf(value.stream).verify(signed.subarray(0, end), signed.subarray(end)))
+      throw new MalformedBytes('the signature does not fit')
+    return value
+  }
+}
+
+export const heads = new SignedForm<Head>(
+  domains.head,
+  (writer, { count, lamport, hash, checkpoint }) =>
+    writer
+      .uvarint(count)
+      .uvarint(lamport)
+      .latin1(hash)
+      .byte(checkpoint ? 1 : 0),
+  (reader) => {
+    const count = reader.uvarint()
+    const lamport = reader.uvarint()
+    const hash = reader.bytes(32).toString('latin1') as Hash
+    const flag = reader.byte()
+    if (flag > 1) throw new MalformedBytes('a flag is neither 0 nor 1')
+    return { count, lamport, hash, checkpoint: flag === 1 }
+  },
+)
+
+export const pruneRecords = new SignedForm<PruneRecord>(
+  domains.prune,
+  (writer, { count }) => writer.uvarint(count),
+  (reader) => ({ count: reader.uvarint() }),
+)
+
+export const redactionRecords = new SignedForm<RedactionRecord>(
+  domains.redaction,
+  (writer, { offset }) => writer.uvarint(offset),
+  (reader) => ({ offset: reader.uvarint() }),
+)
+
+/** Making a key object costs more than using it; nodes whose signatures were seen lately are kept. */
+const verifiers = new Map<string, Verifier>()
+
+function verifierOf({ node }: StreamKey): Verifier {
+  const name = Buffer.from(node).toString('latin1')
+  const known = verifiers.get(name)
+  if (known !== undefined) return known
+  const [oldest] = verifiers.keys()
+  if (verifiers.size >= limits.cachedVerifiers && oldest !== undefined) verifiers.delete(oldest)
+  const verifier = new Verifier(node)
+  verifiers.set(name, verifier)
+  return verifier
+}

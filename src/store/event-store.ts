@@ -1,0 +1,42 @@
+import type { Appended, AppendRequest, ReadStream, Received, Selection } from './log/index.ts'
+
+/** Where a stream stands. */
+export interface StreamStatus extends ReadStream {
+  /** How many events there are, those that were pruned included: the last one has the offset `count - 1`. */
+  readonly count: number
+  /** How many events from the start are gone. */
+  readonly pruned: number
+}
+
+/** Events as lines of JSON, in pieces; it ends when whoever reads ends it, or with the last event. */
+export interface Reading extends AsyncIterable<Buffer> {
+  /** Ends it: nothing more is read for it. */
+  cancel(): void
+}
+
+/**
+ * The events of a topic: appended to, received from other nodes, read in order. Whatever a promise has been fulfilled for
+ * is stored for good. A failure leaves everything as it was.
+ */
+export interface EventStore {
+  /** Appends events to streams of this node: all of the request or nothing. */
+  append(request: AppendRequest): Promise<Appended>
+  /** Verifies and stores a chunk of a stream of another node. */
+  receive(chunk: Uint8Array): Promise<Received>
+  /** Removes events of an own stream up to a checkpoint, and answers with the record that tells other nodes. */
+  prune(stream: number, count: number): Promise<Uint8Array>
+  applyPrune(record: Uint8Array): Promise<void>
+  /** Removes a payload of an own stream, and answers with the record that tells other nodes. */
+  redact(stream: number, offset: number): Promise<Uint8Array>
+  applyRedaction(record: Uint8Array): Promise<void>
+  /** All streams of which something is known; what was answered before is in it. */
+  streams(): Promise<StreamStatus[]>
+  read(selection: Selection): Reading
+  /** The signed head of a stream: of an own one as of now, of another one the newest that came. */
+  head(stream: number): Promise<Uint8Array | undefined>
+  /** The counts of the checkpoints of a stream, with their signed heads. */
+  checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]>
+  /** The chunk that starts at a checkpoint, or at the start of the stream; nothing when there are no events after it. */
+  chunk(stream: number, from: number): Promise<Uint8Array | undefined>
+  close(): Promise<void>
+}

@@ -1,0 +1,113 @@
+import { assert } from '../../assert.ts'
+import { ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import { ByteWriter, FrameBuilder, randomSeed } from '../../protocol/index.ts'
+import type { LogState } from './log-state.ts'
+import type { Appended, AppendRequest, Run } from './requests.ts'
+import { rowKey } from './row-key.ts'
+import type { StreamState } from './stream-state.ts'
+import { tailRow } from './tail-row.ts'
+
+/** Appends requests to own streams, many in one commit. */
+export class Appender {
+  readonly #log: LogState
+  readonly #pending = new Map<StreamState, PendingRow>()
+  /** Buffers are reused from commit to commit; most commits are for one stream. */
+  readonly #spare: PendingRow[] = []
+
+  constructor(log: LogState) {
+    this.#log = log
+  }
+
+  /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
+  commit(requests: readonly AppendRequest[]): Appended[] {
+    try {
+      return this.#log.transaction(() => {
+        const appended = requests.map((request) => this.#append(request))
+        for (const [state, row] of this.#pending) this.#flush(state, row)
+        return appended
+      })
+    } finally {
+      for (const row of this.#pending.values()) this.#spare.push(row.clear())
+      this.#pending.clear()
+    }
+  }
+
+  #append({ source, spans, streams }: AppendRequest): Appended {
+    const log = this.#log
+    const time = log.options.now()
+    const lamport = log.clock
+    if (lamport + streams.length > Number.MAX_SAFE_INTEGER)
+      throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
+    log.clock += streams.length
+    const runs: Run[] = []
+    let state: StreamState | undefined
+    let row: PendingRow | undefined
+    for (let i = 0; i < streams.length; i++) {
+      const number = streams[i] as number
+      if (state?.key.number !== number || row === undefined) {
+        state = log.ownStream(number)
+        row = this.#row(state)
+        runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
+      }
+      row.frame.add(lamport + i, time, source, spans, 4 * i)
+      ;(runs.at(-1) as Run).count++
+      row.lamport = lamport + i
+      if (row.frame.count === limits.eventsPerFrame || row.frame.size >= limits.frameBytes) this.#endFrame(state, row)
+    }
+    return { lamport, time, runs }
+  }
+
+  #row(state: StreamState): PendingRow {
+    const known = this.#pending.get(state)
+    if (known !== undefined) return known
+    const row = this.#spare.pop() ?? new PendingRow()
+    row.first = state.count
+    this.#pending.set(state, row)
+    return row
+  }
+
+  /** Links the frame to the chain; where a chunk is full, the row ends with it and a checkpoint head is signed. */
+  #endFrame(state: StreamState, row: PendingRow): void {
+    const count = row.frame.count
+    assert(row.lamport > state.lamport, 'lamport timestamps rise within a stream')
+    const { record, hash } = row.frame.finish(state.count, state.hash, randomSeed())
+    row.records.bytes(record)
+    state.count += count
+    state.lamport = row.lamport
+    state.hash = hash
+    state.eventsSince += count
+    state.bytesSince += record.length
+    if (state.eventsSince < limits.eventsPerCheckpoint && state.bytesSince < limits.bytesPerCheckpoint) return
+    this.#writeRow(state, row)
+    if (this.#log.options.kind === 'live') this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
+  }
+
+  #flush(state: StreamState, row: PendingRow): void {
+    if (row.frame.count > 0) this.#endFrame(state, row)
+    if (row.records.length > 0) this.#writeRow(state, row)
+  }
+
+  #writeRow(state: StreamState, row: PendingRow): void {
+    const count = state.count - row.first
+    this.#log.insertTail(
+      tailRow(rowKey(state.number, row.first), count, state.lamport, state.hash, row.records.written),
+    )
+    row.records.clear()
+    row.first = state.count
+  }
+}
+
+/** What a commit adds to one stream: a frame that is still growing, and the finished ones of the row to come. */
+class PendingRow {
+  readonly frame = new FrameBuilder()
+  readonly records = new ByteWriter(256 * 1024)
+  first = 0
+  lamport = -1
+
+  clear(): this {
+    this.frame.clear()
+    this.records.clear()
+    return this
+  }
+}

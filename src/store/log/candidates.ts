@@ -1,0 +1,108 @@
+import type { LogReader } from './reader.ts'
+import type { StreamNumber } from './row-key.ts'
+import { type Branch, selectsAll } from './selection.ts'
+import { appHash, type IndexRange, tagHash } from './tag-index.ts'
+
+/** Events of a stream that are worth looking at: all from one offset to another, or some by the index. */
+export type Candidates =
+  | { readonly kind: 'all'; readonly from: number; readonly to: number }
+  | { readonly kind: 'some'; readonly offsets: readonly number[] }
+
+/** Finds candidates of one stream piece by piece, in either direction. Both bounds are included. */
+export class CandidateFinder {
+  readonly #reader: LogReader
+  readonly #stream: StreamNumber
+  /** For each branch the hashes that an event has to have; nothing where the index is of no use. */
+  readonly #hashes: readonly (readonly number[])[] | undefined
+
+  constructor(reader: LogReader, stream: StreamNumber, branches: readonly Branch[]) {
+    this.#reader = reader
+    this.#stream = stream
+    this.#hashes = selectsAll(branches)
+      ? undefined
+      : branches.map(({ tags, appId }) => [
+          ...tags.map((tag) => tagHash(tag)),
+          ...(appId === undefined ? [] : [appHash(appId)]),
+        ])
+  }
+
+  /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
+  after(from: number, to: number): { candidates: Candidates; next: number } {
+    const range = this.#rangeAt(from)
+    if (range === undefined) {
+      const end = Math.min(to, this.#startAfter(from) - 1)
+      return { candidates: { kind: 'all', from, to: end }, next: end + 1 }
+    }
+    const end = Math.min(to, range.first + range.count - 1)
+    return { candidates: this.#inRange(range, from, end), next: end + 1 }
+  }
+
+  /** The same backwards: the candidates from an offset down to another. */
+  before(from: number, to: number): { candidates: Candidates; next: number } {
+    const range = this.#rangeAt(to)
+    if (range === undefined) {
+      const start = Math.max(from, this.#endBefore(to))
+      return { candidates: { kind: 'all', from: start, to }, next: start - 1 }
+    }
+    const start = Math.max(from, range.first)
+    return { candidates: this.#inRange(range, start, to), next: start - 1 }
+  }
+
+  #ranges(): readonly IndexRange[] {
+    return this.#hashes === undefined ? [] : this.#reader.ranges(this.#stream)
+  }
+
+  #rangeAt(offset: number): IndexRange | undefined {
+    return this.#ranges().find(({ first, count }) => first <= offset && offset < first + count)
+  }
+
+  #startAfter(offset: number): number {
+    return this.#ranges().find(({ first }) => first > offset)?.first ?? Number.POSITIVE_INFINITY
+  }
+
+  #endBefore(offset: number): number {
+    const range = this.#ranges().findLast(({ first }) => first <= offset)
+    return range === undefined ? 0 : range.first + range.count
+  }
+
+  #inRange(range: IndexRange, from: number, to: number): Candidates {
+    const offsets = new Set<number>()
+    for (const hashes of this.#hashes ?? []) {
+      const positions = this.#intersection(range, hashes)
+      if (positions === undefined) return { kind: 'all', from, to }
+      for (const position of positions) offsets.add(range.first + position)
+    }
+    const list = [...offsets].filter((offset) => offset >= from && offset <= to)
+    return { kind: 'some', offsets: this.#hashes?.length === 1 ? list : list.sort((a, b) => a - b) }
+  }
+
+  /** The positions that all hashes have in common. */
+  #intersection(range: IndexRange, hashes: readonly number[]): readonly number[] | undefined {
+    const lists: number[][] = []
+    for (const hash of hashes) {
+      const positions = this.#reader.positions(range, hash)
+      if (positions === undefined) return undefined
+      if (positions.length === 0) return []
+      lists.push(positions)
+    }
+    const [shortest = [], ...others] = lists.sort((a, b) => a.length - b.length)
+    return others.reduce(intersect, shortest)
+  }
+}
+
+/** What two rising lists have in common; the first is the shorter one. */
+function intersect(few: number[], many: number[]): number[] {
+  const result: number[] = []
+  let at = 0
+  for (const position of few) {
+    // Steps that double find the place quickly when the other list is much longer.
+    let step = 1
+    while (at + step < many.length && (many[at + step] as number) < position) {
+      at += step
+      step *= 2
+    }
+    while (at < many.length && (many[at] as number) < position) at++
+    if (many[at] === position) result.push(position)
+  }
+  return result
+}

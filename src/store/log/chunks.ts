@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { encodeChunk, type Frame, heads } from '../../protocol/index.ts'
+import { DamagedData } from './checksum.ts'
+import { framesOfSegment } from './records.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+import { Segment } from './segment.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
+
+export interface Checkpoint {
+  readonly count: number
+  readonly head: Uint8Array
+}
+
+/** The checkpoint heads of a stream, in order. */
+export function checkpointsOf(database: DatabaseSync, stream: StreamNumber, after = -1): Checkpoint[] {
+  const start = rowKey(stream, 0)
+  const rows = database
+    .prepare('SELECT key, head FROM checkpoint WHERE key > ? AND key < ? ORDER BY key')
+    .all(start + after, rowKey(stream + 1, 0))
+  return rows.map((row) => ({ count: Number(row['key']) - start, head: row['head'] as Uint8Array }))
+}
+
+/**
+ * The chunk that starts at an offset. It ends at the next checkpoint, or where there is none, at the head that is given.
+ * Nothing when there are no events after the start.
+ */
+export function chunkFrom(
+  database: DatabaseSync,
+  stream: StreamNumber,
+  from: number,
+  newest: Uint8Array | undefined,
+): Uint8Array | undefined {
+  const head = checkpointsOf(database, stream, from)[0]?.head ?? newest
+  if (head === undefined) return undefined
+  const { count } = heads.decode(head)
+  if (count <= from) return undefined
+  return encodeChunk(
+    framesBetween(database, stream, from, count).map(({ bytes, record }) => bytes.subarray(...record)),
+    head,
+  )
+}
+
+/** The frames from one offset to another, exactly as they were written. */
+export function framesBetween(database: DatabaseSync, stream: StreamNumber, from: number, to: number): Frame[] {
+  const frames: Frame[] = []
+  for (let next = from; next < to; ) {
+    const found = sealedFrames(database, stream, next) ?? tailFrames(database, stream, next)
+    const [first] = found
+    if (first?.first !== next) throw new DamagedData(`the event ${next} of stream ${stream} is missing`)
+    frames.push(...found)
+    next = lastOf(found)
+  }
+  if (frames.length > 0 && lastOf(frames) !== to) return frames.filter(({ first }) => first < to)
+  return frames
+}
+
+function lastOf(frames: readonly Frame[]): number {
+  const last = frames.at(-1)
+  return last === undefined ? 0 : last.first + last.count
+}
+
+function sealedFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] | undefined {
+  const row = database.prepare('SELECT body FROM segment WHERE key = ?').get(rowKey(stream, offset))
+  return row === undefined ? undefined : framesOfSegment(new Segment(row['body'] as Uint8Array, offset))
+}
+
+function tailFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] {
+  const row = database
+    .prepare('SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key = ?')
+    .get(rowKey(stream, offset))
+  return row === undefined ? [] : framesOf(row as unknown as TailRow)
+}

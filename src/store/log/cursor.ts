@@ -1,0 +1,157 @@
+import { assert } from '../../assert.ts'
+import type { Block } from './block.ts'
+import type { LogReader, ReadStream } from './reader.ts'
+import { branchesFor, type Selection } from './selection.ts'
+import { StreamCursor } from './stream-cursor.ts'
+
+/** Takes events one by one; when it answers false it wants no more for now. */
+export interface EventSink {
+  event(stream: ReadStream, block: Block, index: number): boolean
+}
+
+/**
+ * Reads selected events of all streams in the total order: by lamport timestamp, then by stream. It works in slices and
+ * keeps nothing of the database between them.
+ */
+export class LogCursor {
+  readonly #reader: LogReader
+  readonly #descending: boolean
+  readonly #byStream: boolean
+  /** The cursors that have events left, as a heap with the next event on top. */
+  readonly #heap: StreamCursor[] = []
+  /** Cursors that have not been moved to their first event. */
+  #fresh: StreamCursor[] = []
+
+  constructor(reader: LogReader, selection: Selection) {
+    this.#reader = reader
+    this.#descending = selection.order === 'desc'
+    this.#byStream = selection.order === 'stream-asc'
+    reader.refresh()
+    for (const stream of reader.streams()) {
+      const bounds = boundsOf(reader, selection, stream)
+      const branches = branchesFor(selection, stream.own)
+      if (bounds === undefined || branches.length === 0) continue
+      this.#fresh.push(new StreamCursor(reader, stream, branches, ...bounds, this.#descending ? -1 : 1))
+    }
+  }
+
+  /** Gives events to the sink until it wants no more, the time is over, or there are none left: then the answer is true. */
+  run(sink: EventSink, deadline = Number.POSITIVE_INFINITY): boolean {
+    this.#begin()
+    const slice = new Slice(sink, deadline)
+    while (this.#heap.length > 0) {
+      const goesOn = this.#drain(this.#heap[0] as StreamCursor, this.#second(), slice)
+      this.#sift()
+      if (!goesOn) return this.#heap.length === 0
+    }
+    return true
+  }
+
+  /** Moves new cursors to their first events, and all of them away from events that were removed since the last slice. */
+  #begin(): void {
+    const moved = this.#fresh
+    this.#fresh = []
+    for (const cursor of moved) if (cursor.next()) this.#push(cursor)
+    if (!this.#reader.refresh()) return
+    for (const cursor of this.#heap.splice(0)) if (cursor.standAgain()) this.#push(cursor)
+  }
+
+  /** Takes events of one stream as long as no other stream is next. Answers whether the slice goes on. */
+  #drain(cursor: StreamCursor, second: StreamCursor | undefined, slice: Slice): boolean {
+    do {
+      const goesOn = slice.take(cursor)
+      if (!cursor.next() || !goesOn) return goesOn
+    } while (second === undefined || this.#isBefore(cursor, second))
+    return true
+  }
+
+  #isBefore(a: StreamCursor, b: StreamCursor): boolean {
+    if (this.#byStream) return a.stream.number < b.stream.number
+    if (a.lamport !== b.lamport) return this.#descending ? a.lamport > b.lamport : a.lamport < b.lamport
+    return this.#descending ? compareStreams(a.stream, b.stream) > 0 : compareStreams(a.stream, b.stream) < 0
+  }
+
+  #second(): StreamCursor | undefined {
+    const [, left, right] = this.#heap
+    if (left === undefined || right === undefined) return left
+    return this.#isBefore(left, right) ? left : right
+  }
+
+  #push(cursor: StreamCursor): void {
+    const heap = this.#heap
+    heap.push(cursor)
+    let at = heap.length - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#isBefore(cursor, heap[parent] as StreamCursor)) break
+      heap[at] = heap[parent] as StreamCursor
+      at = parent
+    }
+    heap[at] = cursor
+  }
+
+  /** Puts the cursor on top in its place, or takes it out when it is at its end. */
+  #sift(): void {
+    const heap = this.#heap
+    let cursor = heap[0] as StreamCursor
+    if (!Number.isFinite(cursor.lamport)) {
+      const last = heap.pop() as StreamCursor
+      if (heap.length === 0) return
+      cursor = last
+    }
+    let at = 0
+    while (true) {
+      let child = 2 * at + 1
+      if (child >= heap.length) break
+      if (child + 1 < heap.length && this.#isBefore(heap[child + 1] as StreamCursor, heap[child] as StreamCursor))
+        child++
+      if (!this.#isBefore(heap[child] as StreamCursor, cursor)) break
+      heap[at] = heap[child] as StreamCursor
+      at = child
+    }
+    heap[at] = cursor
+  }
+}
+
+/** How many events pass between two looks at the clock. */
+const clockEvery = 64
+
+/** What one slice may still do. */
+class Slice {
+  readonly #sink: EventSink
+  readonly #deadline: number
+  #untilClock = clockEvery
+
+  constructor(sink: EventSink, deadline: number) {
+    this.#sink = sink
+    this.#deadline = deadline
+  }
+
+  /** Takes the event that a cursor stands at, and answers whether another one may follow. */
+  take({ stream, block, index }: StreamCursor): boolean {
+    assert(block !== undefined, 'a cursor with events stands at one')
+    if (!this.#sink.event(stream, block, index)) return false
+    if (--this.#untilClock > 0) return true
+    this.#untilClock = clockEvery
+    return performance.now() < this.#deadline
+  }
+}
+
+/** Streams are ordered by the bytes of their node, then by their number. */
+export function compareStreams(a: ReadStream, b: ReadStream): number {
+  return Buffer.compare(a.key.node, b.key.node) || a.key.number - b.key.number
+}
+
+/** The first and the last offset to read of a stream; nothing when there is none. */
+function boundsOf(
+  reader: LogReader,
+  { lower, upper }: Selection,
+  { number }: ReadStream,
+): [number, number] | undefined {
+  const last = Math.min(
+    reader.counts.count(number) - 1,
+    upper === undefined ? Number.POSITIVE_INFINITY : (upper.get(number) ?? -1),
+  )
+  const first = Math.max(reader.counts.pruned(number), (lower?.get(number) ?? -1) + 1)
+  return first <= last ? [first, last] : undefined
+}

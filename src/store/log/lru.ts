@@ -1,0 +1,41 @@
+/** Keeps what was used last, as long as it fits into a number of bytes. */
+export class LruCache<K, V> {
+  readonly #entries = new Map<K, { value: V; size: number }>()
+  readonly #capacity: number
+  #size = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get(key: K): V | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    return entry.value
+  }
+
+  set(key: K, value: V, size: number): void {
+    this.#remove(key)
+    if (size > this.#capacity) return
+    this.#entries.set(key, { value, size })
+    this.#size += size
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#capacity) break
+      this.#remove(oldest)
+    }
+  }
+
+  clear(): void {
+    this.#entries.clear()
+    this.#size = 0
+  }
+
+  #remove(key: K): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    this.#entries.delete(key)
+    this.#size -= entry.size
+  }
+}

@@ -1,0 +1,189 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
+import type { PublicKey } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import type { Frame, StreamKey } from '../../protocol/index.ts'
+import { type Block, blockOfFrames } from './block.ts'
+import { DamagedData } from './checksum.ts'
+import { type Checkpoint, checkpointsOf, chunkFrom } from './chunks.ts'
+import { openForReading } from './database.ts'
+import { LruCache } from './lru.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+import { Segment } from './segment.ts'
+import type { SharedCounts } from './shared-counts.ts'
+import { checkSegmentRow, type SegmentRow } from './stream-state.ts'
+import { bucketOf, type IndexRange, lookUp, postingKey, rangeCrc } from './tag-index.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
+
+/** A stream as a reader knows it. */
+export interface ReadStream {
+  readonly number: StreamNumber
+  readonly key: StreamKey
+  readonly own: boolean
+}
+
+const statements = {
+  streams: 'SELECT number, node, nr FROM stream WHERE number >= ? ORDER BY number',
+  segmentPlace: 'SELECT key, count, lamport, last, crc FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1',
+  segmentBody: 'SELECT body FROM segment WHERE key = ?',
+  tail: 'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
+  tailPlace: 'SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
+  ranges: 'SELECT id, stream, first, count, bits, crc FROM range WHERE stream = ? ORDER BY first',
+  posting: 'SELECT crc, body FROM posting WHERE key = ?',
+} as const
+
+/** Reads the log of a topic. No transaction stays open between two calls. */
+export class LogReader {
+  readonly counts: SharedCounts
+  readonly #database: DatabaseSync
+  readonly #own: PublicKey
+  readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
+  #streams: ReadStream[] = []
+  #seals = -1
+  #removals = -1
+  readonly #segments = new LruCache<number, Segment>(limits.segmentCacheBytes)
+  readonly #blocks = new LruCache<string, Block>(limits.blockCacheBytes)
+  readonly #ranges = new Map<StreamNumber, IndexRange[]>()
+
+  constructor(file: string, counts: SharedCounts, own: PublicKey) {
+    this.#database = openForReading(file)
+    this.counts = counts
+    this.#own = own
+    for (const [name, sql] of Object.entries(statements))
+      this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
+  }
+
+  /** All streams that have events, or had some. */
+  streams(): readonly ReadStream[] {
+    if (this.#streams.length < this.counts.streams) {
+      const rows = this.#prepared.streams.all(this.#streams.length) as {
+        number: number
+        node: Uint8Array
+        nr: number
+      }[]
+      for (const { number, node, nr } of rows) {
+        assert(number === this.#streams.length, 'streams are numbered without gaps')
+        const key = { node: Uint8Array.from(node) as PublicKey, number: nr }
+        this.#streams.push({ number, key, own: Buffer.compare(node, this.#own) === 0 })
+      }
+    }
+    return this.#streams
+  }
+
+  /** Forgets what is no longer so; answers whether something that was read may be gone. */
+  refresh(): boolean {
+    if (this.#seals !== this.counts.seals) this.#ranges.clear()
+    this.#seals = this.counts.seals
+    if (this.#removals === this.counts.removals) return false
+    this.#removals = this.counts.removals
+    this.#segments.clear()
+    this.#blocks.clear()
+    this.#ranges.clear()
+    return true
+  }
+
+  /** The block that holds an event: a piece of a segment, or of the tail. Nothing when it was pruned. */
+  block(stream: StreamNumber, offset: number): Block | undefined {
+    const key = rowKey(stream, offset)
+    // Between the two looks the event may have moved from the tail to a segment; then the next round finds it.
+    for (let round = 0; round < 10; round++) {
+      const block = this.#sealedBlock(stream, key) ?? this.#tailBlock(stream, key)
+      if (block !== undefined) return block
+      if (offset < this.counts.pruned(stream)) return undefined
+    }
+    throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+  }
+
+  /** Where each stream stands. */
+  status(): (ReadStream & { count: number; pruned: number })[] {
+    return this.streams().map((stream) => ({
+      ...stream,
+      count: this.counts.count(stream.number),
+      pruned: this.counts.pruned(stream.number),
+    }))
+  }
+
+  checkpoints(stream: StreamNumber): Checkpoint[] {
+    return checkpointsOf(this.#database, stream)
+  }
+
+  chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
+    return chunkFrom(this.#database, stream, from, newest)
+  }
+
+  /** The parts of a stream that are indexed, in order. */
+  ranges(stream: StreamNumber): readonly IndexRange[] {
+    const known = this.#ranges.get(stream)
+    if (known !== undefined) return known
+    const rows = this.#prepared.ranges.all(stream) as unknown as (IndexRange & { crc: number })[]
+    // A range that is damaged is not used: its events are scanned, which is slow but right.
+    const ranges = rows.filter((row) => rangeCrc(row) === row.crc)
+    this.#ranges.set(stream, ranges)
+    return ranges
+  }
+
+  /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
+  positions({ id, bits }: IndexRange, hash: number): number[] | undefined {
+    const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as
+      | { crc: number; body: Uint8Array }
+      | undefined
+    if (row === undefined) return undefined
+    try {
+      return lookUp(row.body, row.crc, bits, hash)
+    } catch {
+      return undefined
+    }
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #sealedBlock(stream: StreamNumber, key: number): Block | undefined {
+    const place = this.#prepared.segmentPlace.get(key) as unknown as SegmentRow | undefined
+    if (place === undefined || place.key + place.count <= key || place.key < rowKey(stream, 0)) return undefined
+    checkSegmentRow(place)
+    const segment = this.#segment(place, stream)
+    const index = segment.blockIndex(key - rowKey(stream, 0))
+    const name = `${place.key}:${index}`
+    const known = this.#blocks.get(name)
+    if (known !== undefined) return known
+    const block = segment.block(index)
+    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
+    return block
+  }
+
+  #segment({ key, count }: SegmentRow, stream: StreamNumber): Segment {
+    const known = this.#segments.get(key)
+    if (known !== undefined) return known
+    const body = this.#prepared.segmentBody.get(key)?.['body'] as Uint8Array | undefined
+    if (body === undefined) throw new DamagedData(`the segment ${key} is missing`)
+    const segment = new Segment(body, key - rowKey(stream, 0))
+    if (segment.count !== count) throw new DamagedData(`the segment ${key} has another number of events`)
+    this.#segments.set(key, segment, body.length)
+    return segment
+  }
+
+  /** Rows of the tail are small: those that follow each other are read together. */
+  #tailBlock(stream: StreamNumber, key: number): Block | undefined {
+    const name = `tail:${key}`
+    const known = this.#blocks.get(name)
+    if (known !== undefined) return known
+    const start = this.#prepared.tailPlace.get(key)?.['key'] as number | undefined
+    if (start === undefined || start < rowKey(stream, 0)) return undefined
+    const end = rowKey(stream, this.counts.count(stream))
+    const rows = this.#prepared.tail.all(start, end, limits.eventsPerBlock) as unknown as TailRow[]
+    const frames: Frame[] = []
+    let next = start
+    for (const row of rows) {
+      if (row.key !== next) break
+      frames.push(...framesOf(row))
+      next = row.key + row.count
+      if (next - start >= limits.eventsPerBlock) break
+    }
+    if (next <= key || frames.length === 0) return undefined
+    const block = blockOfFrames(frames)
+    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
+    return block
+  }
+}

@@ -1,0 +1,118 @@
+import { limits } from '../../limits.ts'
+import {
+  ByteReader,
+  type Chunk,
+  type Frame,
+  hashAfter,
+  MalformedBytes,
+  readChunk,
+  readFrame,
+  type StreamKey,
+  withoutPayload,
+} from '../../protocol/index.ts'
+import type { LogState } from './log-state.ts'
+import type { Received } from './requests.ts'
+import { rowKey } from './row-key.ts'
+import type { StreamState } from './stream-state.ts'
+import { tailRow } from './tail-row.ts'
+
+const microsPerDay = 86_400e6
+
+/** Stores chunks of other nodes: only what leads to a head that the stream's own node has signed. */
+export class Receiver {
+  readonly #log: LogState
+
+  constructor(log: LogState) {
+    this.#log = log
+  }
+
+  /** Verifies a chunk and stores it, with those that waited for it, in one transaction. */
+  receive(bytes: Uint8Array): Received {
+    const chunk = readChunk(bytes)
+    const { head } = chunk
+    if (head.topic !== this.#log.options.topic) throw new MalformedBytes('a chunk of another topic')
+    const state = this.#log.stream(head.stream)
+    const count = state?.count ?? 0
+    if (state?.own === true || this.#isOwn(head.stream)) throw new MalformedBytes('a chunk of a stream of this node')
+    if (head.count <= count) return { state: 'known', count }
+    // A clock that is far ahead would pull every other clock with it, for good.
+    if (head.lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, this.#log.options.now() + microsPerDay))
+      return { state: 'early', count }
+    return this.#log.transaction(() => this.#store(chunk, bytes))
+  }
+
+  #isOwn({ node }: StreamKey): boolean {
+    return Buffer.compare(node, this.#log.options.key.publicKey) === 0
+  }
+
+  #store(chunk: Chunk, bytes: Uint8Array): Received {
+    const state = this.#log.stream(chunk.head.stream) ?? this.#log.addStream(chunk.head.stream)
+    if (chunk.first > state.count) return this.#wait(state, chunk, bytes)
+    this.#append(state, chunk)
+    for (let next = this.#waiting(state); next !== undefined; next = this.#waiting(state)) this.#append(state, next)
+    return { state: 'stored', count: state.count }
+  }
+
+  /** Keeps a chunk that came too early. Nothing of it can be read, and only so many are kept. */
+  #wait(state: StreamState, chunk: Chunk, bytes: Uint8Array): Received {
+    const { database } = this.#log
+    const kept = database
+      .prepare('SELECT count(*) AS count FROM waiting WHERE key >= ? AND key < ?')
+      .get(rowKey(state.number, 0), rowKey(state.number + 1, 0))
+    if (Number(kept?.['count']) < limits.waitingChunks)
+      database
+        .prepare('INSERT OR IGNORE INTO waiting (key, chunk) VALUES (?, ?)')
+        .run(rowKey(state.number, chunk.first), bytes)
+    return { state: 'waiting', count: state.count }
+  }
+
+  /** The chunk that continues the stream, of those that wait. */
+  #waiting(state: StreamState): Chunk | undefined {
+    const { database } = this.#log
+    const upTo = rowKey(state.number, state.count)
+    const rows = database
+      .prepare('SELECT key, chunk FROM waiting WHERE key >= ? AND key <= ? ORDER BY key DESC')
+      .all(rowKey(state.number, 0), upTo)
+    let found: Chunk | undefined
+    for (const row of rows) {
+      const chunk = readChunk(row['chunk'] as Uint8Array)
+      if (found === undefined && chunk.head.count > state.count) found = chunk
+    }
+    database.prepare('DELETE FROM waiting WHERE key >= ? AND key <= ?').run(rowKey(state.number, 0), upTo)
+    return found
+  }
+
+  #append(state: StreamState, chunk: Chunk): void {
+    const frames = chunk.frames.filter(({ first, count }) => first + count > state.count)
+    const events = chunk.head.count - state.count
+    if (frames[0]?.first !== state.count) throw new MalformedBytes('a chunk is framed in another way than what is here')
+    if ((frames[0].lamports[0] as number) <= state.lamport)
+      throw new MalformedBytes('the lamport timestamps do not rise')
+    if (state.eventsSince + events > limits.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
+    let hash = state.hash
+    for (const frame of frames) hash = hashAfter(frame, hash)
+    if (hash !== chunk.head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
+    const records = Buffer.concat(frames.map((frame) => this.#redacted(state, frame)))
+    this.#log.insertTail(tailRow(rowKey(state.number, state.count), events, chunk.head.lamport, hash, records))
+    state.count += events
+    state.lamport = chunk.head.lamport
+    state.hash = hash
+    state.eventsSince += events
+    state.bytesSince += records.length
+    if (chunk.head.checkpoint) this.#log.insertCheckpoint(state, chunk.signedHead)
+    this.#log.saveHead(state, chunk.signedHead)
+    this.#log.clock = Math.max(this.#log.clock, state.lamport + 1)
+  }
+
+  /** The record of a frame, without the payloads that were told to be removed before they came. */
+  #redacted(state: StreamState, frame: Frame): Uint8Array {
+    const [from, to] = [rowKey(state.number, frame.first), rowKey(state.number, frame.first + frame.count)]
+    const rows = this.#log.database.prepare('SELECT key FROM redaction WHERE key >= ? AND key < ?').all(from, to)
+    let current = frame
+    for (const row of rows) {
+      const record = withoutPayload(current, Number(row['key']) - from)
+      current = readFrame(new ByteReader(record))
+    }
+    return current === frame ? frame.bytes.subarray(...frame.record) : current.bytes
+  }
+}

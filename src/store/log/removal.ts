@@ -1,0 +1,134 @@
+import { ShoalError } from '../../errors.ts'
+import {
+  ByteReader,
+  type Frame,
+  type PruneRecord,
+  pruneRecords,
+  type RedactionRecord,
+  readFrame,
+  redactionRecords,
+  withoutPayload,
+} from '../../protocol/index.ts'
+import type { LogState } from './log-state.ts'
+import { framesOfSegment } from './records.ts'
+import { rowKey } from './row-key.ts'
+import { encodeSegment, Segment } from './segment.ts'
+import type { StreamState } from './stream-state.ts'
+import { framesOf, type TailRow, tailRow } from './tail-row.ts'
+
+/** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
+export class Remover {
+  readonly #log: LogState
+
+  constructor(log: LogState) {
+    this.#log = log
+  }
+
+  /** Signs that the events of an own stream before a checkpoint are no longer needed, and removes them. */
+  pruneOwn(number: number, count: number): Uint8Array {
+    const { topic, key, now } = this.#log.options
+    const record: PruneRecord = { topic, stream: { node: key.publicKey, number }, count, time: now() }
+    const signed = pruneRecords.sign(record, key)
+    this.prune(signed)
+    return signed
+  }
+
+  prune(signed: Uint8Array): void {
+    const { stream, count, topic } = pruneRecords.verify(signed)
+    const state = this.#known(topic, this.#log.stream(stream))
+    if (count <= state.pruned) return
+    const { database } = this.#log
+    const [start, end] = [rowKey(state.number, 0), rowKey(state.number, count)]
+    if (database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(end) === undefined)
+      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+    this.#log.transaction(() => {
+      for (const table of ['segment', 'tail', 'checkpoint', 'redaction'])
+        database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(start, end)
+      this.#dropRanges(state, count)
+      state.pruned = count
+      state.sealed = Math.max(state.sealed, count)
+      state.revision++
+      const head = database.prepare('SELECT head FROM stream WHERE number = ?').get(state.number)?.['head']
+      this.#log.saveStream(state, signed, (head ?? null) as Uint8Array | null)
+    })
+  }
+
+  /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
+  redactOwn(number: number, offset: number): Uint8Array {
+    const { topic, key, now } = this.#log.options
+    const record: RedactionRecord = { topic, stream: { node: key.publicKey, number }, offset, time: now() }
+    const signed = redactionRecords.sign(record, key)
+    this.redact(signed)
+    return signed
+  }
+
+  /** Payload and salt are gone afterwards: from the rows, from free pages and from the write-ahead log. */
+  redact(signed: Uint8Array): void {
+    const { stream, offset, topic } = redactionRecords.verify(signed)
+    const state = this.#known(
+      topic,
+      this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream)),
+    )
+    if (offset < state.pruned) return
+    const { database } = this.#log
+    this.#log.transaction(() => {
+      database
+        .prepare('INSERT OR IGNORE INTO redaction (key, record) VALUES (?, ?)')
+        .run(rowKey(state.number, offset), signed)
+      if (offset >= state.count) return
+      if (offset < state.sealed) this.#redactSegment(state, offset)
+      else this.#redactTail(state, offset)
+      state.revision++
+    })
+    this.#log.scrub()
+  }
+
+  #known(topic: string, state: StreamState | undefined): StreamState {
+    if (topic !== this.#log.options.topic)
+      throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
+    if (state === undefined) throw new ShoalError('ERR_INVALID_INPUT', 'This stream is not known here.')
+    return state
+  }
+
+  #dropRanges({ number }: StreamState, count: number): void {
+    const { database } = this.#log
+    const ranges = database.prepare('SELECT id FROM range WHERE stream = ? AND first + count <= ?').all(number, count)
+    for (const row of ranges) this.#log.deleteRange(Number(row['id']))
+  }
+
+  #redactSegment(state: StreamState, offset: number): void {
+    const { database } = this.#log
+    const start = rowKey(state.number, 0)
+    const row = database
+      .prepare('SELECT key, body FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1')
+      .get(start + offset)
+    const key = Number(row?.['key'])
+    const frames = framesOfSegment(new Segment(row?.['body'] as Uint8Array, key - start))
+    database.prepare('UPDATE segment SET body = ? WHERE key = ?').run(encodeSegment(withoutOffset(frames, offset)), key)
+  }
+
+  #redactTail(state: StreamState, offset: number): void {
+    const { database } = this.#log
+    const start = rowKey(state.number, 0)
+    const found = database.prepare(
+      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
+    )
+    const row = found.get(start + offset) as unknown as TailRow
+    const frames = withoutOffset(framesOf(row), offset)
+    const records = Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
+    database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)
+    this.#log.insertTail(
+      tailRow(row.key, row.count, row.lamport, Buffer.from(row.hash).toString('latin1') as TailHash, records),
+    )
+  }
+}
+
+type TailHash = Parameters<typeof tailRow>[3]
+
+function withoutOffset(frames: readonly Frame[], offset: number): Frame[] {
+  return frames.map((frame) => {
+    const index = offset - frame.first
+    if (index < 0 || index >= frame.count || (frame.payloads[2 * index] as number) < 0) return frame
+    return readFrame(new ByteReader(withoutPayload(frame, index)))
+  })
+}

@@ -1,0 +1,34 @@
+/** Events to append to own streams: labels and payloads in one buffer, which goes from thread to thread without a copy. */
+export interface AppendRequest {
+  readonly source: Buffer
+  /** For each event where its labels start and end, and where its payload starts and ends. */
+  readonly spans: Int32Array
+  /** For each event the number of the own stream that it goes to. */
+  readonly streams: Uint32Array
+}
+
+/** Events that follow each other in a stream. */
+export interface Run {
+  /** The number of the own stream. */
+  readonly stream: number
+  readonly offset: number
+  count: number
+}
+
+/** What became of a request. Its events have consecutive lamport timestamps, in the order of the request. */
+export interface Appended {
+  readonly lamport: number
+  readonly time: number
+  readonly runs: readonly Run[]
+}
+
+/** What became of a chunk from another node. */
+export type Received =
+  /** It is stored; events up to `count` can be read. */
+  | { readonly state: 'stored'; readonly count: number }
+  /** Everything in it was there already. */
+  | { readonly state: 'known'; readonly count: number }
+  /** It is kept until the events before it have come, from `count` on. */
+  | { readonly state: 'waiting'; readonly count: number }
+  /** Its lamport timestamps are too far in the future to be applied now. */
+  | { readonly state: 'early'; readonly count: number }

@@ -1,0 +1,101 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { limits } from '../../limits.ts'
+import type { Frame } from '../../protocol/index.ts'
+import type { LogState } from './log-state.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+import { encodeSegment } from './segment.ts'
+import { type StreamState, segmentCrc } from './stream-state.ts'
+import { IndexBuilder, type IndexRow } from './tag-index.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
+
+/** What is to be sealed: whole chunks of one stream that stand in the tail. */
+export interface SealPlan {
+  readonly stream: StreamNumber
+  readonly revision: number
+  readonly from: number
+  /** Where each chunk ends. */
+  readonly ends: readonly number[]
+}
+
+/** Chunks in the form in which they stay, and their index. */
+export interface Sealed {
+  readonly plan: SealPlan
+  readonly segments: readonly SealedSegment[]
+  readonly bits: number
+  readonly rows: readonly IndexRow[]
+}
+
+interface SealedSegment {
+  readonly first: number
+  readonly count: number
+  readonly lamport: number
+  readonly last: number
+  readonly body: Buffer
+}
+
+/** What to seal next: the stream with most to do, once it has enough of it. */
+export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
+  let best: SealPlan | undefined
+  for (const state of log.streams) {
+    if (state.checkpoint <= state.sealed) continue
+    const ends = chunkEnds(log.database, state)
+    if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0))
+      best = { stream: state.number, revision: state.revision, from: state.sealed, ends }
+  }
+  return best
+}
+
+function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] {
+  const start = rowKey(number, 0)
+  const rows = database
+    .prepare('SELECT key FROM checkpoint WHERE key > ? AND key < ? ORDER BY key LIMIT ?')
+    .all(start + sealed, rowKey(number + 1, 0), limits.chunksPerSeal)
+  return rows.map((row) => Number(row['key']) - start)
+}
+
+/** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
+export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
+  const index = new IndexBuilder(plan.from)
+  const segments: SealedSegment[] = []
+  let first = plan.from
+  for (const end of plan.ends) {
+    const frames = tailFrames(database, plan.stream, first, end)
+    for (const frame of frames) index.add(frame)
+    const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
+    const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
+    segments.push({ first, count: end - first, ...lamports, body: encodeSegment(frames) })
+    first = end
+  }
+  return { plan, segments, ...index.finish() }
+}
+
+function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number, end: number): Frame[] {
+  const rows = database.prepare(
+    'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
+  )
+  return (rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]).flatMap(framesOf)
+}
+
+/** Puts sealed chunks in the place of their rows in the tail, in one short transaction. */
+export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed): boolean {
+  const state = [...log.streams].find(({ number }) => number === plan.stream)
+  // What was pruned or redacted in the meantime must not come back.
+  if (state === undefined || state.revision !== plan.revision || state.sealed !== plan.from) return false
+  const end = plan.ends.at(-1) as number
+  log.transaction(() => {
+    const { database } = log
+    const insert = database.prepare(
+      'INSERT INTO segment (key, count, lamport, last, crc, body) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    for (const { first, count, lamport, last, body } of segments) {
+      const row = { key: rowKey(plan.stream, first), count, lamport, last }
+      insert.run(row.key, count, lamport, last, segmentCrc(row), body)
+    }
+    log.insertRange(plan.stream, plan.from, end - plan.from, bits, rows)
+    database
+      .prepare('DELETE FROM tail WHERE key >= ? AND key < ?')
+      .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
+  })
+  state.sealed = end
+  return true
+}

@@ -1,0 +1,145 @@
+import type { Block } from './block.ts'
+import { CandidateFinder, type Candidates } from './candidates.ts'
+import type { LogReader, ReadStream } from './reader.ts'
+import type { Branch } from './selection.ts'
+
+/** Walks over the selected events of one stream, in either direction. Its place is an offset, so it can stay anywhere for any time. */
+export class StreamCursor {
+  readonly stream: ReadStream
+  /** The event it stands at. */
+  block: Block | undefined
+  index = 0
+  /** The lamport timestamp of that event; infinite when there is none left. */
+  lamport = 0
+  readonly #reader: LogReader
+  readonly #branches: readonly Branch[]
+  readonly #finder: CandidateFinder
+  readonly #step: 1 | -1
+  /** The offsets that are still to be looked at, both included. */
+  #from: number
+  #to: number
+  #some: readonly number[] | undefined
+  #someAt = 0
+  /** The piece of the stream that is looked at event by event. */
+  #pieceEnd = -1
+  /** For each label of the block whether it is selected: 1 yes, 2 no, 0 not known yet. */
+  #selected = new Uint8Array(0)
+  #selectedOf: Block | undefined
+  readonly #all: boolean
+
+  constructor(
+    reader: LogReader,
+    stream: ReadStream,
+    branches: readonly Branch[],
+    from: number,
+    to: number,
+    step: 1 | -1,
+  ) {
+    this.#reader = reader
+    this.stream = stream
+    this.#branches = branches
+    this.#finder = new CandidateFinder(reader, stream.number, branches)
+    this.#from = from
+    this.#to = to
+    this.#step = step
+    this.#all = branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)
+  }
+
+  /** Raises the upper bound: a cursor that goes upwards then finds the events that came since. */
+  extend(to: number): void {
+    this.#to = Math.max(this.#to, to)
+  }
+
+  /** Looks again at the event it stands at, which may have been removed, and answers whether it stands at one. */
+  standAgain(): boolean {
+    const offset = (this.block?.first ?? 0) + this.index
+    this.block = undefined
+    this.#selectedOf = undefined
+    return this.#stand(offset) || this.next()
+  }
+
+  /** Goes to the next selected event, and answers whether there is one. */
+  next(): boolean {
+    while (true) {
+      const offset = this.#nextCandidate()
+      if (offset === undefined) {
+        this.lamport = this.#step > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+        return false
+      }
+      if (this.#stand(offset)) return true
+    }
+  }
+
+  /** Goes to an offset, and answers whether the event there is selected; one that was pruned is not. */
+  #stand(offset: number): boolean {
+    let block = this.block
+    if (block === undefined || offset < block.first || offset >= block.first + block.count) {
+      block = this.#reader.block(this.stream.number, offset)
+      this.block = block
+      if (block === undefined) return false
+    }
+    this.index = offset - block.first
+    if ((block.payloads[2 * this.index] as number) < 0) return false
+    if (!this.#all && !this.#isSelected(block, block.labelOf[this.index] as number)) return false
+    this.lamport = block.lamports[this.index] as number
+    return true
+  }
+
+  #isSelected(block: Block, label: number): boolean {
+    if (this.#selectedOf !== block) {
+      this.#selected = new Uint8Array(block.labels.count)
+      this.#selectedOf = block
+    }
+    if (this.#selected[label] === 0) this.#selected[label] = this.#matches(block, label) ? 1 : 2
+    return this.#selected[label] === 1
+  }
+
+  #matches(block: Block, label: number): boolean {
+    const { tags, appId } = block.labels.parsed(label)
+    return this.#branches.some(
+      (branch) =>
+        (branch.appId === undefined || branch.appId === appId) && branch.tags.every((tag) => tags.includes(tag)),
+    )
+  }
+
+  /** The next offset to look at. */
+  #nextCandidate(): number | undefined {
+    while (true) {
+      if (this.#some !== undefined) {
+        const offset = this.#step > 0 ? this.#some[this.#someAt] : this.#some[this.#some.length - 1 - this.#someAt]
+        this.#someAt++
+        if (offset !== undefined) return offset
+        this.#some = undefined
+      } else if (this.#inPiece()) {
+        const offset = this.#step > 0 ? this.#from : this.#to
+        if (this.#step > 0) this.#from++
+        else this.#to--
+        return offset
+      } else if (this.#from > this.#to) {
+        return undefined
+      } else this.#nextPiece()
+    }
+  }
+
+  #inPiece(): boolean {
+    if (this.#from > this.#to || this.#pieceEnd < 0) return false
+    return this.#step > 0 ? this.#from <= this.#pieceEnd : this.#to >= this.#pieceEnd
+  }
+
+  #nextPiece(): void {
+    const { candidates, next } =
+      this.#step > 0 ? this.#finder.after(this.#from, this.#to) : this.#finder.before(this.#from, this.#to)
+    this.#take(candidates)
+    if (candidates.kind === 'all') return
+    if (this.#step > 0) this.#from = next
+    else this.#to = next
+  }
+
+  #take(candidates: Candidates): void {
+    if (candidates.kind === 'some') {
+      this.#some = candidates.offsets
+      this.#someAt = 0
+      this.#pieceEnd = -1
+    } else this.#pieceEnd = this.#step > 0 ? candidates.to : candidates.from
+  }
+}

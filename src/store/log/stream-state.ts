@@ -1,0 +1,164 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { PublicKey } from '../../identity/index.ts'
+import { genesis, type Hash, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { checksum, DamagedData } from './checksum.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+import { recordsOf, type TailRow } from './tail-row.ts'
+
+/** Where a stream stands: what the next event of it needs to know. */
+export interface StreamState {
+  readonly number: StreamNumber
+  readonly key: StreamKey
+  readonly own: boolean
+  /** How many events there are, those that were pruned included. */
+  count: number
+  /** The lamport timestamp of the last event; -1 while there is none. */
+  lamport: number
+  hash: Hash
+  /** How many events from the start are gone. */
+  pruned: number
+  /** How many events from the start are sealed. */
+  sealed: number
+  /** Where the last checkpoint head is, and what came after it. */
+  checkpoint: number
+  eventsSince: number
+  bytesSince: number
+  /** Rises with every change of what was stored before, so that work on a copy of it is not put in its place. */
+  revision: number
+}
+
+export interface StreamRow {
+  readonly number: StreamNumber
+  readonly node: Uint8Array
+  readonly nr: number
+  readonly pruned: number
+  readonly record: Uint8Array | null
+  readonly head: Uint8Array | null
+  readonly crc: number
+}
+
+const nothing = new Uint8Array()
+
+export function streamCrc({ number, node, nr, pruned, record, head }: Omit<StreamRow, 'crc'>): number {
+  return (checksum(node, number, nr, pruned) ^ checksum(record ?? nothing, 1) ^ checksum(head ?? nothing, 2)) >>> 0
+}
+
+/** The state of a stream of which nothing is stored yet. */
+export function newStream(
+  topic: string,
+  kind: TopicKind,
+  number: StreamNumber,
+  key: StreamKey,
+  own: boolean,
+): StreamState {
+  const hash = genesis(topic, key, kind)
+  return {
+    number,
+    key,
+    own,
+    count: 0,
+    lamport: -1,
+    hash,
+    pruned: 0,
+    sealed: 0,
+    checkpoint: 0,
+    eventsSince: 0,
+    bytesSince: 0,
+    revision: 0,
+  }
+}
+
+/** Reads the state of all streams from what is stored: the truth is in the rows, this is derived from it. */
+export function loadStreams(
+  database: DatabaseSync,
+  topic: string,
+  kind: TopicKind,
+  own: PublicKey | undefined,
+): StreamState[] {
+  const rows = database
+    .prepare('SELECT number, node, nr, pruned, record, head, crc FROM stream ORDER BY number')
+    .all() as unknown as StreamRow[]
+  return rows.map((row) => {
+    if (streamCrc(row) !== row.crc) throw new DamagedData(`the entry of stream ${row.number} is damaged`)
+    const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
+    const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
+    const state = newStream(topic, kind, row.number, key, isOwn)
+    state.pruned = row.pruned
+    loadCheckpoint(database, state)
+    loadSealed(database, state)
+    loadTail(database, state)
+    return state
+  })
+}
+
+function loadCheckpoint(database: DatabaseSync, state: StreamState): void {
+  const { number } = state
+  const row = database
+    .prepare('SELECT key, head FROM checkpoint WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1')
+    .get(rowKey(number, 0), rowKey(number + 1, 0))
+  if (row === undefined) return
+  const head = heads.verify(row['head'] as Uint8Array)
+  if (rowKey(number, head.count) !== row['key'])
+    throw new DamagedData(`a checkpoint of stream ${number} is in the wrong place`)
+  state.checkpoint = head.count
+  state.count = head.count
+  state.lamport = head.lamport
+  state.hash = head.hash
+}
+
+function loadSealed(database: DatabaseSync, state: StreamState): void {
+  const { number } = state
+  const row = database
+    .prepare('SELECT key, count, lamport, last, crc FROM segment WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1')
+    .get(rowKey(number, 0), rowKey(number + 1, 0))
+  state.sealed = state.pruned
+  if (row === undefined) return
+  const segment = row as unknown as SegmentRow
+  checkSegmentRow(segment)
+  state.sealed = Math.max(state.pruned, segment.key - rowKey(number, 0) + segment.count)
+}
+
+export interface SegmentRow {
+  readonly key: number
+  readonly count: number
+  /** Lamport timestamps of its first and last events. */
+  readonly lamport: number
+  readonly last: number
+  readonly crc: number
+}
+
+const segmentMark = Buffer.from('segment')
+
+export function segmentCrc({ key, count, lamport, last }: Omit<SegmentRow, 'crc'>): number {
+  return checksum(segmentMark, key, count, lamport, last)
+}
+
+export function checkSegmentRow(row: SegmentRow): void {
+  if (segmentCrc(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the segments is damaged`)
+}
+
+/** Walks over the rows of the tail: they follow each other without a gap, and the last one says where the chain is. */
+function loadTail(database: DatabaseSync, state: StreamState): void {
+  const { number } = state
+  const [from, to] = [rowKey(number, state.sealed), rowKey(number + 1, 0)]
+  const places = database
+    .prepare('SELECT key, count, raw FROM tail WHERE key >= ? AND key < ? ORDER BY key')
+    .all(from, to) as unknown as Pick<TailRow, 'key' | 'count' | 'raw'>[]
+  let next = from
+  for (const { key, count, raw } of places) {
+    if (key !== next) throw new DamagedData(`there is a gap in stream ${number}`)
+    next = key + count
+    if (key >= rowKey(number, state.checkpoint)) {
+      state.eventsSince += count
+      state.bytesSince += raw
+    }
+  }
+  if (places.length === 0) return
+  const last = database
+    .prepare('SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key = ?')
+    .get(places.at(-1)?.key ?? 0) as unknown as TailRow
+  recordsOf(last)
+  state.count = next - rowKey(number, 0)
+  state.lamport = last.lamport
+  state.hash = Buffer.from(last.hash).toString('latin1') as Hash
+}

@@ -1,0 +1,221 @@
+import { assert } from '../../assert.ts'
+import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { checksum, DamagedData } from './checksum.ts'
+
+/**
+ * The index of a range of events of one stream: for the hash of each tag and app ID, the positions of the events that
+ * carry it. Hashes are spread over buckets by their first bits, and a bucket is a row, so that neither the number of
+ * rows nor their size depends on how many different tags there are. Hashes can collide: hits are checked.
+ */
+export interface IndexRange {
+  readonly id: number
+  readonly stream: number
+  readonly first: number
+  readonly count: number
+  /** How many bits of a hash say in which bucket it is. */
+  readonly bits: number
+}
+
+const rangeMark = Buffer.from('range')
+
+export function rangeCrc({ id, stream, first, count, bits }: IndexRange): number {
+  return checksum(rangeMark, id * 64 + bits, stream, first, count)
+}
+
+/** The rows of a range stand side by side. */
+export function postingKey(range: number, bucket: number): number {
+  return range * 2 ** 16 + bucket
+}
+
+/** Positions count from the start of the range and have 20 bits beside the 32 of a hash. */
+export const maxRange = 2 ** 20
+const entriesPerBucket = 256
+const seeds = { tag: 0x811c9dc5, app: 0x2f0b4c47 } as const
+
+/** A hash of 32 bits: FNV-1a with a final mix, so that its first bits are as good as its last. */
+export function labelHash(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  let hash = seed
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+export function tagHash(tag: string): number {
+  const bytes = Buffer.from(tag, 'utf8')
+  return labelHash(bytes, 0, bytes.length, seeds.tag)
+}
+
+export function appHash(appId: string): number {
+  const bytes = Buffer.from(appId, 'utf8')
+  return labelHash(bytes, 0, bytes.length, seeds.app)
+}
+
+export interface IndexRow {
+  readonly bucket: number
+  readonly crc: number
+  readonly body: Buffer
+}
+
+/** Makes the rows of a range from its events. */
+export class IndexBuilder {
+  readonly #first: number
+  #pairs = new Float64Array(1 << 16)
+  #length = 0
+  /** Where the hashes of labels that were seen are, by the bytes of the labels. */
+  readonly #known = new Map<string, readonly number[]>()
+
+  constructor(first: number) {
+    this.#first = first
+  }
+
+  add(frame: Frame): void {
+    const { bytes, count, first, labels } = frame
+    assert(first + count - this.#first <= maxRange, 'a range of the index is not too long')
+    for (let i = 0; i < count; i++) {
+      const position = first + i - this.#first
+      for (const hash of this.#hashes(bytes, labels[2 * i] as number, labels[2 * i + 1] as number))
+        this.#pair(hash, position)
+    }
+  }
+
+  /** Adds what another index has found already. */
+  addPosting(hash: number, offset: number): void {
+    this.#pair(hash, offset - this.#first)
+  }
+
+  finish(): { bits: number; rows: IndexRow[] } {
+    const pairs = this.#pairs.subarray(0, this.#length).sort()
+    let distinct = 0
+    let before = -1
+    for (const pair of pairs) {
+      const hash = Math.floor(pair / maxRange)
+      if (hash !== before) distinct++
+      before = hash
+    }
+    const bits = Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
+    return { bits, rows: encodeBuckets(pairs, bits) }
+  }
+
+  #pair(hash: number, position: number): void {
+    if (this.#length === this.#pairs.length) {
+      const grown = new Float64Array(2 * this.#length)
+      grown.set(this.#pairs)
+      this.#pairs = grown
+    }
+    this.#pairs[this.#length++] = hash * maxRange + position
+  }
+
+  #hashes(bytes: Buffer, start: number, end: number): readonly number[] {
+    const key = bytes.toString('latin1', start, end)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const reader = new ByteReader(bytes, start, end)
+    const hash = (seed: number): number => {
+      const from = reader.skip(reader.uvarint())
+      return labelHash(bytes, from, reader.at, seed)
+    }
+    const hashes = [hash(seeds.app)]
+    for (let i = reader.uvarint(); i > 0; i--) hashes.push(hash(seeds.tag))
+    this.#known.set(key, hashes)
+    return hashes
+  }
+}
+
+/** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */
+function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
+  const rows: IndexRow[] = []
+  const shift = 2 ** (32 - bits)
+  const positions: number[] = []
+  let at = 0
+  for (let bucket = 0; bucket < 2 ** bits; bucket++) {
+    const writer = new ByteWriter(4096)
+    let last = bucket * shift
+    const end = (bucket + 1) * shift
+    while (at < pairs.length && Math.floor((pairs[at] as number) / maxRange) < end) {
+      const hash = Math.floor((pairs[at] as number) / maxRange)
+      positions.length = 0
+      while (at < pairs.length && Math.floor((pairs[at] as number) / maxRange) === hash)
+        positions.push((pairs[at++] as number) % maxRange)
+      writer.uvarint(hash - last)
+      writePositions(writer, positions)
+      last = hash
+    }
+    const body = writer.copy()
+    rows.push({ bucket, crc: checksum(body, bucket, bits), body })
+  }
+  return rows
+}
+
+/**
+ * Positions as steps. Where several steps in a row are the same, as for a tag that every event has, they are written
+ * once with their number: (number of groups, then step and how often it is taken).
+ */
+function writePositions(writer: ByteWriter, positions: readonly number[]): void {
+  const groups: number[] = []
+  let before = -1
+  for (const position of positions) {
+    const step = position - before
+    before = position
+    if (groups.at(-2) === step) groups[groups.length - 1] = (groups.at(-1) ?? 0) + 1
+    else groups.push(step, 1)
+  }
+  writer.uvarint(groups.length / 2)
+  for (let i = 0; i < groups.length; i += 2) {
+    const [step, times] = [groups[i] ?? 0, groups[i + 1] ?? 0]
+    // The last bit says whether a number of times follows.
+    writer.uvarint(2 * step + (times > 1 ? 1 : 0))
+    if (times > 1) writer.uvarint(times)
+  }
+}
+
+function readPositions(reader: ByteReader, found: number[] | undefined): void {
+  let position = -1
+  for (let groups = reader.uvarint(); groups > 0; groups--) {
+    const coded = reader.uvarint()
+    const step = Math.floor(coded / 2)
+    const times = coded % 2 === 1 ? reader.uvarint() : 1
+    if (found === undefined) continue
+    for (let i = 0; i < times; i++) {
+      position += step
+      found.push(position)
+    }
+  }
+}
+
+export function bucketOf(hash: number, bits: number): number {
+  return Math.floor(hash / 2 ** (32 - bits))
+}
+
+/** The positions of a hash in the row of its bucket. */
+export function lookUp(body: Uint8Array, crc: number, bits: number, hash: number): number[] {
+  const bucket = bucketOf(hash, bits)
+  if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
+  const reader = new ByteReader(body)
+  const found: number[] = []
+  let current = bucket * 2 ** (32 - bits)
+  while (reader.remaining > 0) {
+    current += reader.uvarint()
+    if (current > hash) break
+    readPositions(reader, current === hash ? found : undefined)
+  }
+  return found
+}
+
+/** All hashes of a row with their positions, to merge it with others. */
+export function* postingsOf(
+  body: Uint8Array,
+  crc: number,
+  bits: number,
+  bucket: number,
+): Generator<[number, number[]]> {
+  if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
+  const reader = new ByteReader(body)
+  let hash = bucket * 2 ** (32 - bits)
+  while (reader.remaining > 0) {
+    hash += reader.uvarint()
+    const positions: number[] = []
+    readPositions(reader, positions)
+    yield [hash, positions]
+  }
+}

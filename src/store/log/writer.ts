@@ -1,0 +1,114 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { limits } from '../../limits.ts'
+import { Appender } from './append.ts'
+import { type LogOptions, LogState } from './log-state.ts'
+import { Receiver } from './receive.ts'
+import { Remover } from './removal.ts'
+import type { Appended, AppendRequest, Received } from './requests.ts'
+import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from './sealing.ts'
+import { SharedCounts } from './shared-counts.ts'
+
+/** The one writer of the log of a topic. Whatever a method has answered is on disk. */
+export class LogWriter {
+  readonly counts: SharedCounts
+  readonly #log: LogState
+  readonly #appender: Appender
+  readonly #receiver: Receiver
+  readonly #remover: Remover
+
+  constructor(options: LogOptions, counts = new SharedCounts()) {
+    this.counts = counts
+    this.#log = new LogState(options)
+    this.#appender = new Appender(this.#log)
+    this.#receiver = new Receiver(this.#log)
+    this.#remover = new Remover(this.#log)
+    this.#tell()
+  }
+
+  /** The lamport timestamp that the next own event gets. */
+  get clock(): number {
+    return this.#log.clock
+  }
+
+  append(requests: readonly AppendRequest[]): Appended[] {
+    return this.#telling(() => this.#appender.commit(requests))
+  }
+
+  receive(chunk: Uint8Array): Received {
+    return this.#telling(() => this.#receiver.receive(chunk))
+  }
+
+  prune(stream: number, count: number): Uint8Array {
+    return this.#removing(() => this.#remover.pruneOwn(stream, count))
+  }
+
+  applyPrune(record: Uint8Array): void {
+    this.#removing(() => this.#remover.prune(record))
+  }
+
+  redact(stream: number, offset: number): Uint8Array {
+    return this.#removing(() => this.#remover.redactOwn(stream, offset))
+  }
+
+  applyRedaction(record: Uint8Array): void {
+    this.#removing(() => this.#remover.redact(record))
+  }
+
+  /** The signed head of a stream, by its number in this database. */
+  head(stream: number): Uint8Array | undefined {
+    return this.#log.head(stream)
+  }
+
+  get database(): DatabaseSync {
+    return this.#log.database
+  }
+
+  /** What to seal next, if there is enough of it; less is enough when nothing else is to be done. */
+  planSeal(idle: boolean): SealPlan | undefined {
+    return planSeal(this.#log, idle ? 1 : limits.chunksPerSeal)
+  }
+
+  /** Puts what was sealed in its place. */
+  applySeal(sealed: Sealed): boolean {
+    const applied = applySeal(this.#log, sealed)
+    this.counts.sealed()
+    return applied
+  }
+
+  /** Seals everything that can be sealed, here and now. */
+  sealAll(): void {
+    for (let plan = this.planSeal(true); plan !== undefined; plan = this.planSeal(true))
+      this.applySeal(buildSeal(this.#log.database, plan))
+  }
+
+  /** Folds the write-ahead log back into the database and empties it. */
+  foldLog(): void {
+    this.#log.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  }
+
+  close(): void {
+    this.#log.close()
+  }
+
+  #telling<T>(work: () => T): T {
+    try {
+      return work()
+    } finally {
+      this.#tell()
+    }
+  }
+
+  #removing<T>(work: () => T): T {
+    try {
+      return this.#telling(work)
+    } finally {
+      this.counts.removed()
+    }
+  }
+
+  #tell(): void {
+    for (const { number, count, pruned } of this.#log.streams)
+      if (this.counts.streams <= number || this.counts.count(number) !== count || this.counts.pruned(number) !== pruned)
+        this.counts.set(number, count, pruned)
+  }
+}

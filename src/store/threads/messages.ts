@@ -1,0 +1,54 @@
+import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
+import { MalformedBytes } from '../../protocol/index.ts'
+import { type AppendRequest, DamagedData } from '../log/index.ts'
+
+/** A request goes to the writer as one piece of memory that is handed over: number of events, spans, streams, bytes. */
+export function packRequest({ source, spans, streams }: AppendRequest): ArrayBuffer {
+  const count = streams.length
+  const memory = new ArrayBuffer(4 + 20 * count + source.length)
+  new Uint32Array(memory, 0, 1)[0] = count
+  new Int32Array(memory, 4, 4 * count).set(spans)
+  new Uint32Array(memory, 4 + 16 * count, count).set(streams)
+  new Uint8Array(memory, 4 + 20 * count).set(source)
+  return memory
+}
+
+export function unpackRequest(memory: ArrayBuffer): AppendRequest {
+  const count = new Uint32Array(memory, 0, 1)[0] as number
+  return {
+    spans: new Int32Array(memory, 4, 4 * count),
+    streams: new Uint32Array(memory, 4 + 16 * count, count),
+    source: Buffer.from(memory, 4 + 20 * count),
+  }
+}
+
+/** An error on its way from one thread to another: what it is stays with it. */
+export interface ErrorMessage {
+  readonly kind: 'ShoalError' | 'MalformedBytes' | 'DamagedData' | 'Error'
+  readonly code: string
+  readonly message: string
+  readonly stack: string
+}
+
+export function toMessage(error: unknown): ErrorMessage {
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  const code = error instanceof ShoalError ? error.code : ''
+  const kind =
+    error instanceof ShoalError
+      ? 'ShoalError'
+      : error instanceof MalformedBytes
+        ? 'MalformedBytes'
+        : error instanceof DamagedData
+          ? 'DamagedData'
+          : 'Error'
+  return { kind, code, message, stack: stack ?? message }
+}
+
+export function fromMessage({ kind, code, message, stack }: ErrorMessage): Error {
+  if (kind === 'ShoalError' && Object.hasOwn(errorTable, code)) return new ShoalError(code as ErrorCode, message)
+  if (kind === 'MalformedBytes') return new MalformedBytes(message)
+  if (kind === 'DamagedData') return new DamagedData(message)
+  const error = new Error(message)
+  error.stack = stack
+  return error
+}

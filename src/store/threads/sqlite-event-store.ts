@@ -1,0 +1,256 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type { KeyPair } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import type { TopicKind } from '../../protocol/index.ts'
+import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
+import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
+import { SharedCounts } from '../log/index.ts'
+import { fromMessage, packRequest } from './messages.ts'
+import type { FromReader, ReaderData, ToReader } from './reader-thread.ts'
+import type { SealerData } from './sealer-thread.ts'
+import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
+
+export interface EventStoreOptions {
+  readonly file: string
+  readonly topic: string
+  readonly kind: TopicKind
+  readonly key: KeyPair
+}
+
+interface Waiting {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
+export class SqliteEventStore implements EventStore {
+  readonly #writer: Worker
+  readonly #reader: Worker
+  /** Threads that nobody talks to from here. */
+  readonly #others: readonly Worker[]
+  readonly #toWriter = new Map<number, Waiting>()
+  readonly #toReader = new Map<number, Waiting>()
+  readonly #readings = new Map<number, PieceQueue>()
+  #nextId = 0
+  #closing: Promise<void> | undefined
+
+  private constructor(writer: Worker, reader: Worker, others: readonly Worker[]) {
+    this.#writer = writer
+    this.#reader = reader
+    this.#others = others
+    writer.on('message', (messages: FromWriter) => {
+      for (const { id, result, error } of messages) settle(this.#toWriter, id, result, error && fromMessage(error))
+    })
+    reader.on('message', (message: FromReader) => this.#fromReader(message))
+    for (const thread of [writer, reader, ...others]) {
+      thread.on('error', (error) => this.#failAll(error))
+      thread.on('exit', () => this.#failAll(new Error('the store is closed')))
+    }
+  }
+
+  static async open({ file, topic, kind, key }: EventStoreOptions): Promise<SqliteEventStore> {
+    const counts = new SharedCounts().memory
+    const { port1: sealer, port2: writerPort } = new MessageChannel()
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer }
+    const writer = await thread('writer-thread', writerData, [sealer])
+    const sealerData: SealerData = { file, port: writerPort }
+    const others = [spawn('sealer-thread', sealerData, [writerPort])]
+    const readerData: ReaderData = { file, own: key.publicKey, counts }
+    return new SqliteEventStore(writer, await thread('reader-thread', readerData), others)
+  }
+
+  append(request: AppendRequest): Promise<Appended> {
+    const append = packRequest(request)
+    return this.#ask(this.#toWriter, (id) =>
+      this.#writer.postMessage({ id, append } satisfies ToWriter, [append]),
+    ) as Promise<Appended>
+  }
+
+  receive(chunk: Uint8Array): Promise<Received> {
+    return this.#write('receive', chunk) as Promise<Received>
+  }
+
+  prune(stream: number, count: number): Promise<Uint8Array> {
+    return this.#write('prune', stream, count) as Promise<Uint8Array>
+  }
+
+  async applyPrune(record: Uint8Array): Promise<void> {
+    await this.#write('applyPrune', record)
+  }
+
+  redact(stream: number, offset: number): Promise<Uint8Array> {
+    return this.#write('redact', stream, offset) as Promise<Uint8Array>
+  }
+
+  async applyRedaction(record: Uint8Array): Promise<void> {
+    await this.#write('applyRedaction', record)
+  }
+
+  streams(): Promise<StreamStatus[]> {
+    return this.#call({ type: 'streams' }) as Promise<StreamStatus[]>
+  }
+
+  head(stream: number): Promise<Uint8Array | undefined> {
+    return this.#write('head', stream) as Promise<Uint8Array | undefined>
+  }
+
+  checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]> {
+    return this.#call({ type: 'checkpoints', stream }) as Promise<{ count: number; head: Uint8Array }[]>
+  }
+
+  async chunk(stream: number, from: number): Promise<Uint8Array | undefined> {
+    const newest = await this.head(stream)
+    return (await this.#call({ type: 'chunk', stream, from, newest })) as Uint8Array | undefined
+  }
+
+  /** Seals everything that can be sealed, and folds the write-ahead log back. */
+  async settle(): Promise<void> {
+    await this.#write('sealAll')
+    await this.#write('foldLog')
+  }
+
+  read(selection: Selection): Reading {
+    const id = this.#nextId++
+    const queue = new PieceQueue(
+      () => this.#reader.postMessage({ type: 'credit', id } satisfies ToReader),
+      () => {
+        this.#readings.delete(id)
+        this.#reader.postMessage({ type: 'cancel', id } satisfies ToReader)
+      },
+    )
+    this.#readings.set(id, queue)
+    this.#reader.postMessage({ type: 'read', id, selection } satisfies ToReader)
+    return queue
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    // The reader first: the last connection to close folds the write-ahead log back, and that has to be the writer's.
+    await this.#call({ type: 'close' })
+    await this.#write('close')
+    await Promise.all([this.#writer, this.#reader, ...this.#others].map((thread) => thread.terminate()))
+  }
+
+  #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
+    return this.#ask(this.#toWriter, (id) => this.#writer.postMessage({ id, call, args } satisfies ToWriter))
+  }
+
+  #call(message: DistributiveOmit<Exclude<ToReader, { type: 'read' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
+    return this.#ask(this.#toReader, (id) => this.#reader.postMessage({ ...message, id }))
+  }
+
+  #ask(waiting: Map<number, Waiting>, post: (id: number) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      waiting.set(id, { resolve, reject })
+      post(id)
+    })
+  }
+
+  #fromReader(message: FromReader): void {
+    const queue = this.#readings.get(message.id)
+    if (queue === undefined) {
+      if ('result' in message) settle(this.#toReader, message.id, message.result, undefined)
+      else if ('error' in message) settle(this.#toReader, message.id, undefined, fromMessage(message.error))
+      return
+    }
+    if ('piece' in message) {
+      queue.push(Buffer.from(message.piece.buffer))
+      return
+    }
+    this.#readings.delete(message.id)
+    queue.end('error' in message ? fromMessage(message.error) : undefined)
+  }
+
+  #failAll(error: Error): void {
+    for (const waiting of [this.#toWriter, this.#toReader]) {
+      for (const { reject } of waiting.values()) reject(error)
+      waiting.clear()
+    }
+    for (const queue of this.#readings.values()) queue.end(error)
+    this.#readings.clear()
+  }
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
+
+function settle(waiting: Map<number, Waiting>, id: number, result: unknown, error: Error | undefined): void {
+  const request = waiting.get(id)
+  waiting.delete(id)
+  if (error === undefined) request?.resolve(result)
+  else request?.reject(error)
+}
+
+function spawn(name: string, workerData: unknown, transferList: MessagePort[] = []): Worker {
+  const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+  const resourceLimits = { maxYoungGenerationSizeMb: limits.youngGenerationMb }
+  return new Worker(new URL(`./${name}.${suffix}`, import.meta.url), { workerData, transferList, resourceLimits })
+}
+
+/** Starts a thread, and waits until it says that it is open: what keeps it from that is thrown here. */
+async function thread(name: string, workerData: unknown, transferList: MessagePort[] = []): Promise<Worker> {
+  const worker = spawn(name, workerData, transferList)
+  await new Promise<void>((resolve, reject) => {
+    worker.once('message', () => resolve())
+    worker.once('error', reject)
+  })
+  worker.removeAllListeners('error')
+  return worker
+}
+
+/** Pieces between the thread that makes them and whoever takes them. */
+class PieceQueue implements Reading {
+  readonly #pieces: Buffer[] = []
+  readonly #taken: () => void
+  readonly #cancelled: () => void
+  #ended = false
+  #error: Error | undefined
+  #wake: (() => void) | undefined
+
+  constructor(taken: () => void, cancelled: () => void) {
+    this.#taken = taken
+    this.#cancelled = cancelled
+  }
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#wake?.()
+  }
+
+  end(error: Error | undefined): void {
+    this.#ended = true
+    this.#error = error
+    this.#wake?.()
+  }
+
+  cancel(): void {
+    if (this.#ended) return
+    this.#pieces.length = 0
+    this.end(undefined)
+    this.#cancelled()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      while (true) {
+        const piece = this.#pieces.shift()
+        if (piece !== undefined) {
+          yield piece
+          this.#taken()
+        } else if (this.#ended) {
+          if (this.#error !== undefined) throw this.#error
+          return
+        } else
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve
+          })
+      }
+    } finally {
+      this.cancel()
+    }
+  }
+}

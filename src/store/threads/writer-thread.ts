@@ -1,0 +1,148 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
+import { parsePrivateKey } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import { nowMicros } from '../../time.ts'
+import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
+import { type ErrorMessage, toMessage, unpackRequest } from './messages.ts'
+import type { FromSealer, ToSealer } from './sealer-thread.ts'
+
+export interface WriterData {
+  readonly file: string
+  readonly topic: string
+  readonly kind: 'live' | 'imported'
+  readonly privateKey: string
+  readonly counts: SharedArrayBuffer
+  /** To the thread that seals. */
+  readonly sealer: MessagePort
+}
+
+/** What the writer is asked to do besides appending, by name. */
+export type WriterCall =
+  | 'receive'
+  | 'prune'
+  | 'applyPrune'
+  | 'redact'
+  | 'applyRedaction'
+  | 'head'
+  | 'sealAll'
+  | 'foldLog'
+  | 'close'
+
+export type ToWriter =
+  | { readonly id: number; readonly append: ArrayBuffer }
+  | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
+
+export type FromWriter = readonly { readonly id: number; readonly result?: unknown; readonly error?: ErrorMessage }[]
+
+/** How long nothing has to happen before what is there is sealed, in milliseconds. */
+const idleMs = 250
+
+/** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
+class WriterThread {
+  readonly #port: MessagePort
+  readonly #writer: LogWriter
+  readonly #sealer: MessagePort
+  #sealing = false
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer }: WriterData) {
+    this.#port = port
+    this.#writer = new LogWriter(
+      { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros },
+      new SharedCounts(counts),
+    )
+    this.#sealer = sealer
+    sealer.on('message', (message: FromSealer) => this.#sealed(message))
+    port.on('message', (message: ToWriter) => this.#work(message))
+    // Open: who waits for it can go on.
+    port.postMessage([] satisfies FromWriter)
+    this.#seal(false)
+  }
+
+  #work(first: ToWriter): void {
+    const appends: { id: number; request: AppendRequest }[] = []
+    let bytes = 0
+    for (let message: ToWriter | undefined = first; message !== undefined; message = this.#waiting(bytes)) {
+      if ('append' in message) {
+        const request = unpackRequest(message.append)
+        appends.push({ id: message.id, request })
+        bytes += request.source.length
+        continue
+      }
+      // Whatever came before it is done before it.
+      this.#commit(appends.splice(0))
+      this.#answer(message.id, () => this.#call(message as Exclude<ToWriter, { append: ArrayBuffer }>))
+    }
+    this.#commit(appends)
+    this.#seal(false)
+  }
+
+  #waiting(bytes: number): ToWriter | undefined {
+    if (bytes >= limits.commitBytes) return undefined
+    return receiveMessageOnPort(this.#port)?.message as ToWriter | undefined
+  }
+
+  #commit(appends: readonly { id: number; request: AppendRequest }[]): void {
+    if (appends.length === 0) return
+    try {
+      const results = this.#writer.append(appends.map(({ request }) => request))
+      this.#port.postMessage(appends.map(({ id }, i) => ({ id, result: results[i] })) satisfies FromWriter)
+    } catch (error) {
+      const message = toMessage(error)
+      this.#port.postMessage(appends.map(({ id }) => ({ id, error: message })) satisfies FromWriter)
+    }
+  }
+
+  #answer(id: number, work: () => unknown): void {
+    try {
+      this.#port.postMessage([{ id, result: work() }] satisfies FromWriter)
+    } catch (error) {
+      this.#port.postMessage([{ id, error: toMessage(error) }] satisfies FromWriter)
+    }
+  }
+
+  #call({ call, args }: { call: WriterCall; args: readonly unknown[] }): unknown {
+    if (call === 'close') {
+      clearTimeout(this.#idle)
+      this.#sealer.close()
+      this.#writer.close()
+      // After the answer, which would not get through any more.
+      setImmediate(() => this.#port.close())
+      return undefined
+    }
+    return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
+  }
+
+  /** Has chunks sealed when there are enough of them, and the rest once nothing happens any more. */
+  #seal(idle: boolean): void {
+    clearTimeout(this.#idle)
+    this.#idle = undefined
+    if (this.#sealing) return
+    const plan = this.#attempt(() => this.#writer.planSeal(idle))
+    if (plan !== undefined) {
+      this.#sealing = true
+      this.#sealer.postMessage(plan satisfies ToSealer)
+    } else if (idle) this.#attempt(() => this.#writer.foldLog())
+    else this.#idle = setTimeout(() => this.#seal(true), idleMs)
+  }
+
+  #sealed(message: FromSealer): void {
+    this.#sealing = false
+    // What could not be sealed stays where it is: nothing is lost by it, and the next try comes with the next append.
+    if ('error' in message || this.#attempt(() => this.#writer.applySeal(message.sealed)) !== true) return
+    this.#seal(false)
+  }
+
+  /** Work that nobody waits for: when it fails, it is done another time. */
+  #attempt<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch {
+      return undefined
+    }
+  }
+}
+
+assert(parentPort !== null, 'the writer runs in a thread of its own')
+new WriterThread(parentPort, workerData as WriterData)

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * The formats of docs/protocol.md written down once more, as plainly as they are described there and without a line of
+ * the product: what both make of the same input has to be the same bytes.
+ */
+export interface NaiveEvent {
+  lamport: number
+  time: number
+  appId: string
+  tags: string[]
+  payload: string
+}
+
+export function uvarint(value: number): Buffer {
+  const bytes: number[] = []
+  let rest = BigInt(value)
+  while (rest >= 128n) {
+    bytes.push(Number(rest % 128n) + 128)
+    rest /= 128n
+  }
+  return Buffer.from([...bytes, Number(rest)])
+}
+
+export function text(value: string): Buffer {
+  return Buffer.concat([uvarint(Buffer.byteLength(value)), Buffer.from(value)])
+}
+
+const sha256 = (...parts: Uint8Array[]): Buffer => createHash('sha256').update(Buffer.concat(parts)).digest()
+const word = (name: string): Buffer => Buffer.from(`${name}\0`)
+const stream = (node: Uint8Array, number: number): Buffer => Buffer.concat([node, uvarint(number)])
+
+export function naiveGenesis(topic: string, node: Uint8Array, number: number, name = 'shoal/genesis/1'): Buffer {
+  return sha256(word(name), text(topic), stream(node, number))
+}
+
+export function naiveSalts(seed: Uint8Array, count: number): Buffer[] {
+  const all = createHash('shake128', { outputLength: 16 * count })
+    .update(Buffer.concat([word('shoal/salts/1'), seed]))
+    .digest()
+  return Array.from({ length: count }, (_, i) => all.subarray(16 * i, 16 * i + 16))
+}
+
+function frameHead(first: number, events: readonly NaiveEvent[]): Buffer {
+  const sorted = (tags: string[]) => [...new Set(tags)].map((tag) => Buffer.from(tag)).sort(Buffer.compare)
+  const event = ({ lamport, time, appId, tags }: NaiveEvent) => {
+    const list = sorted(tags)
+    return Buffer.concat([
+      uvarint(lamport),
+      uvarint(time),
+      text(appId),
+      uvarint(list.length),
+      ...list.flatMap((tag) => [uvarint(tag.length), tag]),
+    ])
+  }
+  return Buffer.concat([uvarint(first), uvarint(events.length), ...events.map(event)])
+}
+
+/** Payload hashes, the hash of the chain, and the record of a frame from which the payloads at `removed` were taken. */
+export function naiveFrame(
+  previous: Uint8Array,
+  first: number,
+  events: readonly NaiveEvent[],
+  seed: Uint8Array,
+  removed: readonly number[] = [],
+): { record: Buffer; hash: Buffer } {
+  const head = frameHead(first, events)
+  const salts = naiveSalts(seed, events.length)
+  const hashes = events.map(({ payload }, i) => sha256(salts[i] ?? Buffer.alloc(0), Buffer.from(payload)))
+  const hash = sha256(previous, word('shoal/frame/1'), head, ...hashes)
+  const list = events.map((_, i) =>
+    removed.includes(i)
+      ? Buffer.concat([Buffer.of(0), hashes[i] ?? Buffer.alloc(0)])
+      : Buffer.concat([Buffer.of(1), salts[i] ?? Buffer.alloc(0)]),
+  )
+  const secrets = removed.length === 0 ? [Buffer.of(0), seed] : [Buffer.of(1), ...list]
+  const texts = events.map(({ payload }, i) => Buffer.from(removed.includes(i) ? '' : payload))
+  const record = Buffer.concat([
+    uvarint(head.length),
+    head,
+    ...secrets,
+    ...texts.map((bytes) => uvarint(bytes.length)),
+    ...texts,
+  ])
+  return { record, hash }
+}
+
+export function naiveHead(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  head: { count: number; lamport: number; hash: Uint8Array; checkpoint: boolean; time: number },
+): Buffer {
+  const { count, lamport, hash, checkpoint, time } = head
+  return Buffer.concat([
+    word('shoal/head/1'),
+    text(topic),
+    stream(node, number),
+    uvarint(count),
+    uvarint(lamport),
+    hash,
+    Buffer.of(checkpoint ? 1 : 0),
+    uvarint(time),
+  ])
+}
+
+export function naiveRecord(
+  name: string,
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  value: number,
+  time: number,
+): Buffer {
+  return Buffer.concat([word(name), text(topic), stream(node, number), uvarint(value), uvarint(time)])
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { KeyPair, type PublicKey } from '../../src/identity/index.ts'
+import {
+  ByteReader,
+  encodeChunk,
+  genesis,
+  type Hash,
+  hashAfter,
+  heads,
+  pruneRecords,
+  readChunk,
+  readFrame,
+  redactionRecords,
+  saltsOf,
+  verifyChunk,
+  withoutPayload,
+} from '../../src/protocol/index.ts'
+import { frameOf } from '../support/events.ts'
+import type { NaiveEvent } from './naive.ts'
+
+interface Vectors extends Record<string, unknown> {
+  topic: string
+  number: number
+  first: number
+  salts: string[]
+  events: NaiveEvent[]
+  head: { count: number; lamport: number; checkpoint: boolean; time: number }
+  pruneCount: number
+  pruneTime: number
+  redactionOffset: number
+  redactionTime: number
+}
+
+const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
+const vectors = JSON.parse(/^```json\n([\s\S]*?)^```/m.exec(page)?.[1] ?? '') as Vectors
+const bytes = (name: string) => Buffer.from(String(vectors[name]), 'hex')
+const hash = (name: string) => bytes(name).toString('latin1') as Hash
+const hex = (value: Uint8Array | string) =>
+  (typeof value === 'string' ? Buffer.from(value, 'latin1') : Buffer.from(value)).toString('hex')
+
+const key = new KeyPair(bytes('privateKey'))
+const stream = { node: key.publicKey, number: vectors.number }
+const { topic } = vectors
+
+test('the vectors of the protocol: genesis and salts', () => {
+  assert.equal(hex(key.publicKey), vectors['node'])
+  assert.equal(hex(genesis(topic, stream)), vectors['genesis'])
+  assert.equal(hex(genesis(topic, stream, 'imported')), vectors['importedGenesis'])
+  assert.equal(hex(saltsOf(bytes('seed'), 2)), vectors.salts.join(''))
+})
+
+test('the vectors of the protocol: frame, chain, removed payload', () => {
+  const made = frameOf(genesis(topic, stream), vectors.first, vectors.events, bytes('seed'))
+  assert.equal(hex(made.record), vectors['record'])
+  assert.equal(hex(made.hash), vectors['hash'])
+  const frame = readFrame(new ByteReader(bytes('record')))
+  assert.equal(hex(hashAfter(frame, hash('genesis'))), vectors['hash'])
+  const removed = withoutPayload(frame, 0)
+  assert.equal(hex(removed), vectors['recordWithoutFirstPayload'])
+  assert.equal(hex(hashAfter(readFrame(new ByteReader(removed)), hash('genesis'))), vectors['hash'])
+})
+
+test('the vectors of the protocol: signed statements', () => {
+  const head = { topic, stream, ...vectors.head, hash: hash('hash') }
+  assert.equal(hex(heads.sign(head, key)), `${String(vectors['headBytes'])}${String(vectors['headSignature'])}`)
+  assert.deepEqual(heads.verify(heads.sign(head, key)), head)
+  const prune = { topic, stream, count: vectors.pruneCount, time: vectors.pruneTime }
+  assert.equal(
+    hex(pruneRecords.sign(prune, key)),
+    `${String(vectors['pruneBytes'])}${String(vectors['pruneSignature'])}`,
+  )
+  const redaction = { topic, stream, offset: vectors.redactionOffset, time: vectors.redactionTime }
+  assert.equal(
+    hex(redactionRecords.sign(redaction, key)),
+    `${String(vectors['redactionBytes'])}${String(vectors['redactionSignature'])}`,
+  )
+})
+
+test('the vectors of the protocol: chunk', () => {
+  const signedHead = Buffer.concat([bytes('headBytes'), bytes('headSignature')])
+  assert.equal(hex(encodeChunk([bytes('record')], signedHead)), vectors['chunk'])
+  const chunk = readChunk(bytes('chunk'))
+  verifyChunk(chunk, genesis(topic, { node: bytes('node') as Uint8Array as PublicKey, number: 0 }))
+  assert.deepEqual([chunk.first, chunk.head.count], [0, 2])
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { KeyPair } from '../../src/identity/index.ts'
+import { type Branch, LogCursor, LogReader, LogWriter, NdjsonWriter, type Order } from '../../src/store/log/index.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+interface Line {
+  lamport: number
+  stream: string
+  offset: number
+  timestamp: number
+  tags: string[]
+  appId: string
+  payload: unknown
+}
+
+function open(t: TestContext): { writer: LogWriter; reader: LogReader } {
+  const file = join(temporaryFolder(t), 'log.db')
+  const key = KeyPair.generate()
+  let time = 1_700_000_000_000_000
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time++ })
+  const reader = new LogReader(file, writer.counts, key.publicKey)
+  t.after(() => {
+    reader.close()
+    writer.close()
+  })
+  return { writer, reader }
+}
+
+function lines(reader: LogReader, anyOf: Branch[] = [{ tags: [] }], order: Order = 'asc'): Line[] {
+  const sink = new NdjsonWriter(1024)
+  const cursor = new LogCursor(reader, { anyOf, order })
+  let text = ''
+  for (let done = false; !done; ) {
+    done = cursor.run(sink)
+    text += sink.written.toString()
+    sink.clear()
+  }
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line)
+}
+
+function request(count: number, from: number, stream = 0): Parameters<LogWriter['append']>[0][number] {
+  const events = Array.from({ length: count }, (_, i) => ({
+    appId: 'com.example.a',
+    tags: ['all', `m:${(from + i) % 7}`, `id:${from + i}`],
+    payload: JSON.stringify({ i: from + i }),
+  }))
+  return { ...packed(events), streams: new Uint32Array(count).fill(stream) }
+}
+
+test('what was appended is read back, from the tail and from segments, in both directions', (t) => {
+  const { writer, reader } = open(t)
+  let n = 0
+  for (const count of [1, 1, 5, 1000, 2500, 1, 300]) {
+    const [appended] = writer.append([request(count, n)])
+    assert.deepEqual(appended?.runs, [{ stream: 0, offset: n, count }])
+    assert.equal(appended?.lamport, n)
+    n += count
+  }
+  const expected = Array.from({ length: n }, (_, i) => i)
+  for (const seal of [false, true]) {
+    if (seal) writer.sealAll()
+    assert.deepEqual(
+      lines(reader).map(({ offset }) => offset),
+      expected,
+    )
+    assert.deepEqual(
+      lines(reader).map(({ payload }) => (payload as { i: number }).i),
+      expected,
+    )
+    assert.deepEqual(
+      lines(reader, undefined, 'desc').map(({ offset }) => offset),
+      expected.toReversed(),
+    )
+    assert.deepEqual(
+      lines(reader, [{ tags: ['m:3'] }]).map(({ offset }) => offset),
+      expected.filter((i) => i % 7 === 3),
+    )
+    assert.deepEqual(
+      lines(reader, [{ tags: ['m:3', 'id:10'] }, { tags: ['id:2000'] }]).map(({ offset }) => offset),
+      [10, 2000],
+    )
+    assert.deepEqual(
+      lines(reader, [{ tags: ['m:3'] }], 'desc').map(({ offset }) => offset),
+      expected.filter((i) => i % 7 === 3).toReversed(),
+    )
+    assert.deepEqual(lines(reader, [{ tags: [], appId: 'other' }]), [])
+    assert.deepEqual(lines(reader, [{ tags: [], own: false }]), [])
+  }
+})

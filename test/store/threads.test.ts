@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { KeyPair } from '../../src/identity/index.ts'
+import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+function request(count: number, from: number): Parameters<SqliteEventStore['append']>[0] {
+  const events = Array.from({ length: count }, (_, i) => ({
+    appId: 'com.example.a',
+    tags: ['all', `id:${from + i}`],
+    payload: `{"i":${from + i}}`,
+  }))
+  return { ...packed(events), streams: new Uint32Array(count) }
+}
+
+test('what callers appended at the same time is there when they get their answers, in the order of their answers', async (t) => {
+  const store = await SqliteEventStore.open({
+    file: join(temporaryFolder(t), 'log.db'),
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(),
+  })
+  t.after(() => store.close())
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => store.append(request(i % 3 === 0 ? 100 : 1, i * 1000))),
+  )
+  const total = answers.reduce((sum, { runs }) => sum + (runs[0]?.count ?? 0), 0)
+  let text = ''
+  for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
+  const events = text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as { offset: number; payload: { i: number } })
+  assert.equal(events.length, total)
+  for (const [i, { runs }] of answers.entries()) assert.equal(events[runs[0]?.offset ?? -1]?.payload.i, i * 1000)
+  assert.deepEqual(
+    (await store.streams()).map(({ count, own }) => [count, own]),
+    [[total, true]],
+  )
+})
