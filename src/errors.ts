@@ -14,6 +14,11 @@ export const errorTable = {
     text: 'Method not supported.',
     when: 'a path that exists, with another method',
   },
+  ERR_PAYLOAD_TOO_LARGE: {
+    status: 413,
+    text: 'Payload too large (<size> > <limit>).',
+    when: 'more bytes than a limit allows',
+  },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {
     status: 500,

@@ -60,6 +60,10 @@ export const limits = {
   topicBytes: 240,
   /** Public keys of nodes that are kept ready to verify signatures. */
   cachedVerifiers: 1024,
+  /** Bytes of a blob that an app keeps on its node. */
+  blobBytes: 10 * 1024 * 1024,
+  /** Bytes of such a blob after compression. */
+  packedBlobBytes: 1024 * 1024,
   /** Bytes of log text that wait for a reader that does not read; what comes after that is dropped and counted. */
   logBacklogBytes: 1024 * 1024,
   /** Milliseconds that components get to finish their work when the node stops. */

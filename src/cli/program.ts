@@ -13,6 +13,7 @@ export function program(finish: Finish): Command {
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
   root.addCommand(settingsCommand(finish))
+  root.addCommand(storeCommand(finish))
   return root
 }
 
@@ -93,6 +94,30 @@ function settingsCommand(finish: Finish): Command {
   )
   settings.addCommand(local)
   return settings
+}
+
+function storeCommand(finish: Finish): Command {
+  const store = group('store', 'look after the stored events of a stopped node')
+  const commands = () => import('./commands/store.ts')
+  store.addCommand(
+    leaf('verify', 'read every byte: checksums, hash chains, signatures, index')
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('stats', 'print what is stored, and what takes up its space')
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('backup', 'copy events, identity and settings into a new folder')
+      .argument('<target>', 'folder to make')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
+      ),
+  )
+  return store
 }
 
 type Options = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shoal } from '../support/process.ts'
 
-const groups = [[], ['settings'], ['settings', 'local']]
+const groups = [[], ['settings'], ['settings', 'local'], ['store']]
 const leaves = [
   ['run'],
   ['settings', 'schema'],

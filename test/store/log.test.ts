@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { type Branch, LogCursor, LogReader, LogWriter, NdjsonWriter, type Order } from '../../src/store/log/index.ts'
+import {
+  type Branch,
+  LogCursor,
+  LogReader,
+  LogWriter,
+  NdjsonWriter,
+  type Order,
+  verifyLog,
+} from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -92,4 +100,22 @@ test('what was appended is read back, from the tail and from segments, in both d
     assert.deepEqual(lines(reader, [{ tags: [], appId: 'other' }]), [])
     assert.deepEqual(lines(reader, [{ tags: [], own: false }]), [])
   }
+})
+
+test('every byte of a log can be verified', (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  const key = KeyPair.generate()
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1_700_000_000_000_000 })
+  t.after(() => writer.close())
+  for (let i = 0; i < 5; i++) writer.append([request(1500, i * 1500), request(10, 0, 3)])
+  writer.redact(0, 17)
+  writer.sealAll()
+  writer.redact(0, 4000)
+  writer.append([request(3, 0)])
+  // A checkpoint is where a frame has made the chunk full.
+  writer.prune(0, 2524)
+  const report = verifyLog(file)
+  assert.deepEqual(report.problems, [])
+  assert.deepEqual([report.streams, report.events, report.removedPayloads], [2, 7503 - 2524 + 50, 1])
 })

@@ -45,6 +45,10 @@ export class LogReader {
   readonly #blocks = new LruCache<string, Block>(limits.blockCacheBytes)
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
 
+  /** Told once about each piece of the index that is damaged. */
+  onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
+  readonly #damaged = new Set<number>()
+
   constructor(file: string, counts: SharedCounts, own: PublicKey) {
     this.#database = openForReading(file)
     this.counts = counts
@@ -123,16 +127,19 @@ export class LogReader {
   }
 
   /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
-  positions({ id, bits }: IndexRange, hash: number): number[] | undefined {
+  positions(range: IndexRange, hash: number): number[] | undefined {
+    const { id, bits } = range
     const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as
       | { crc: number; body: Uint8Array }
       | undefined
-    if (row === undefined) return undefined
     try {
-      return lookUp(row.body, row.crc, bits, hash)
+      if (row !== undefined) return lookUp(row.body, row.crc, bits, hash)
     } catch {
-      return undefined
+      // Told below, like a row that is missing.
     }
+    if (!this.#damaged.has(id)) this.onDamagedIndex(range.stream, range.first)
+    this.#damaged.add(id)
+    return undefined
   }
 
   close(): void {

@@ -79,13 +79,13 @@ export class IndexBuilder {
     }
   }
 
-  /** Adds what another index has found already. */
-  addPosting(hash: number, offset: number): void {
-    this.#pair(hash, offset - this.#first)
+  /** All hashes with their positions, in order. */
+  pairs(): Float64Array {
+    return this.#pairs.subarray(0, this.#length).sort()
   }
 
   finish(): { bits: number; rows: IndexRow[] } {
-    const pairs = this.#pairs.subarray(0, this.#length).sort()
+    const pairs = this.pairs()
     let distinct = 0
     let before = -1
     for (const pair of pairs) {
@@ -202,20 +202,25 @@ export function lookUp(body: Uint8Array, crc: number, bits: number, hash: number
   return found
 }
 
-/** All hashes of a row with their positions, to merge it with others. */
-export function* postingsOf(
-  body: Uint8Array,
-  crc: number,
-  bits: number,
-  bucket: number,
-): Generator<[number, number[]]> {
-  if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
-  const reader = new ByteReader(body)
-  let hash = bucket * 2 ** (32 - bits)
-  while (reader.remaining > 0) {
-    hash += reader.uvarint()
-    const positions: number[] = []
-    readPositions(reader, positions)
-    yield [hash, positions]
+/** All hashes of a range with their positions, in order, without those of events that were pruned. */
+export function pairsOf(
+  range: IndexRange,
+  rows: readonly { crc: number; body: Uint8Array }[],
+  pruned: number,
+): Float64Array {
+  const { bits, first } = range
+  if (rows.length !== 2 ** bits) throw new DamagedData('rows of the index are missing')
+  const pairs: number[] = []
+  for (const [bucket, { crc, body }] of rows.entries()) {
+    if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
+    const reader = new ByteReader(body)
+    let hash = bucket * 2 ** (32 - bits)
+    while (reader.remaining > 0) {
+      hash += reader.uvarint()
+      const positions: number[] = []
+      readPositions(reader, positions)
+      for (const position of positions) if (first + position >= pruned) pairs.push(hash * maxRange + position)
+    }
   }
+  return Float64Array.from(pairs)
 }

@@ -3,6 +3,7 @@ import { limits } from '../../limits.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { Receiver } from './receive.ts'
+import { dropIndexAt, reindexNext } from './reindex.ts'
 import { Remover } from './removal.ts'
 import type { Appended, AppendRequest, Received } from './requests.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from './sealing.ts'
@@ -79,6 +80,19 @@ export class LogWriter {
   sealAll(): void {
     for (let plan = this.planSeal(true); plan !== undefined; plan = this.planSeal(true))
       this.applySeal(buildSeal(this.#log.database, plan))
+  }
+
+  /** Makes a piece of the index anew, if one is missing; answers whether one was. */
+  reindexNext(): boolean {
+    const done = reindexNext(this.#log)
+    if (done) this.counts.sealed()
+    return done
+  }
+
+  /** Drops a piece of the index that was found damaged; it is made anew when there is time. */
+  dropIndexAt(stream: number, offset: number): void {
+    dropIndexAt(this.#log, stream, offset)
+    this.counts.sealed()
   }
 
   /** Folds the write-ahead log back into the database and empties it. */

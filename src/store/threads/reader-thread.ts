@@ -29,6 +29,8 @@ export type ToReader =
 export type FromReader =
   | { readonly id: number; readonly piece: Uint8Array }
   | { readonly id: number; readonly result: unknown }
+  /** A piece of the index is damaged. */
+  | { readonly id: number; readonly damagedIndex: readonly [stream: number, offset: number] }
   | { readonly id: number; readonly error: ErrorMessage }
 
 interface Query {
@@ -48,6 +50,7 @@ class ReaderThread {
   constructor(port: MessagePort, { file, own, counts }: ReaderData) {
     this.#port = port
     this.#reader = new LogReader(file, new SharedCounts(counts), own as PublicKey)
+    this.#reader.onDamagedIndex = (stream, offset) => this.#post({ id: -1, damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     // Open: who waits for it can go on.
     this.#post({ id: -1, result: undefined })

@@ -152,6 +152,11 @@ export class SqliteEventStore implements EventStore {
   }
 
   #fromReader(message: FromReader): void {
+    if ('damagedIndex' in message) {
+      // Nobody waits for it; when it fails, the next query that meets the damage tells it again.
+      this.#write('dropIndexAt', ...message.damagedIndex).catch(() => {})
+      return
+    }
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
       if ('result' in message) settle(this.#toReader, message.id, message.result, undefined)

@@ -25,6 +25,7 @@ export type WriterCall =
   | 'redact'
   | 'applyRedaction'
   | 'head'
+  | 'dropIndexAt'
   | 'sealAll'
   | 'foldLog'
   | 'close'
@@ -123,7 +124,8 @@ class WriterThread {
     if (plan !== undefined) {
       this.#sealing = true
       this.#sealer.postMessage(plan satisfies ToSealer)
-    } else if (idle) this.#attempt(() => this.#writer.foldLog())
+    } else if (idle && this.#attempt(() => this.#writer.reindexNext()) !== true)
+      this.#attempt(() => this.#writer.foldLog())
     else this.#idle = setTimeout(() => this.#seal(true), idleMs)
   }
 

@@ -1,0 +1,256 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { messageOf } from '../../errors.ts'
+import type { PublicKey } from '../../identity/index.ts'
+import {
+  type Frame,
+  genesis,
+  type Hash,
+  hashAfter,
+  heads,
+  pruneRecords,
+  readChunk,
+  redactionRecords,
+  type StreamKey,
+} from '../../protocol/index.ts'
+import { checkpointsOf } from './chunks.ts'
+import { metaOf, openForReading } from './database.ts'
+import { framesOfSegment } from './records.ts'
+import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
+import { Segment } from './segment.ts'
+import { checkSegmentRow, type SegmentRow, type StreamRow, streamCrc } from './stream-state.ts'
+import { IndexBuilder, type IndexRange, pairsOf, postingKey, rangeCrc } from './tag-index.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
+
+/** What reading every byte of a log has shown. */
+export interface VerifyReport {
+  readonly topic: string
+  readonly streams: number
+  readonly events: number
+  readonly segments: number
+  readonly removedPayloads: number
+  /** What is not as it was written; nothing when all is well. */
+  readonly problems: readonly string[]
+}
+
+/** Reads every byte of a log: checksums, offsets, hash chains, signatures, the index. */
+export function verifyLog(file: string, progress: (events: number) => void = () => {}): VerifyReport {
+  const database = openForReading(file)
+  try {
+    return new Verifier(database, progress).run()
+  } finally {
+    database.close()
+  }
+}
+
+class Verifier {
+  readonly #database: DatabaseSync
+  readonly #progress: (events: number) => void
+  readonly #problems: string[] = []
+  #events = 0
+  #segments = 0
+  #removed = 0
+
+  constructor(database: DatabaseSync, progress: (events: number) => void) {
+    this.#database = database
+    this.#progress = progress
+  }
+
+  run(): VerifyReport {
+    this.#try('the database', () => {
+      for (const row of this.#database.prepare('PRAGMA integrity_check(20)').all())
+        if (row['integrity_check'] !== 'ok') this.#problems.push(`the database: ${String(row['integrity_check'])}`)
+    })
+    const { topic, kind } = metaOf(this.#database)
+    const streams = this.#database
+      .prepare('SELECT number, node, nr, pruned, record, head, crc FROM stream ORDER BY number')
+      .all() as unknown as StreamRow[]
+    for (const row of streams) this.#try(`stream ${row.number}`, () => this.#stream(row, topic, kind))
+    this.#try('waiting chunks', () => {
+      for (const row of this.#database.prepare('SELECT chunk FROM waiting').all()) readChunk(row['chunk'] as Uint8Array)
+    })
+    return {
+      topic,
+      streams: streams.length,
+      events: this.#events,
+      segments: this.#segments,
+      removedPayloads: this.#removed,
+      problems: this.#problems,
+    }
+  }
+
+  #try(where: string, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#problems.push(`${where}: ${messageOf(error)}`)
+    }
+  }
+
+  #stream(row: StreamRow, topic: string, kind: 'live' | 'imported'): void {
+    const { number, pruned } = row
+    if (streamCrc(row) !== row.crc) throw new Error('its entry is damaged')
+    const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
+    if (row.record !== null && pruneRecords.verify(row.record).count !== pruned)
+      throw new Error('its prune record is another one')
+    const signed = new Map(checkpointsOf(this.#database, number).map(({ count, head }) => [count, head]))
+    const chain = new ChainWalk(pruned, pruned === 0 ? genesis(topic, key, kind) : headAt(signed, pruned).hash)
+    const redacted = this.#redactions(number)
+    const index = new IndexCheck(this.#database, number, pruned, this.#ranges(number))
+    for (const { frames, sealed, hash } of this.#parts(number, pruned)) {
+      for (const frame of frames) {
+        chain.add(frame)
+        if (sealed) index.add(frame)
+        this.#payloads(number, frame, redacted)
+        this.#checkHead(number, chain, signed.get(chain.count))
+        signed.delete(chain.count)
+      }
+      if (hash !== undefined && hash !== chain.hash)
+        this.#problems.push(`stream ${number}: the tail has another hash than its frames at ${chain.count}`)
+      this.#progress(this.#events)
+    }
+    signed.delete(pruned)
+    for (const count of signed.keys())
+      this.#problems.push(`stream ${number}: there is a checkpoint at ${count} where no frame ends`)
+    if (row.head !== null) this.#checkHead(number, chain, row.head)
+    this.#problems.push(...index.finish())
+  }
+
+  #payloads(number: StreamNumber, { first, count, payloads }: Frame, redacted: ReadonlySet<number>): void {
+    this.#events += count
+    for (let i = 0; i < count; i++) {
+      if ((payloads[2 * i] as number) < 0) this.#removed++
+      else if (redacted.has(first + i))
+        this.#problems.push(`stream ${number}: the payload ${first + i} was to be removed`)
+    }
+  }
+
+  #checkHead(number: StreamNumber, chain: ChainWalk, signed: Uint8Array | undefined): void {
+    if (signed === undefined) return
+    const { count, lamport, hash } = heads.verify(signed)
+    if (count !== chain.count || lamport !== chain.lamport || hash !== chain.hash)
+      this.#problems.push(`stream ${number}: the chain does not lead to the head that was signed for ${count} events`)
+  }
+
+  #redactions(number: StreamNumber): Set<number> {
+    const rows = this.#database
+      .prepare('SELECT key, record FROM redaction WHERE key >= ? AND key < ?')
+      .all(rowKey(number, 0), rowKey(number + 1, 0))
+    for (const row of rows)
+      if (redactionRecords.verify(row['record'] as Uint8Array).offset !== offsetOf(Number(row['key'])))
+        throw new Error('a redaction record is in the wrong place')
+    return new Set(rows.map((row) => offsetOf(Number(row['key']))))
+  }
+
+  #ranges(number: StreamNumber): IndexRange[] {
+    const rows = this.#database
+      .prepare('SELECT id, stream, first, count, bits, crc FROM range WHERE stream = ? ORDER BY first')
+      .all(number) as unknown as (IndexRange & { crc: number })[]
+    for (const row of rows)
+      if (rangeCrc(row) !== row.crc) throw new Error(`the entry ${row.id} of the index is damaged`)
+    return rows
+  }
+
+  /** The frames of a stream, segment by segment and then row by row of the tail. */
+  *#parts(number: StreamNumber, pruned: number): Generator<{ frames: Frame[]; sealed: boolean; hash?: Hash }> {
+    const [from, to] = [rowKey(number, pruned), rowKey(number + 1, 0)]
+    const segments = this.#database.prepare(
+      'SELECT key, count, lamport, last, crc, body FROM segment WHERE key >= ? AND key < ? ORDER BY key',
+    )
+    let end = from
+    for (const row of segments.iterate(from, to)) {
+      const place = row as unknown as SegmentRow & { body: Uint8Array }
+      checkSegmentRow(place)
+      this.#segments++
+      end = place.key + place.count
+      yield { frames: framesOfSegment(new Segment(place.body, offsetOf(place.key))), sealed: true }
+    }
+    const tail = this.#database.prepare(
+      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
+    )
+    for (const row of tail.iterate(end, to)) {
+      const place = row as unknown as TailRow
+      yield { frames: framesOf(place), sealed: false, hash: Buffer.from(place.hash).toString('latin1') as Hash }
+    }
+  }
+}
+
+function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): { hash: Hash } {
+  const head = signed.get(count)
+  if (head === undefined) throw new Error(`the checkpoint at ${count}, where it was pruned, is missing`)
+  return heads.verify(head)
+}
+
+/** Follows the chain of a stream from frame to frame. */
+class ChainWalk {
+  count: number
+  lamport = -1
+  hash: Hash
+
+  constructor(count: number, hash: Hash) {
+    this.count = count
+    this.hash = hash
+  }
+
+  add(frame: Frame): void {
+    if (frame.first !== this.count) throw new Error(`there is a gap: ${frame.first} follows ${this.count}`)
+    for (const lamport of frame.lamports) {
+      if (lamport <= this.lamport) throw new Error(`the lamport timestamps do not rise at ${this.count}`)
+      this.lamport = lamport
+    }
+    this.hash = hashAfter(frame, this.hash)
+    this.count += frame.count
+  }
+}
+
+/** Compares the index of a stream with what it would be if it were made anew from the events. */
+class IndexCheck {
+  readonly #database: DatabaseSync
+  readonly #number: StreamNumber
+  readonly #pruned: number
+  readonly #ranges: readonly IndexRange[]
+  readonly #problems: string[] = []
+  #at = 0
+  #builder: IndexBuilder | undefined
+
+  constructor(database: DatabaseSync, number: StreamNumber, pruned: number, ranges: readonly IndexRange[]) {
+    this.#database = database
+    this.#number = number
+    this.#pruned = pruned
+    this.#ranges = ranges
+  }
+
+  add(frame: Frame): void {
+    const range = this.#ranges[this.#at]
+    if (range === undefined || frame.first < range.first) return
+    this.#builder ??= new IndexBuilder(range.first)
+    this.#builder.add(frame)
+    if (frame.first + frame.count >= range.first + range.count) this.#compare(range)
+  }
+
+  finish(): readonly string[] {
+    if (this.#at < this.#ranges.length)
+      this.#problems.push(`stream ${this.#number}: the index goes beyond the events that are sealed`)
+    return this.#problems
+  }
+
+  #compare(range: IndexRange): void {
+    const expected = this.#builder?.pairs() ?? new Float64Array()
+    this.#builder = undefined
+    this.#at++
+    const found = this.#stored(range)
+    const same =
+      found !== undefined && found.length === expected.length && found.every((pair, i) => pair === expected[i])
+    if (!same) this.#problems.push(`stream ${this.#number}: the index from ${range.first} on is damaged`)
+  }
+
+  #stored(range: IndexRange): Float64Array | undefined {
+    const rows = this.#database
+      .prepare('SELECT crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
+      .all(postingKey(range.id, 0), postingKey(range.id + 1, 0))
+    try {
+      return pairsOf(range, rows as unknown as { crc: number; body: Uint8Array }[], this.#pruned)
+    } catch {
+      return undefined
+    }
+  }
+}
