@@ -10,6 +10,9 @@ const leaves = [
   ['settings', 'local', 'set'],
   ['settings', 'local', 'unset'],
   ['settings', 'local', 'init'],
+  ['store', 'verify'],
+  ['store', 'stats'],
+  ['store', 'backup'],
 ]
 
 test('every command explains itself', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -39,4 +39,30 @@ test('what callers appended at the same time is there when they get their answer
     (await store.streams()).map(({ count, own }) => [count, own]),
     [[total, true]],
   )
+})
+
+test('a copy that is made while others append holds a moment of the store, and is verified', async (t) => {
+  const folder = temporaryFolder(t)
+  const store = await SqliteEventStore.open({
+    file: join(folder, 'log.db'),
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(),
+  })
+  t.after(() => store.close())
+  await store.append(request(5000, 0))
+  let copied = false
+  const copying = store.backup(join(folder, 'copy.db')).finally(() => {
+    copied = true
+  })
+  let appended = 5000
+  while (!copied) {
+    await store.append(request(100, appended))
+    appended += 100
+  }
+  await copying
+  const { problems, events } = verifyLog(join(folder, 'copy.db'))
+  assert.deepEqual(problems, [])
+  assert.ok(events >= 5000 && events <= appended && events % 100 === 0)
+  await assert.rejects(store.backup(join(folder, 'copy.db')), { code: 'ERR_INVALID_INPUT', message: /exists already/ })
 })

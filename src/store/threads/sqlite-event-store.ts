@@ -2,9 +2,11 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
+import { nowMicros } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
+import type { BackupData, FromBackup } from './backup-thread.ts'
 import { fromMessage, packRequest } from './messages.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-thread.ts'
 import type { SealerData } from './sealer-thread.ts'
@@ -24,6 +26,7 @@ interface Waiting {
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
 export class SqliteEventStore implements EventStore {
+  readonly #file: string
   readonly #writer: Worker
   readonly #reader: Worker
   /** Threads that nobody talks to from here. */
@@ -34,7 +37,8 @@ export class SqliteEventStore implements EventStore {
   #nextId = 0
   #closing: Promise<void> | undefined
 
-  private constructor(writer: Worker, reader: Worker, others: readonly Worker[]) {
+  private constructor(file: string, writer: Worker, reader: Worker, others: readonly Worker[]) {
+    this.#file = file
     this.#writer = writer
     this.#reader = reader
     this.#others = others
@@ -56,7 +60,7 @@ export class SqliteEventStore implements EventStore {
     const sealerData: SealerData = { file, port: writerPort }
     const others = [spawn('sealer-thread', sealerData, [writerPort])]
     const readerData: ReaderData = { file, own: key.publicKey, counts }
-    return new SqliteEventStore(writer, await thread('reader-thread', readerData), others)
+    return new SqliteEventStore(file, writer, await thread('reader-thread', readerData), others)
   }
 
   append(request: AppendRequest): Promise<Appended> {
@@ -107,6 +111,18 @@ export class SqliteEventStore implements EventStore {
   async settle(): Promise<void> {
     await this.#write('sealAll')
     await this.#write('foldLog')
+  }
+
+  /** Copies everything that is stored at one moment into a new file, while the store is used. */
+  async backup(target: string): Promise<void> {
+    const data: BackupData = { file: this.#file, target, now: nowMicros() }
+    const worker = spawn('backup-thread', data)
+    const { error } = await new Promise<FromBackup>((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+    await worker.terminate()
+    if (error !== undefined) throw fromMessage(error)
   }
 
   read(selection: Selection): Reading {
