@@ -46,6 +46,10 @@ export const limits = {
   segmentCacheBytes: 8 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
   blockCacheBytes: 32 * 1024 * 1024,
+  /** Ranges of the index that become one. */
+  rangesPerMerge: 8,
+  /** Events of a merged range of the index: positions in it have 20 bits. */
+  mergedRangeEvents: 2 ** 18,
   /** Events of one stream, ever. */
   eventsPerStream: 2 ** 40 - 1,
   /** Bytes of the text of a payload. */

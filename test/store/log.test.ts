@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import {
   type Branch,
+  buildSeal,
   LogCursor,
   LogReader,
   LogWriter,
@@ -118,4 +119,23 @@ test('every byte of a log can be verified', (t) => {
   const report = verifyLog(file)
   assert.deepEqual(report.problems, [])
   assert.deepEqual([report.streams, report.events, report.removedPayloads], [2, 7503 - 2524 + 50, 1])
+})
+
+test('ranges of the index become one as they grow old, and answers stay the same', (t) => {
+  const { writer, reader } = open(t)
+  const total = 70_000
+  for (let i = 0; i < total; i += 1000) {
+    writer.append([request(1000, i)])
+    // As it is done on a busy node: a seal as soon as there is a chunk.
+    const plan = writer.planSeal(true)
+    if (plan !== undefined) writer.applySeal(buildSeal(writer.database, plan))
+  }
+  const before = reader.ranges(0).length
+  const answers = () =>
+    ['m:3', 'id:69000', 'id:17', 'nothing'].map((tag) => lines(reader, [{ tags: [tag] }]).map(({ offset }) => offset))
+  const expected = answers()
+  writer.sealAll()
+  assert.deepEqual(answers(), expected)
+  const after = reader.ranges(0).length
+  assert.ok(after <= before / 4, `${before} ranges became ${after}`)
 })

@@ -64,6 +64,7 @@ export class Appender {
     const row = this.#spare.pop() ?? new PendingRow()
     row.first = state.count
     this.#pending.set(state, row)
+    this.#log.changed.add(state)
     return row
   }
 

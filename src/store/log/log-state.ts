@@ -22,6 +22,8 @@ export interface LogOptions {
 /** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
 export class LogState {
   readonly options: LogOptions
+  /** Streams of which the readers have to be told where they stand now. */
+  readonly changed = new Set<StreamState>()
   /** The lamport timestamp of the next own event. */
   clock = 0
   #database: DatabaseSync
@@ -70,6 +72,7 @@ export class LogState {
     const isOwn = Buffer.compare(own.publicKey, key.node) === 0
     const state = newStream(topic, kind, number, key, isOwn)
     this.#streams.set(nameOf(key), state)
+    this.changed.add(state)
     this.saveStream(state, null, null)
     return state
   }
@@ -199,6 +202,8 @@ export class LogState {
     this.#streams = new Map(
       loadStreams(this.#database, topic, kind, key.publicKey).map((state) => [nameOf(state.key), state]),
     )
+    this.changed.clear()
+    for (const state of this.streams) this.changed.add(state)
     this.clock = Math.max(this.clock, ...[...this.streams].map(({ lamport }) => lamport + 1))
   }
 }

@@ -94,6 +94,7 @@ export class Receiver {
     if (hash !== chunk.head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
     const records = Buffer.concat(frames.map((frame) => this.#redacted(state, frame)))
     this.#log.insertTail(tailRow(rowKey(state.number, state.count), events, chunk.head.lamport, hash, records))
+    this.#log.changed.add(state)
     state.count += events
     state.lamport = chunk.head.lamport
     state.hash = hash

@@ -45,6 +45,7 @@ export class Remover {
       for (const table of ['segment', 'tail', 'checkpoint', 'redaction'])
         database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(start, end)
       this.#dropRanges(state, count)
+      this.#log.changed.add(state)
       state.pruned = count
       state.sealed = Math.max(state.sealed, count)
       state.revision++

@@ -85,16 +85,7 @@ export class IndexBuilder {
   }
 
   finish(): { bits: number; rows: IndexRow[] } {
-    const pairs = this.pairs()
-    let distinct = 0
-    let before = -1
-    for (const pair of pairs) {
-      const hash = Math.floor(pair / maxRange)
-      if (hash !== before) distinct++
-      before = hash
-    }
-    const bits = Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
-    return { bits, rows: encodeBuckets(pairs, bits) }
+    return encodeIndex(this.pairs())
   }
 
   #pair(hash: number, position: number): void {
@@ -120,6 +111,19 @@ export class IndexBuilder {
     this.#known.set(key, hashes)
     return hashes
   }
+}
+
+/** The rows of a range from all of its hashes with their positions, in order. */
+export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow[] } {
+  let distinct = 0
+  let before = -1
+  for (const pair of pairs) {
+    const hash = Math.floor(pair / maxRange)
+    if (hash !== before) distinct++
+    before = hash
+  }
+  const bits = Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
+  return { bits, rows: encodeBuckets(pairs, bits) }
 }
 
 /** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */

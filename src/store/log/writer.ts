@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
+import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from './merging.ts'
 import { Receiver } from './receive.ts'
 import { dropIndexAt, reindexNext } from './reindex.ts'
 import { Remover } from './removal.ts'
@@ -76,10 +77,23 @@ export class LogWriter {
     return applied
   }
 
+  /** Which parts of the index to merge next, if there are enough of them. */
+  planMerge(): MergePlan | undefined {
+    return planMerge(this.#log)
+  }
+
+  applyMerge(merged: Merged): boolean {
+    const applied = applyMerge(this.#log, merged)
+    this.counts.sealed()
+    return applied
+  }
+
   /** Seals everything that can be sealed, here and now. */
   sealAll(): void {
     for (let plan = this.planSeal(true); plan !== undefined; plan = this.planSeal(true))
       this.applySeal(buildSeal(this.#log.database, plan))
+    for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
+      this.applyMerge(buildMerge(this.#log.database, plan))
   }
 
   /** Makes a piece of the index anew, if one is missing; answers whether one was. */
@@ -121,8 +135,7 @@ export class LogWriter {
   }
 
   #tell(): void {
-    for (const { number, count, pruned } of this.#log.streams)
-      if (this.counts.streams <= number || this.counts.count(number) !== count || this.counts.pruned(number) !== pruned)
-        this.counts.set(number, count, pruned)
+    for (const { number, count, pruned } of this.#log.changed) this.counts.set(number, count, pruned)
+    this.#log.changed.clear()
   }
 }

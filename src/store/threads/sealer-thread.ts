@@ -1,5 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads'
 import { openForReading } from '../log/database.ts'
+import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, type Sealed, type SealPlan } from '../log/sealing.ts'
 import { type ErrorMessage, toMessage } from './messages.ts'
 
@@ -9,17 +10,22 @@ export interface SealerData {
   readonly port: MessagePort
 }
 
-export type ToSealer = SealPlan
-export type FromSealer = { readonly sealed: Sealed } | { readonly error: ErrorMessage }
+export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan }
+export type FromSealer = { readonly sealed: Sealed } | { readonly merged: Merged } | { readonly error: ErrorMessage }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
 const { file, port } = workerData as SealerData
 const database = openForReading(file)
-port.on('message', (plan: ToSealer) => {
-  try {
-    port.postMessage({ sealed: buildSeal(database, plan) } satisfies FromSealer)
-  } catch (error) {
-    port.postMessage({ error: toMessage(error) } satisfies FromSealer)
-  }
+port.on('message', (message: ToSealer) => {
+  port.postMessage(answerTo(message))
 })
 port.on('close', () => database.close())
+
+function answerTo(message: ToSealer): FromSealer {
+  try {
+    if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
+    return { merged: buildMerge(database, message.merge) }
+  } catch (error) {
+    return { error: toMessage(error) }
+  }
+}

@@ -44,7 +44,7 @@ class WriterThread {
   readonly #port: MessagePort
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
-  #sealing = false
+  #tidying = false
   #idle: NodeJS.Timeout | undefined
 
   constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer }: WriterData) {
@@ -54,11 +54,11 @@ class WriterThread {
       new SharedCounts(counts),
     )
     this.#sealer = sealer
-    sealer.on('message', (message: FromSealer) => this.#sealed(message))
+    sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
     // Open: who waits for it can go on.
     port.postMessage([] satisfies FromWriter)
-    this.#seal(false)
+    this.#tidy(false)
   }
 
   #work(first: ToWriter): void {
@@ -76,7 +76,7 @@ class WriterThread {
       this.#answer(message.id, () => this.#call(message as Exclude<ToWriter, { append: ArrayBuffer }>))
     }
     this.#commit(appends)
-    this.#seal(false)
+    this.#tidy(false)
   }
 
   #waiting(bytes: number): ToWriter | undefined {
@@ -115,25 +115,36 @@ class WriterThread {
     return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
   }
 
-  /** Has chunks sealed when there are enough of them, and the rest once nothing happens any more. */
-  #seal(idle: boolean): void {
+  /** Has chunks sealed when there are enough of them, and whatever else is to be done once nothing happens any more. */
+  #tidy(idle: boolean): void {
     clearTimeout(this.#idle)
     this.#idle = undefined
-    if (this.#sealing) return
-    const plan = this.#attempt(() => this.#writer.planSeal(idle))
-    if (plan !== undefined) {
-      this.#sealing = true
-      this.#sealer.postMessage(plan satisfies ToSealer)
+    if (this.#tidying) return
+    const task = this.#attempt(() => this.#nextTask(idle))
+    if (task !== undefined) {
+      this.#tidying = true
+      this.#sealer.postMessage(task)
     } else if (idle && this.#attempt(() => this.#writer.reindexNext()) !== true)
       this.#attempt(() => this.#writer.foldLog())
-    else this.#idle = setTimeout(() => this.#seal(true), idleMs)
+    else this.#idle = setTimeout(() => this.#tidy(true), idleMs)
   }
 
-  #sealed(message: FromSealer): void {
-    this.#sealing = false
-    // What could not be sealed stays where it is: nothing is lost by it, and the next try comes with the next append.
-    if ('error' in message || this.#attempt(() => this.#writer.applySeal(message.sealed)) !== true) return
-    this.#seal(false)
+  #nextTask(idle: boolean): ToSealer | undefined {
+    const seal = this.#writer.planSeal(idle)
+    if (seal !== undefined) return { seal }
+    const merge = this.#writer.planMerge()
+    return merge && { merge }
+  }
+
+  #tidied(message: FromSealer): void {
+    this.#tidying = false
+    // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next append.
+    if ('error' in message || this.#attempt(() => this.#apply(message)) !== true) return
+    this.#tidy(false)
+  }
+
+  #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
+    return 'sealed' in message ? this.#writer.applySeal(message.sealed) : this.#writer.applyMerge(message.merged)
   }
 
   /** Work that nobody waits for: when it fails, it is done another time. */

@@ -1,0 +1,85 @@
+import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import type { Reading } from '../event-store.ts'
+import { labelText } from '../log/block.ts'
+import type { Branch, Order, Selection } from '../log/selection.ts'
+import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
+
+interface Found {
+  readonly stream: MemoryStream
+  readonly event: MemoryEvent
+}
+
+/** The selected events of some streams as they are now; those that are removed while they are read are left out. */
+export class MemoryReading implements Reading {
+  readonly #found: readonly Found[]
+  readonly #check: () => void
+  #cancelled = false
+
+  /** Before each piece `check` is called, which throws when nothing can be read any more. */
+  constructor(streams: readonly MemoryStream[], selection: Selection, check: () => void) {
+    this.#found = streams
+      .flatMap((stream) => eventsWithin(stream, selection).map((event) => ({ stream, event })))
+      .filter(({ stream, event }) => selection.anyOf.some((branch) => holds(branch, stream, event)))
+      .sort(comparison[selection.order])
+    this.#check = check
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    let at = 0
+    while (!this.#cancelled) {
+      this.#check()
+      const lines: Buffer[] = []
+      let size = 0
+      for (; at < this.#found.length && size < limits.pieceBytes; at++) {
+        const line = lineOf(this.#found[at] as Found)
+        if (line === undefined) continue
+        lines.push(line)
+        size += line.length
+      }
+      if (size === 0) return
+      yield Buffer.concat(lines)
+    }
+  }
+}
+
+function eventsWithin({ events, number, count }: MemoryStream, { lower, upper }: Selection): MemoryEvent[] {
+  const after = lower?.get(number) ?? -1
+  const last = upper === undefined ? count - 1 : (upper.get(number) ?? -1)
+  return [...events.values()].filter(({ offset }) => offset > after && offset <= last)
+}
+
+function holds({ tags, appId, own }: Branch, stream: MemoryStream, { labels }: MemoryEvent): boolean {
+  return (
+    (own === undefined || own === stream.own) &&
+    (appId === undefined || appId === labels.appId) &&
+    tags.every((tag) => labels.tags.includes(tag))
+  )
+}
+
+function inTotalOrder(a: Found, b: Found): number {
+  return (
+    a.event.lamport - b.event.lamport ||
+    Buffer.compare(a.stream.key.node, b.stream.key.node) ||
+    a.stream.key.number - b.stream.key.number
+  )
+}
+
+const comparison: Record<Order, (a: Found, b: Found) => number> = {
+  asc: inTotalOrder,
+  desc: (a, b) => inTotalOrder(b, a),
+  'stream-asc': (a, b) => a.stream.number - b.stream.number || a.event.offset - b.event.offset,
+}
+
+function lineOf({ stream, event }: Found): Buffer | undefined {
+  const { offset, lamport, time, labels } = event
+  const present = stream.events.get(offset)
+  if (present === undefined) return undefined
+  const id = formatStreamId({ node: nodeIdOf(stream.key.node), number: BigInt(stream.key.number) })
+  const head = `{"type":"event","lamport":${lamport},"stream":"${id}","offset":${offset},"timestamp":${time}`
+  return Buffer.concat([Buffer.from(head + labelText(labels)), present.payload, Buffer.from('}\n')])
+}
