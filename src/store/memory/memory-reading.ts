@@ -1,4 +1,3 @@
-import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { Reading } from '../event-store.ts'
 import { labelText } from '../log/block.ts'
@@ -79,7 +78,6 @@ function lineOf({ stream, event }: Found): Buffer | undefined {
   const { offset, lamport, time, labels } = event
   const present = stream.events.get(offset)
   if (present === undefined) return undefined
-  const id = formatStreamId({ node: nodeIdOf(stream.key.node), number: BigInt(stream.key.number) })
-  const head = `{"type":"event","lamport":${lamport},"stream":"${id}","offset":${offset},"timestamp":${time}`
+  const head = `{"type":"event","lamport":${lamport},"stream":"${stream.id}","offset":${offset},"timestamp":${time}`
   return Buffer.concat([Buffer.from(head + labelText(labels)), present.payload, Buffer.from('}\n')])
 }

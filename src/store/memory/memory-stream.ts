@@ -1,3 +1,4 @@
+import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import {
   ByteReader,
@@ -35,6 +36,8 @@ export class MemoryStream {
   readonly number: number
   readonly key: StreamKey
   readonly own: boolean
+  /** As it stands in the lines of its events. */
+  readonly id: string
   count = 0
   /** The lamport timestamp of the last event; -1 while there is none. */
   lamport = -1
@@ -54,6 +57,7 @@ export class MemoryStream {
     this.number = number
     this.key = key
     this.own = own
+    this.id = formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
     this.hash = genesis(topic, key, kind)
   }
 

@@ -36,6 +36,7 @@ export class SqliteEventStore implements EventStore {
   readonly #readings = new Map<number, PieceQueue>()
   #nextId = 0
   #closing: Promise<void> | undefined
+  #closed = false
 
   private constructor(file: string, writer: Worker, reader: Worker, others: readonly Worker[]) {
     this.#file = file
@@ -48,7 +49,10 @@ export class SqliteEventStore implements EventStore {
     reader.on('message', (message: FromReader) => this.#fromReader(message))
     for (const thread of [writer, reader, ...others]) {
       thread.on('error', (error) => this.#failAll(error))
-      thread.on('exit', () => this.#failAll(new Error('the store is closed')))
+      // On purpose only after the last answer; otherwise whoever waits would wait for ever.
+      thread.on('exit', () => {
+        if (this.#closing === undefined) this.#failAll(new Error('a thread of the store has ended'))
+      })
     }
   }
 
@@ -148,7 +152,9 @@ export class SqliteEventStore implements EventStore {
     // The reader first: the last connection to close folds the write-ahead log back, and that has to be the writer's.
     await this.#call({ type: 'close' })
     await this.#write('close')
+    this.#closed = true
     await Promise.all([this.#writer, this.#reader, ...this.#others].map((thread) => thread.terminate()))
+    this.#failAll(closed())
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
@@ -161,6 +167,10 @@ export class SqliteEventStore implements EventStore {
 
   #ask(waiting: Map<number, Waiting>, post: (id: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(closed())
+        return
+      }
       const id = this.#nextId++
       waiting.set(id, { resolve, reject })
       post(id)
@@ -195,6 +205,10 @@ export class SqliteEventStore implements EventStore {
     for (const queue of this.#readings.values()) queue.end(error)
     this.#readings.clear()
   }
+}
+
+function closed(): Error {
+  return new Error('the store is closed')
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
