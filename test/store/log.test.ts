@@ -139,3 +139,20 @@ test('ranges of the index become one as they grow old, and answers stay the same
   const after = reader.ranges(0).length
   assert.ok(after <= before / 4, `${before} ranges became ${after}`)
 })
+
+test('any event can be redacted, before and after it is sealed, and the others stay what they are', (t) => {
+  const { writer, reader } = open(t)
+  writer.append([request(1200, 0)])
+  const gone = new Set<number>()
+  for (const [i, offset] of [0, 127, 128, 1199, 500, 1, 256].entries()) {
+    writer.redact(0, offset)
+    gone.add(offset)
+    if (i === 2) writer.sealAll()
+    const left = lines(reader)
+    assert.deepEqual(
+      left.map(({ offset: at }) => at),
+      Array.from({ length: 1200 }, (_, at) => at).filter((at) => !gone.has(at)),
+    )
+    for (const { offset: at, payload } of left) assert.deepEqual(payload, { i: at })
+  }
+})

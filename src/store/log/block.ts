@@ -91,7 +91,7 @@ export class BlockBuilder {
     const start = payloads[2 * index] as number
     const end = payloads[2 * index + 1] as number
     this.#lengths.push(start < 0 ? 0 : end - start)
-    if (this.#texts.length > 0) this.#texts.latin1(',\n')
+    if (this.#lengths.length > 1) this.#texts.latin1(',\n')
     if (start >= 0) this.#texts.bytes(bytes, start, end)
   }
 
