@@ -32,7 +32,7 @@ function directSink(descriptor: number): Sink {
   }
 }
 
-export function streamSink(stream: Socket): Sink {
+function streamSink(stream: Socket): Sink {
   let broken = false
   let dropped = 0
   stream.on('error', () => {

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkFrame, type Frame, hashAfter } from './frame.ts'
 import { type Head, heads } from './signed.ts'
-import { genesis, type Hash, type StreamKey } from './stream.ts'
+import type { Hash } from './stream.ts'
 
 /**
  * A chunk: the frames between two heads of a stream, with the signed head at its end. It is the unit of transfer and of
@@ -45,13 +45,6 @@ export function verifyChunk(chunk: Chunk, previous: Hash): void {
   let hash = previous
   for (const frame of chunk.frames) hash = hashAfter(frame, hash)
   if (hash !== chunk.head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
-}
-
-/** What comes before the first event of a stream, or before the first one that was not pruned. */
-export function hashBefore(first: number, topic: string, stream: StreamKey, checkpoint: Head | undefined): Hash {
-  if (first === 0) return genesis(topic, stream)
-  if (checkpoint?.count !== first) throw new MalformedBytes('no checkpoint head leads to this chunk')
-  return checkpoint.hash
 }
 
 /** Offsets are dense, lamport timestamps rise, and the head is that of the last event. */

@@ -25,7 +25,8 @@ export interface EventStore {
   receive(chunk: Uint8Array): Promise<Received>
   /** Removes events of an own stream up to a checkpoint, and answers with the record that tells other nodes. */
   prune(stream: number, count: number): Promise<Uint8Array>
-  applyPrune(record: Uint8Array): Promise<void>
+  /** Follows the prune record of another node; whoever has less than it says starts at its checkpoint head. */
+  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void>
   /** Removes a payload of an own stream, and answers with the record that tells other nodes. */
   redact(stream: number, offset: number): Promise<Uint8Array>
   applyRedaction(record: Uint8Array): Promise<void>

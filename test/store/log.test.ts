@@ -156,3 +156,25 @@ test('any event can be redacted, before and after it is sealed, and the others s
     for (const { offset: at, payload } of left) assert.deepEqual(payload, { i: at })
   }
 })
+
+test('a newcomer to a stream that was pruned starts at its checkpoint', (t) => {
+  const { writer, reader } = open(t)
+  for (let i = 0; i < 4; i++) writer.append([request(1024, i * 1024)])
+  const record = writer.prune(0, 2048)
+  const [checkpoint] = reader.checkpoints(0)
+  assert.equal(checkpoint?.count, 2048)
+  const other = open(t)
+  assert.throws(() => other.writer.applyPrune(record), { code: 'ERR_INVALID_INPUT' })
+  other.writer.applyPrune(record, checkpoint?.head)
+  for (const from of [2048, 3072]) {
+    const chunk = reader.chunk(0, from, writer.head(0))
+    assert.equal(other.writer.receive(chunk ?? new Uint8Array()).state, 'stored')
+  }
+  assert.deepEqual(
+    lines(other.reader).map(({ offset }) => offset),
+    lines(reader).map(({ offset }) => offset),
+  )
+  assert.deepEqual(lines(other.reader)[0]?.offset, 2048)
+  other.writer.append([request(1, 0)])
+  assert.equal(lines(other.reader).at(-1)?.lamport, 4096)
+})

@@ -60,7 +60,7 @@ export async function run(options: RunOptions): Promise<number> {
 }
 
 /** What every option of the kind `on`, `off` or `auto` means. */
-export function switchedOn(option: string, value: string, auto: boolean): boolean {
+function switchedOn(option: string, value: string, auto: boolean): boolean {
   switch (value.toLowerCase()) {
     case '1':
     case 'on':

@@ -2,11 +2,14 @@ import { ShoalError } from '../../errors.ts'
 import {
   ByteReader,
   type Frame,
+  type Head,
+  heads,
   type PruneRecord,
   pruneRecords,
   type RedactionRecord,
   readFrame,
   redactionRecords,
+  type StreamKey,
   withoutPayload,
 } from '../../protocol/index.ts'
 import type { LogState } from './log-state.ts'
@@ -33,25 +36,55 @@ export class Remover {
     return signed
   }
 
-  prune(signed: Uint8Array): void {
+  /**
+   * Removes what a record says. Where less than that has come, the checkpoint head is needed, too: the stream then starts
+   * there, and what comes next is verified from it.
+   */
+  prune(signed: Uint8Array, signedHead?: Uint8Array): void {
     const { stream, count, topic } = pruneRecords.verify(signed)
-    const state = this.#known(topic, this.#log.stream(stream))
-    if (count <= state.pruned) return
-    const { database } = this.#log
-    const [start, end] = [rowKey(state.number, 0), rowKey(state.number, count)]
-    if (database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(end) === undefined)
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+    this.#checkTopic(topic)
+    const state = this.#log.stream(stream)
+    if (state !== undefined && count <= state.pruned) return
+    const start =
+      state === undefined || state.count < count ? checkpointFor(stream, topic, count, signedHead) : undefined
     this.#log.transaction(() => {
-      for (const table of ['segment', 'tail', 'checkpoint', 'redaction'])
-        database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(start, end)
-      this.#dropRanges(state, count)
-      this.#log.changed.add(state)
-      state.pruned = count
-      state.sealed = Math.max(state.sealed, count)
-      state.revision++
-      const head = database.prepare('SELECT head FROM stream WHERE number = ?').get(state.number)?.['head']
-      this.#log.saveStream(state, signed, (head ?? null) as Uint8Array | null)
+      const known = state ?? this.#log.addStream(stream)
+      if (start !== undefined && signedHead !== undefined) this.#startAt(known, start, signedHead)
+      else this.#requireCheckpoint(known, count)
+      this.#removeUpTo(known, count, signed)
     })
+  }
+
+  #startAt(state: StreamState, head: Head, signedHead: Uint8Array): void {
+    const { database } = this.#log
+    const all = [rowKey(state.number, 0), rowKey(state.number + 1, 0)] as const
+    for (const table of ['tail', 'segment', 'checkpoint'])
+      database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(...all)
+    this.#dropRanges(state, head.count)
+    state.count = head.count
+    state.lamport = head.lamport
+    state.hash = head.hash
+    this.#log.insertCheckpoint(state, signedHead)
+    this.#log.clock = Math.max(this.#log.clock, head.lamport + 1)
+  }
+
+  #requireCheckpoint({ number }: StreamState, count: number): void {
+    if (this.#log.database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(rowKey(number, count)) === undefined)
+      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+  }
+
+  #removeUpTo(state: StreamState, count: number, signed: Uint8Array): void {
+    const { database } = this.#log
+    const bounds = [rowKey(state.number, 0), rowKey(state.number, count)] as const
+    for (const table of ['segment', 'tail', 'checkpoint', 'redaction', 'waiting'])
+      database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(...bounds)
+    this.#dropRanges(state, count)
+    this.#log.changed.add(state)
+    state.pruned = count
+    state.sealed = Math.max(state.sealed, count)
+    state.revision++
+    const head = database.prepare('SELECT head FROM stream WHERE number = ?').get(state.number)?.['head']
+    this.#log.saveStream(state, signed, (head ?? null) as Uint8Array | null)
   }
 
   /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
@@ -66,10 +99,8 @@ export class Remover {
   /** Payload and salt are gone afterwards: from the rows, from free pages and from the write-ahead log. */
   redact(signed: Uint8Array): void {
     const { stream, offset, topic } = redactionRecords.verify(signed)
-    const state = this.#known(
-      topic,
-      this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream)),
-    )
+    this.#checkTopic(topic)
+    const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
     if (offset < state.pruned) return
     const { database } = this.#log
     this.#log.transaction(() => {
@@ -84,11 +115,9 @@ export class Remover {
     this.#log.scrub()
   }
 
-  #known(topic: string, state: StreamState | undefined): StreamState {
+  #checkTopic(topic: string): void {
     if (topic !== this.#log.options.topic)
       throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
-    if (state === undefined) throw new ShoalError('ERR_INVALID_INPUT', 'This stream is not known here.')
-    return state
   }
 
   #dropRanges({ number }: StreamState, count: number): void {
@@ -122,6 +151,21 @@ export class Remover {
       tailRow(row.key, row.count, row.lamport, Buffer.from(row.hash).toString('latin1') as TailHash, records),
     )
   }
+}
+
+/** The head of the checkpoint at which a stream starts for somebody who has nothing before it. */
+function checkpointFor(stream: StreamKey, topic: string, count: number, signedHead: Uint8Array | undefined): Head {
+  if (signedHead === undefined)
+    throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+  const head = heads.verify(signedHead)
+  const fits =
+    head.checkpoint &&
+    head.count === count &&
+    head.topic === topic &&
+    head.stream.number === stream.number &&
+    Buffer.compare(head.stream.node, stream.node) === 0
+  if (!fits) throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
+  return head
 }
 
 type TailHash = Parameters<typeof tailRow>[3]

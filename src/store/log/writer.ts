@@ -44,8 +44,8 @@ export class LogWriter {
     return this.#removing(() => this.#remover.pruneOwn(stream, count))
   }
 
-  applyPrune(record: Uint8Array): void {
-    this.#removing(() => this.#remover.prune(record))
+  applyPrune(record: Uint8Array, head?: Uint8Array): void {
+    this.#removing(() => this.#remover.prune(record, head))
   }
 
   redact(stream: number, offset: number): Uint8Array {

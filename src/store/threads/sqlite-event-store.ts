@@ -82,8 +82,8 @@ export class SqliteEventStore implements EventStore {
     return this.#write('prune', stream, count) as Promise<Uint8Array>
   }
 
-  async applyPrune(record: Uint8Array): Promise<void> {
-    await this.#write('applyPrune', record)
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
+    await this.#write('applyPrune', record, head)
   }
 
   redact(stream: number, offset: number): Promise<Uint8Array> {
