@@ -161,10 +161,14 @@ export function blockOfFrames(frames: readonly Frame[]): Block {
   return readBlock(builder.finish(), frames[0]?.first ?? 0)
 }
 
+/** Numbers go around at 2^53, so that the step from any to any other has a sign and 52 bits. */
+const around = 2 ** 53
+
 function deltas(writer: ByteWriter, values: readonly number[]): void {
   let before = 0
   for (const value of values) {
-    writer.varint(value - before)
+    const step = value - before
+    writer.varint(step >= around / 2 ? step - around : step < -around / 2 ? step + around : step)
     before = value
   }
 }
@@ -173,7 +177,10 @@ function readDeltas(reader: ByteReader, count: number): Float64Array {
   const values = new Float64Array(count)
   let value = 0
   for (let i = 0; i < count; i++) {
-    value += reader.varint()
+    const step = reader.varint()
+    // In this order no sum on the way is too large to be exact.
+    value = step >= around - value ? value - around + step : value + step
+    if (value < 0) value += around
     values[i] = value
   }
   return values

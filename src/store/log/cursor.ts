@@ -21,12 +21,14 @@ export class LogCursor {
   readonly #heap: StreamCursor[] = []
   /** Cursors that have not been moved to their first event. */
   #fresh: StreamCursor[] = []
+  /** How often something had been removed when the cursors went to where they stand. */
+  #removals: number
 
   constructor(reader: LogReader, selection: Selection) {
     this.#reader = reader
     this.#descending = selection.order === 'desc'
     this.#byStream = selection.order === 'stream-asc'
-    reader.refresh()
+    this.#removals = reader.refresh()
     for (const stream of reader.streams()) {
       const bounds = boundsOf(reader, selection, stream)
       const branches = branchesFor(selection, stream.own)
@@ -52,7 +54,9 @@ export class LogCursor {
     const moved = this.#fresh
     this.#fresh = []
     for (const cursor of moved) if (cursor.next()) this.#push(cursor)
-    if (!this.#reader.refresh()) return
+    const removals = this.#reader.refresh()
+    if (removals === this.#removals) return
+    this.#removals = removals
     for (const cursor of this.#heap.splice(0)) if (cursor.standAgain()) this.#push(cursor)
   }
 

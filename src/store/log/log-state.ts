@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
@@ -29,14 +30,18 @@ export class LogState {
   #database: DatabaseSync
   #streams = new Map<string, StreamState>()
   #statements: Statements
+  #lastRange = 0
   /** The connection failed and has to be made anew. */
   #broken = false
 
   constructor(options: LogOptions) {
     this.options = options
+    const interrupted = logBytes(options.file) > 0
     this.#database = openForWriting(options.file, options.topic, options.kind)
     this.#statements = prepareStatements(this.#database)
     this.#load()
+    // Whoever was killed may have been about to scrub what a redaction had removed.
+    if (interrupted && this.#database.prepare('SELECT 1 FROM redaction LIMIT 1').get() !== undefined) this.scrub()
   }
 
   get database(): DatabaseSync {
@@ -139,7 +144,10 @@ export class LogState {
   }
 
   insertRange(stream: number, first: number, count: number, bits: number, rows: readonly IndexRow[]): void {
-    const id = Number(this.#database.prepare('SELECT coalesce(max(id), 0) + 1 AS id FROM range').get()?.['id'])
+    const highest = Number(this.#database.prepare('SELECT coalesce(max(id), 0) AS id FROM range').get()?.['id'])
+    // Never one that a reader could still take for a range that is gone.
+    const id = Math.max(highest, this.#lastRange) + 1
+    this.#lastRange = id
     const range = { id, stream, first, count, bits }
     this.#database
       .prepare('INSERT INTO range (id, stream, first, count, bits, crc) VALUES (?, ?, ?, ?, ?, ?)')
@@ -166,6 +174,8 @@ export class LogState {
 
   /** After a failure what is in memory may be ahead of the disk: begin again from what is there. */
   #recover(error: unknown): void {
+    // Nobody is told of what is not on disk, also when it cannot be read again for now.
+    this.changed.clear()
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       // A full disk, or a request that makes no sense, says nothing against the connection; anything else might.
@@ -199,9 +209,12 @@ export class LogState {
 
   #load(): void {
     const { topic, kind, key } = this.options
+    const before = this.#streams
     this.#streams = new Map(
       loadStreams(this.#database, topic, kind, key.publicKey).map((state) => [nameOf(state.key), state]),
     )
+    // Never a revision that was there before: what was begun then must not be put in the place of what is here now.
+    for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
     this.changed.clear()
     for (const state of this.streams) this.changed.add(state)
     this.clock = Math.max(this.clock, ...[...this.streams].map(({ lamport }) => lamport + 1))
@@ -223,6 +236,11 @@ function asStorageError(error: unknown): unknown {
   if (code === undefined) return error
   const cause = code === sqliteFull ? 'there is no room left on the disk' : messageOf(error)
   return failure('ERR_STORAGE', { cause }, { cause: error })
+}
+
+/** Bytes of the write-ahead log: whoever closes the store leaves none. */
+function logBytes(file: string): number {
+  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function nameOf({ node, number }: StreamKey): string {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../../assert.ts'
+import { ShoalError } from '../../errors.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { Frame, StreamKey } from '../../protocol/index.ts'
@@ -28,8 +29,10 @@ const statements = {
   segmentBody: 'SELECT body FROM segment WHERE key = ?',
   tail: 'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
   tailPlace: 'SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
+  range: 'SELECT 1 FROM range WHERE id = ?',
   ranges: 'SELECT id, stream, first, count, bits, crc FROM range WHERE stream = ? ORDER BY first',
   posting: 'SELECT crc, body FROM posting WHERE key = ?',
+  pruned: 'SELECT pruned FROM stream WHERE number = ?',
 } as const
 
 /** Reads the log of a topic. No transaction stays open between two calls. */
@@ -74,26 +77,31 @@ export class LogReader {
     return this.#streams
   }
 
-  /** Forgets what is no longer so; answers whether something that was read may be gone. */
-  refresh(): boolean {
-    if (this.#seals !== this.counts.seals) this.#ranges.clear()
-    this.#seals = this.counts.seals
-    if (this.#removals === this.counts.removals) return false
-    this.#removals = this.counts.removals
+  /**
+   * Forgets what is no longer so. Answers how often something was removed: what a query has read at another number than
+   * this may be gone, and several queries ask in turn.
+   */
+  refresh(): number {
+    const { seals, removals } = this.counts
+    if (this.#seals !== seals) this.#ranges.clear()
+    this.#seals = seals
+    if (this.#removals === removals) return removals
+    this.#removals = removals
     this.#segments.clear()
     this.#blocks.clear()
     this.#ranges.clear()
-    return true
+    return removals
   }
 
   /** The block that holds an event: a piece of a segment, or of the tail. Nothing when it was pruned. */
   block(stream: StreamNumber, offset: number): Block | undefined {
     const key = rowKey(stream, offset)
-    // Between the two looks the event may have moved from the tail to a segment; then the next round finds it.
+    // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
     for (let round = 0; round < 10; round++) {
       const block = this.#sealedBlock(stream, key) ?? this.#tailBlock(stream, key)
       if (block !== undefined) return block
-      if (offset < this.counts.pruned(stream)) return undefined
+      // The disk knows it before it is told.
+      if (offset < Number(this.#prepared.pruned.get(stream)?.['pruned'])) return undefined
     }
     throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
   }
@@ -112,6 +120,8 @@ export class LogReader {
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
+    if (from < this.counts.pruned(stream))
+      throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
     return chunkFrom(this.#database, stream, from, newest)
   }
 
@@ -137,8 +147,10 @@ export class LogReader {
     } catch {
       // Told below, like a row that is missing.
     }
-    if (!this.#damaged.has(id)) this.onDamagedIndex(range.stream, range.first)
+    // It may have been merged with others, or pruned, since it was found; that is no damage.
+    if (this.#prepared.range.get(id) === undefined || this.#damaged.has(id)) return undefined
     this.#damaged.add(id)
+    this.onDamagedIndex(range.stream, range.first)
     return undefined
   }
 
@@ -151,6 +163,7 @@ export class LogReader {
     if (place === undefined || place.key + place.count <= key || place.key < rowKey(stream, 0)) return undefined
     checkSegmentRow(place)
     const segment = this.#segment(place, stream)
+    if (segment === undefined) return undefined
     const index = segment.blockIndex(key - rowKey(stream, 0))
     const name = `${place.key}:${index}`
     const known = this.#blocks.get(name)
@@ -160,11 +173,12 @@ export class LogReader {
     return block
   }
 
-  #segment({ key, count }: SegmentRow, stream: StreamNumber): Segment {
+  /** Nothing when it was pruned since its place was found. */
+  #segment({ key, count }: SegmentRow, stream: StreamNumber): Segment | undefined {
     const known = this.#segments.get(key)
     if (known !== undefined) return known
     const body = this.#prepared.segmentBody.get(key)?.['body'] as Uint8Array | undefined
-    if (body === undefined) throw new DamagedData(`the segment ${key} is missing`)
+    if (body === undefined) return undefined
     const segment = new Segment(body, key - rowKey(stream, 0))
     if (segment.count !== count) throw new DamagedData(`the segment ${key} has another number of events`)
     this.#segments.set(key, segment, body.length)

@@ -49,8 +49,18 @@ export class Receiver {
     const state = this.#log.stream(chunk.head.stream) ?? this.#log.addStream(chunk.head.stream)
     if (chunk.first > state.count) return this.#wait(state, chunk, bytes)
     this.#append(state, chunk)
-    for (let next = this.#waiting(state); next !== undefined; next = this.#waiting(state)) this.#append(state, next)
+    for (let next = this.#waiting(state); next !== undefined; next = this.#waiting(state))
+      this.#appendWaiting(state, next)
     return { state: 'stored', count: state.count }
+  }
+
+  /** A chunk could not be checked before those in front of it had come; one that turns out to be bad is dropped alone. */
+  #appendWaiting(state: StreamState, chunk: Chunk): void {
+    try {
+      this.#append(state, chunk)
+    } catch (error) {
+      if (!(error instanceof MalformedBytes)) throw error
+    }
   }
 
   /** Keeps a chunk that came too early. Nothing of it can be read, and only so many are kept. */
@@ -82,6 +92,7 @@ export class Receiver {
     return found
   }
 
+  /** Adds what a chunk has more than the stream. Whatever is wrong with it is found before anything changes. */
   #append(state: StreamState, chunk: Chunk): void {
     const frames = chunk.frames.filter(({ first, count }) => first + count > state.count)
     const events = chunk.head.count - state.count

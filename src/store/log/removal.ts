@@ -90,7 +90,11 @@ export class Remover {
   /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
   redactOwn(number: number, offset: number): Uint8Array {
     const { topic, key, now } = this.#log.options
-    const record: RedactionRecord = { topic, stream: { node: key.publicKey, number }, offset, time: now() }
+    const stream = { node: key.publicKey, number }
+    // Other nodes would remove whatever comes to stand there later.
+    if (offset >= (this.#log.stream(stream)?.count ?? 0))
+      throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
+    const record: RedactionRecord = { topic, stream, offset, time: now() }
     const signed = redactionRecords.sign(record, key)
     this.redact(signed)
     return signed

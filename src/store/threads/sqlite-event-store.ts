@@ -138,6 +138,10 @@ export class SqliteEventStore implements EventStore {
         this.#reader.postMessage({ type: 'cancel', id } satisfies ToReader)
       },
     )
+    if (this.#closed) {
+      queue.end(closed())
+      return queue
+    }
     this.#readings.set(id, queue)
     this.#reader.postMessage({ type: 'read', id, selection } satisfies ToReader)
     return queue
@@ -263,10 +267,10 @@ class PieceQueue implements Reading {
   }
 
   cancel(): void {
-    if (this.#ended) return
+    const ended = this.#ended
     this.#pieces.length = 0
     this.end(undefined)
-    this.#cancelled()
+    if (!ended) this.#cancelled()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
+import { ShoalError } from '../../errors.ts'
 import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { nowMicros } from '../../time.ts'
@@ -90,6 +91,11 @@ class WriterThread {
       const results = this.#writer.append(appends.map(({ request }) => request))
       this.#port.postMessage(appends.map(({ id }, i) => ({ id, result: results[i] })) satisfies FromWriter)
     } catch (error) {
+      // What one of them has done wrong is no failure of the others.
+      if (appends.length > 1 && !(error instanceof ShoalError && error.code === 'ERR_STORAGE')) {
+        for (const append of appends) this.#commit([append])
+        return
+      }
       const message = toMessage(error)
       this.#port.postMessage(appends.map(({ id }) => ({ id, error: message })) satisfies FromWriter)
     }
