@@ -32,7 +32,7 @@ const tables = `
 /** Opens the log of a topic for the one connection that writes, and makes it when it is not there. */
 export function openForWriting(file: string, topic: string, kind: TopicKind): DatabaseSync {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-  const database = new DatabaseSync(file)
+  const database = new DatabaseSync(file, { timeout: 5000 })
   try {
     refuseFuture(database, file)
     // These hold for new files only, and have to come before the first table.

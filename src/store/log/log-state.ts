@@ -165,7 +165,11 @@ export class LogState {
 
   /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
   scrub(): void {
-    this.#database.exec('PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#database.exec('PRAGMA incremental_vacuum')
+    // It waits for those who read just now; until they are done, the file keeps what they see.
+    const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+    if (busy !== 0)
+      throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
   }
 
   close(): void {

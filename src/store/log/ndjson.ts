@@ -16,6 +16,7 @@ const fixedBytes = 256
  * the buffer any more, it is full; a line that is larger than all of it gets a larger buffer.
  */
 export class NdjsonWriter implements EventSink {
+  readonly #capacity: number
   #buffer: Buffer
   #length = 0
   readonly #streamKeys = new Map<number, Buffer>()
@@ -24,6 +25,7 @@ export class NdjsonWriter implements EventSink {
   readonly #time = new Decimal()
 
   constructor(capacity: number) {
+    this.#capacity = capacity
     this.#buffer = Buffer.allocUnsafeSlow(capacity)
   }
 
@@ -58,7 +60,7 @@ export class NdjsonWriter implements EventSink {
     buffer[at++] = brace
     buffer[at++] = newline
     this.#length = at
-    return at + fixedBytes < buffer.length
+    return at + fixedBytes < this.#capacity
   }
 
   #streamKey(stream: ReadStream): Buffer {
