@@ -1,12 +1,6 @@
 import { assert } from '../../assert.ts'
-import {
-  ByteReader,
-  ByteWriter,
-  decodeLabels,
-  encodeLabelsExactly,
-  type Frame,
-  type Labels,
-} from '../../protocol/index.ts'
+import { ByteReader, ByteWriter, type Frame, type Labels } from '../../protocol/index.ts'
+import { parseLabelJson, writeLabelJson } from './label-json.ts'
 
 /**
  * Events in a form that is quick to read: columns of numbers, and texts that are ready to be sent. What an event carries
@@ -47,22 +41,10 @@ export class BlockLabels {
   parsed(index: number): Labels {
     const known = this.#parsed[index]
     if (known !== undefined) return known
-    const text = this.bytes.toString('utf8', this.spans[2 * index], this.spans[2 * index + 1])
-    const labels = JSON.parse(`{${text.slice(1, -payloadKey.length)}}`) as Labels
+    const labels = parseLabelJson(this.bytes, this.spans[2 * index] as number, this.spans[2 * index + 1] as number)
     this.#parsed[index] = labels
     return labels
   }
-}
-
-const payloadKey = ',"payload":'
-
-/** The piece of an event's JSON between its timestamp and its payload. */
-export function labelText({ tags, appId }: Labels): string {
-  return `,"tags":${JSON.stringify(tags)},"appId":${JSON.stringify(appId)}${payloadKey}`
-}
-
-export function canonicalLabels(labels: Labels): Buffer {
-  return encodeLabelsExactly(labels)
 }
 
 /** Gathers events of frames into the bytes of one block. */
@@ -72,6 +54,7 @@ export class BlockBuilder {
   #labelOf: number[] = []
   readonly #labelIds = new Map<string, number>()
   readonly #labels = new ByteWriter(16 * 1024)
+  readonly #json = new ByteWriter(1024)
   #lengths: number[] = []
   readonly #texts = new ByteWriter(64 * 1024)
 
@@ -120,7 +103,9 @@ export class BlockBuilder {
     const key = bytes.toString('latin1', start, end)
     const known = this.#labelIds.get(key)
     if (known !== undefined) return known
-    this.#labels.text(labelText(decodeLabels(new ByteReader(bytes, start, end))))
+    this.#json.clear()
+    writeLabelJson(this.#json, new ByteReader(bytes, start, end))
+    this.#labels.uvarint(this.#json.length).bytes(this.#json.written)
     this.#labelIds.set(key, this.#labelIds.size)
     return this.#labelIds.size - 1
   }

@@ -66,14 +66,20 @@ export class CandidateFinder {
   }
 
   #inRange(range: IndexRange, from: number, to: number): Candidates {
-    const offsets = new Set<number>()
+    const lists: (readonly number[])[] = []
     for (const hashes of this.#hashes ?? []) {
       const positions = this.#intersection(range, hashes)
-      if (positions === undefined) return { kind: 'all', from, to }
-      for (const position of positions) offsets.add(range.first + position)
+      // Where most events are hits, looking at all of them is faster than picking them.
+      if (positions === undefined || positions.length > range.count / 2) return { kind: 'all', from, to }
+      lists.push(positions)
     }
-    const list = [...offsets].filter((offset) => offset >= from && offset <= to)
-    return { kind: 'some', offsets: this.#hashes?.length === 1 ? list : list.sort((a, b) => a - b) }
+    const [positions = []] = lists.length === 1 ? lists : [union(lists)]
+    const offsets: number[] = []
+    for (const position of positions) {
+      const offset = range.first + position
+      if (offset >= from && offset <= to) offsets.push(offset)
+    }
+    return { kind: 'some', offsets }
   }
 
   /** The positions that all hashes have in common. */
@@ -88,6 +94,11 @@ export class CandidateFinder {
     const [shortest = [], ...others] = lists.sort((a, b) => a.length - b.length)
     return others.reduce(intersect, shortest)
   }
+}
+
+/** Everything that is in one of several rising lists, rising and once. */
+function union(lists: readonly (readonly number[])[]): number[] {
+  return [...new Set(lists.flat())].sort((a, b) => a - b)
 }
 
 /** What two rising lists have in common; the first is the shorter one. */

@@ -18,6 +18,11 @@ import { tailRow } from './tail-row.ts'
 
 const microsPerDay = 86_400e6
 
+/** Whether a lamport timestamp is too far ahead: a clock that follows it would pull every other clock with it, for good. */
+export function isTooFarAhead(lamport: number, now: number): boolean {
+  return lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, now + microsPerDay)
+}
+
 /** Stores chunks of other nodes: only what leads to a head that the stream's own node has signed. */
 export class Receiver {
   readonly #log: LogState
@@ -35,9 +40,7 @@ export class Receiver {
     const count = state?.count ?? 0
     if (state?.own === true || this.#isOwn(head.stream)) throw new MalformedBytes('a chunk of a stream of this node')
     if (head.count <= count) return { state: 'known', count }
-    // A clock that is far ahead would pull every other clock with it, for good.
-    if (head.lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, this.#log.options.now() + microsPerDay))
-      return { state: 'early', count }
+    if (isTooFarAhead(head.lamport, this.#log.options.now())) return { state: 'early', count }
     return this.#log.transaction(() => this.#store(chunk, bytes))
   }
 
@@ -49,9 +52,14 @@ export class Receiver {
     const state = this.#log.stream(chunk.head.stream) ?? this.#log.addStream(chunk.head.stream)
     if (chunk.first > state.count) return this.#wait(state, chunk, bytes)
     this.#append(state, chunk)
+    this.appendWaiting(state)
+    return { state: 'stored', count: state.count }
+  }
+
+  /** Stores the chunks that waited for what has come now, within the running transaction. */
+  appendWaiting(state: StreamState): void {
     for (let next = this.#waiting(state); next !== undefined; next = this.#waiting(state))
       this.#appendWaiting(state, next)
-    return { state: 'stored', count: state.count }
   }
 
   /** A chunk could not be checked before those in front of it had come; one that turns out to be bad is dropped alone. */

@@ -1,5 +1,5 @@
-import { ByteReader, ByteWriter, type Frame, readFrame } from '../../protocol/index.ts'
-import { type Block, canonicalLabels } from './block.ts'
+import { ByteReader, ByteWriter, encodeLabelsExactly, type Frame, readFrame } from '../../protocol/index.ts'
+import type { Block } from './block.ts'
 import { DamagedData } from './checksum.ts'
 import type { Segment } from './segment.ts'
 
@@ -45,7 +45,7 @@ function record(first: number, events: readonly Place[], secrets: Buffer): Buffe
   const head = new ByteWriter(64 * events.length).uvarint(first).uvarint(events.length)
   for (const { block, index } of events) {
     head.uvarint(block.lamports[index] as number).uvarint(block.times[index] as number)
-    head.bytes(canonicalLabels(block.labels.parsed(block.labelOf[index] as number)))
+    head.bytes(encodeLabelsExactly(block.labels.parsed(block.labelOf[index] as number)))
   }
   const writer = new ByteWriter(2 * head.length + 256 * events.length)
     .uvarint(head.length)

@@ -13,6 +13,7 @@ import {
   withoutPayload,
 } from '../../protocol/index.ts'
 import type { LogState } from './log-state.ts'
+import { isTooFarAhead, type Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
 import { rowKey } from './row-key.ts'
 import { encodeSegment, Segment } from './segment.ts'
@@ -22,9 +23,11 @@ import { framesOf, type TailRow, tailRow } from './tail-row.ts'
 /** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
 export class Remover {
   readonly #log: LogState
+  readonly #receiver: Receiver
 
-  constructor(log: LogState) {
+  constructor(log: LogState, receiver: Receiver) {
     this.#log = log
+    this.#receiver = receiver
   }
 
   /** Signs that the events of an own stream before a checkpoint are no longer needed, and removes them. */
@@ -46,12 +49,13 @@ export class Remover {
     const state = this.#log.stream(stream)
     if (state !== undefined && count <= state.pruned) return
     const start =
-      state === undefined || state.count < count ? checkpointFor(stream, topic, count, signedHead) : undefined
+      state === undefined || state.count < count ? this.#checkpointFor(stream, count, signedHead) : undefined
     this.#log.transaction(() => {
       const known = state ?? this.#log.addStream(stream)
       if (start !== undefined && signedHead !== undefined) this.#startAt(known, start, signedHead)
       else this.#requireCheckpoint(known, count)
       this.#removeUpTo(known, count, signed)
+      if (start !== undefined) this.#receiver.appendWaiting(known)
     })
   }
 
@@ -65,7 +69,27 @@ export class Remover {
     state.lamport = head.lamport
     state.hash = head.hash
     this.#log.insertCheckpoint(state, signedHead)
+    // The head of an own stream is signed whenever it is asked for.
+    if (!state.own) this.#log.saveHead(state, signedHead)
     this.#log.clock = Math.max(this.#log.clock, head.lamport + 1)
+  }
+
+  /** The head of the checkpoint at which a stream starts for somebody who has nothing before it. */
+  #checkpointFor(stream: StreamKey, count: number, signedHead: Uint8Array | undefined): Head {
+    if (signedHead === undefined)
+      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+    const { topic, now } = this.#log.options
+    const head = heads.verify(signedHead)
+    const fits =
+      head.checkpoint &&
+      head.count === count &&
+      head.topic === topic &&
+      head.stream.number === stream.number &&
+      Buffer.compare(head.stream.node, stream.node) === 0
+    if (!fits) throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
+    if (isTooFarAhead(head.lamport, now()))
+      throw new ShoalError('ERR_INVALID_INPUT', 'The lamport timestamps of this stream are too far in the future.')
+    return head
   }
 
   #requireCheckpoint({ number }: StreamState, count: number): void {
@@ -155,21 +179,6 @@ export class Remover {
       tailRow(row.key, row.count, row.lamport, Buffer.from(row.hash).toString('latin1') as TailHash, records),
     )
   }
-}
-
-/** The head of the checkpoint at which a stream starts for somebody who has nothing before it. */
-function checkpointFor(stream: StreamKey, topic: string, count: number, signedHead: Uint8Array | undefined): Head {
-  if (signedHead === undefined)
-    throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
-  const head = heads.verify(signedHead)
-  const fits =
-    head.checkpoint &&
-    head.count === count &&
-    head.topic === topic &&
-    head.stream.number === stream.number &&
-    Buffer.compare(head.stream.node, stream.node) === 0
-  if (!fits) throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
-  return head
 }
 
 type TailHash = Parameters<typeof tailRow>[3]

@@ -1,7 +1,8 @@
 import type { Block } from './block.ts'
 import { CandidateFinder, type Candidates } from './candidates.ts'
+import { LabelMatcher } from './label-json.ts'
 import type { LogReader, ReadStream } from './reader.ts'
-import type { Branch } from './selection.ts'
+import { type Branch, selectsAll } from './selection.ts'
 
 /** Walks over the selected events of one stream, in either direction. Its place is an offset, so it can stay anywhere for any time. */
 export class StreamCursor {
@@ -12,7 +13,7 @@ export class StreamCursor {
   /** The lamport timestamp of that event; infinite when there is none left. */
   lamport = 0
   readonly #reader: LogReader
-  readonly #branches: readonly Branch[]
+  readonly #matcher: LabelMatcher
   readonly #finder: CandidateFinder
   readonly #step: 1 | -1
   /** The offsets that are still to be looked at, both included. */
@@ -37,12 +38,12 @@ export class StreamCursor {
   ) {
     this.#reader = reader
     this.stream = stream
-    this.#branches = branches
+    this.#matcher = new LabelMatcher(branches)
     this.#finder = new CandidateFinder(reader, stream.number, branches)
     this.#from = from
     this.#to = to
     this.#step = step
-    this.#all = branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)
+    this.#all = selectsAll(branches)
   }
 
   /** Raises the upper bound: a cursor that goes upwards then finds the events that came since. */
@@ -90,16 +91,12 @@ export class StreamCursor {
       this.#selected = new Uint8Array(block.labels.count)
       this.#selectedOf = block
     }
-    if (this.#selected[label] === 0) this.#selected[label] = this.#matches(block, label) ? 1 : 2
+    if (this.#selected[label] === 0) {
+      const { bytes, spans } = block.labels
+      const matches = this.#matcher.matches(bytes, spans[2 * label] as number, spans[2 * label + 1] as number)
+      this.#selected[label] = matches ? 1 : 2
+    }
     return this.#selected[label] === 1
-  }
-
-  #matches(block: Block, label: number): boolean {
-    const { tags, appId } = block.labels.parsed(label)
-    return this.#branches.some(
-      (branch) =>
-        (branch.appId === undefined || branch.appId === appId) && branch.tags.every((tag) => tags.includes(tag)),
-    )
   }
 
   /** The next offset to look at. */

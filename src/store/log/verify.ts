@@ -5,6 +5,7 @@ import {
   type Frame,
   genesis,
   type Hash,
+  type Head,
   hashAfter,
   heads,
   pruneRecords,
@@ -93,7 +94,8 @@ class Verifier {
     if (row.record !== null && pruneRecords.verify(row.record).count !== pruned)
       throw new Error('its prune record is another one')
     const signed = new Map(checkpointsOf(this.#database, number).map(({ count, head }) => [count, head]))
-    const chain = new ChainWalk(pruned, pruned === 0 ? genesis(topic, key, kind) : headAt(signed, pruned).hash)
+    const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
+    const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
     const index = new IndexCheck(this.#database, number, pruned, this.#ranges(number))
     for (const { frames, sealed, hash } of this.#parts(number, pruned)) {
@@ -174,7 +176,7 @@ class Verifier {
   }
 }
 
-function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): { hash: Hash } {
+function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {
   const head = signed.get(count)
   if (head === undefined) throw new Error(`the checkpoint at ${count}, where it was pruned, is missing`)
   return heads.verify(head)
@@ -183,11 +185,12 @@ function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): { hash:
 /** Follows the chain of a stream from frame to frame. */
 class ChainWalk {
   count: number
-  lamport = -1
+  lamport: number
   hash: Hash
 
-  constructor(count: number, hash: Hash) {
+  constructor(count: number, { lamport, hash }: { lamport: number; hash: Hash }) {
     this.count = count
+    this.lamport = lamport
     this.hash = hash
   }
 

@@ -23,7 +23,7 @@ export class LogWriter {
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
     this.#receiver = new Receiver(this.#log)
-    this.#remover = new Remover(this.#log)
+    this.#remover = new Remover(this.#log, this.#receiver)
     this.#tell()
   }
 

@@ -35,6 +35,15 @@ export interface MemoryEventStoreOptions {
 
 const microsPerDay = 86_400e6
 
+/** A clock that is far ahead would pull every other clock with it, for good. */
+function isTooFarAhead(lamport: number, now: number): boolean {
+  return lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, now + microsPerDay)
+}
+
+function noCheckpoint(count: number): ShoalError {
+  return new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+}
+
 /**
  * The events of a topic in memory, plainly written: what the store on disk has to do, without anything that makes it
  * fast. Every call does its work at once, so that a simulation from a seed always goes the same way.
@@ -76,8 +85,7 @@ export class MemoryEventStore implements EventStore {
     const known = this.#find(key)
     const count = known?.count ?? 0
     if (end <= count) return { state: 'known', count }
-    if (lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, this.#options.now() + microsPerDay))
-      return { state: 'early', count }
+    if (isTooFarAhead(lamport, this.#options.now())) return { state: 'early', count }
     const stream = known ?? this.#newStream(key, this.#streams.length)
     if (chunk.first > count) {
       stream.wait(chunk)
@@ -85,8 +93,7 @@ export class MemoryEventStore implements EventStore {
       return { state: 'waiting', count }
     }
     this.#addForeign(stream, chunk)
-    for (let next = stream.takeWaiting(); next !== undefined; next = stream.takeWaiting())
-      this.#addWaiting(stream, next)
+    this.#addAllWaiting(stream)
     return { state: 'stored', count: stream.count }
   }
 
@@ -99,9 +106,9 @@ export class MemoryEventStore implements EventStore {
     return record
   }
 
-  async applyPrune(record: Uint8Array): Promise<void> {
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
     this.#check()
-    this.#prune(record)
+    this.#prune(record, head)
   }
 
   async redact(number: number, offset: number): Promise<Uint8Array> {
@@ -230,6 +237,11 @@ export class MemoryEventStore implements EventStore {
     this.#clock = Math.max(this.#clock, stream.lamport + 1)
   }
 
+  #addAllWaiting(stream: MemoryStream): void {
+    for (let next = stream.takeWaiting(); next !== undefined; next = stream.takeWaiting())
+      this.#addWaiting(stream, next)
+  }
+
   /** A chunk could not be checked before those in front of it had come; one that turns out to be bad is dropped alone. */
   #addWaiting(stream: MemoryStream, chunk: Chunk): void {
     try {
@@ -239,15 +251,32 @@ export class MemoryEventStore implements EventStore {
     }
   }
 
-  #prune(record: Uint8Array): void {
+  #prune(record: Uint8Array, signedHead?: Uint8Array): void {
     const { topic, stream: key, count } = pruneRecords.verify(record)
     this.#checkTopic(topic)
-    const stream = this.#find(key)
-    if (stream === undefined) throw new ShoalError('ERR_INVALID_INPUT', 'This stream is not known here.')
-    if (count <= stream.pruned) return
-    if (!stream.checkpoints.has(count))
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
-    stream.prune(count)
+    const known = this.#find(key)
+    if (count <= (known?.pruned ?? -1)) return
+    if (known !== undefined && known.count >= count) {
+      if (!known.checkpoints.has(count)) throw noCheckpoint(count)
+      known.prune(count)
+    } else this.#startAt(known ?? this.#newStream(key, this.#streams.length), count, signedHead)
+  }
+
+  /** Begins a stream at a checkpoint, without what is before it. */
+  #startAt(stream: MemoryStream, count: number, signedHead: Uint8Array | undefined): void {
+    if (signedHead === undefined) throw noCheckpoint(count)
+    const head = heads.verify(signedHead)
+    const { topic, now } = this.#options
+    const isItsHead =
+      head.stream.number === stream.key.number && Buffer.compare(head.stream.node, stream.key.node) === 0
+    if (!head.checkpoint || head.count !== count || head.topic !== topic || !isItsHead)
+      throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
+    if (isTooFarAhead(head.lamport, now()))
+      throw new ShoalError('ERR_INVALID_INPUT', 'The lamport timestamps of this stream are too far in the future.')
+    this.#keep(stream)
+    stream.startAt(head, Uint8Array.from(signedHead))
+    this.#clock = Math.max(this.#clock, head.lamport + 1)
+    this.#addAllWaiting(stream)
   }
 
   #redact(record: Uint8Array): void {

@@ -1,6 +1,5 @@
 import { limits } from '../../limits.ts'
 import type { Reading } from '../event-store.ts'
-import { labelText } from '../log/block.ts'
 import type { Branch, Order, Selection } from '../log/selection.ts'
 import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
 
@@ -79,5 +78,9 @@ function lineOf({ stream, event }: Found): Buffer | undefined {
   const present = stream.events.get(offset)
   if (present === undefined) return undefined
   const head = `{"type":"event","lamport":${lamport},"stream":"${stream.id}","offset":${offset},"timestamp":${time}`
-  return Buffer.concat([Buffer.from(head + labelText(labels)), present.payload, Buffer.from('}\n')])
+  return Buffer.concat([
+    Buffer.from(`${head},"tags":${JSON.stringify(labels.tags)},"appId":${JSON.stringify(labels.appId)},"payload":`),
+    present.payload,
+    Buffer.from('}\n'),
+  ])
 }

@@ -7,6 +7,7 @@ import {
   type Frame,
   genesis,
   type Hash,
+  type Head,
   hashAfter,
   type Labels,
   MalformedBytes,
@@ -118,6 +119,17 @@ export class MemoryStream {
     const frames = this.#frames.filter(({ first }) => first >= from && first < to)
     if (frames[0]?.first !== from) return undefined
     return frames.map(({ bytes, record }) => bytes.subarray(...record))
+  }
+
+  /** Forgets what there is, which is before a checkpoint, and goes on from there. */
+  startAt({ count, lamport, hash }: Head, signedHead: Uint8Array): void {
+    this.count = count
+    this.lamport = lamport
+    this.hash = hash
+    this.newestHead = signedHead
+    this.addCheckpoint(signedHead)
+    for (const first of this.#waiting.keys()) if (first < count) this.#waiting.delete(first)
+    this.prune(count)
   }
 
   prune(count: number): void {
