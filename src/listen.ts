@@ -11,6 +11,8 @@ export interface Endpoint {
   readonly port: number
   /** A machine without IPv6 still starts: the second address of a pair may be missing. */
   readonly optional?: boolean
+  /** Only addresses of this kind of a name. */
+  readonly family?: 4 | 6
 }
 
 export interface Listening {
@@ -60,14 +62,18 @@ async function resolveAll(endpoints: readonly Endpoint[], who: ListenerName): Pr
   const resolved: Endpoint[] = []
   for (const endpoint of endpoints) {
     try {
-      const addresses = await lookup(endpoint.host, { all: true })
+      const addresses = await lookup(endpoint.host, { all: true, family: endpoint.family ?? 0 })
       resolved.push(...addresses.map(({ address }) => ({ ...endpoint, host: address })))
     } catch (error) {
       const cause = `${who.component} cannot listen on ${endpoint.host}: ${messageOf(error)}. See ${who.option}.`
       throw new ShoalError('ERR_IO', cause, { cause: error })
     }
   }
-  return resolved
+  // A name can stand for one address twice.
+  return resolved.filter(
+    ({ host, port }, i) =>
+      port === 0 || resolved.findIndex((other) => other.host === host && other.port === port) === i,
+  )
 }
 
 /** Where the server listens, or nothing when the address is an optional one that this machine does not have. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type ErrorCode, errorTable, messageOf, ShoalError } from '../errors.ts'
+import { type ErrorCode, errorTable, messageOf, ShoalError, systemCode } from '../errors.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 
@@ -20,28 +20,44 @@ export function serve(routes: Routes, log: Logger): Server {
   const server = createServer(
     { maxHeaderSize: limits.requestHeadBytes, headersTimeout: limits.requestHeadMs },
     (request, response) => {
+      const started = performance.now()
       try {
         send(request, response, answerTo(request, routes))
       } catch (error) {
         log.error(`request failed: ${messageOf(error)}`, { method: request.method, path: pathOf(request) })
         send(request, response, errorAnswer('ERR_INTERNAL'))
       }
-      log.debug('request', { method: request.method, path: pathOf(request), status: response.statusCode })
+      log.debug('request', {
+        method: request.method,
+        path: pathOf(request),
+        status: response.statusCode,
+        remote: request.socket.remoteAddress,
+        userAgent: request.headers['user-agent'],
+        elapsedMs: Number((performance.now() - started).toFixed(1)),
+      })
     },
   )
   server.maxConnections = limits.connections
   server.on('clientError', (error, socket) => {
     log.debug(`bad request: ${error.message}`)
     if (!socket.writable) return
-    const { body, status, type } = jsonAnswer(
-      400,
-      new ShoalError('ERR_BAD_REQUEST', 'Invalid request. It is not HTTP/1.1.'),
-    )
+    const { body, type } = jsonAnswer(400, new ShoalError('ERR_BAD_REQUEST', `Invalid request. ${badRequest(error)}`))
     socket.end(
-      `HTTP/1.1 ${status} Bad Request\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     )
   })
   return server
+}
+
+function badRequest(error: Error): string {
+  switch (systemCode(error)) {
+    case 'HPE_HEADER_OVERFLOW':
+      return `Its head has more than ${limits.requestHeadBytes} bytes.`
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return `Its head did not come within ${limits.requestHeadMs} ms.`
+    default:
+      return 'It is not HTTP/1.1.'
+  }
 }
 
 export function jsonAnswer(status: number, value: unknown): Answer {

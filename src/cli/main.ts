@@ -3,9 +3,10 @@ import { ShoalError } from '../errors.ts'
 import { endQuietlyOnClosedPipe, exitCodes, write } from './output.ts'
 import { program } from './program.ts'
 
+const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
+
 /** Arguments that cannot be parsed: said on stderr as text, and with --json on stdout for programs. */
 async function usageError(error: ShoalError): Promise<number> {
-  const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
   if (json) await write(process.stdout, JSON.stringify(error))
   else await write(process.stderr, `error: ${error.message}`)
   return exitCodes.usage
@@ -14,17 +15,23 @@ async function usageError(error: ShoalError): Promise<number> {
 async function main(): Promise<number> {
   let exitCode: number = exitCodes.ok
   try {
-    await program((code) => {
+    const commands = program((code) => {
       exitCode = code
-    }).parseAsync()
+    }, json)
+    await commands.parseAsync()
     return exitCode
   } catch (error) {
-    // Commander has written its message or the help already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    if (error instanceof CommanderError) {
+      // Commander has written its message or the help already, except for programs.
+      if (error.exitCode === 0) return exitCodes.ok
+      return json ? usageError(new ShoalError('ERR_INVALID_INPUT', error.message)) : exitCodes.usage
+    }
     if (error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT') return usageError(error)
     throw error
   }
 }
 
+// Everything that is written is for its owner only: keys, settings, events.
+process.umask(0o077)
 endQuietlyOnClosedPipe()
 void main().then((exitCode) => process.exit(exitCode))

@@ -16,7 +16,7 @@ export async function report(json: boolean, command: () => Promise<Result>): Pro
     return exitCodes.ok
   } catch (thrown) {
     const error = asShoalError(thrown)
-    if (json) await write(process.stdout, JSON.stringify(error))
+    if (json) await write(process.stdout, JSON.stringify({ code: error.code, message: withCauses(error) }))
     else await write(process.stderr, `[${error.code}] Error: ${withCauses(error)}`)
     return exitCodes.failed
   }

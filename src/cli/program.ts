@@ -8,13 +8,20 @@ import { type Result, report } from './output.ts'
 export type Finish = (exitCode: number) => void
 
 /** The command line: what there is to type. What a command does is loaded when it is called. */
-export function program(finish: Finish): Command {
+export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
   root.addCommand(settingsCommand(finish))
   root.addCommand(storeCommand(finish))
+  // For programs an error is one line of JSON, which whoever calls this writes.
+  if (json) silence(root)
   return root
+}
+
+function silence(command: Command): void {
+  command.configureOutput({ writeErr: () => {} })
+  for (const below of command.commands) silence(below)
 }
 
 function runCommand(finish: Finish): Command {

@@ -28,7 +28,9 @@ export function parseBinds(specs: readonly string[], rule: BindRule): Endpoint[]
   if (barePorts > 1) throw invalid(rule, 'Multiple single port directives not supported')
   if (barePorts > 0 && parsed.length > barePorts)
     throw invalid(rule, 'Both port directive and host:port combination not supported')
-  return parsed.flatMap(({ host, port }) => endpoints(host, port, rule))
+  return parsed.flatMap(({ host, port, family }) =>
+    endpoints(host, port, rule).map((endpoint) => ({ ...endpoint, ...(family !== undefined && { family }) })),
+  )
 }
 
 /** The same addresses with ports that the system picks. */
@@ -39,6 +41,7 @@ export function onFreePorts(endpoints: readonly Endpoint[]): Endpoint[] {
 interface Spec {
   host: string | undefined
   port: number
+  family?: 4 | 6
 }
 
 function endpoints(host: string | undefined, port: number, { barePort }: BindRule): Endpoint[] {
@@ -63,7 +66,8 @@ function parseMultiaddress(spec: string, rule: BindRule): Spec {
   const fits = protocol === 'ip4' ? isIP(host) === 4 : protocol === 'ip6' ? isIP(host) === 6 : isHost(host)
   if (protocol === undefined || !fits)
     throw invalid(rule, `'${spec}' is no TCP multiaddress like /ip4/127.0.0.1/tcp/4454`)
-  return { host, port: parsePort(port, rule) }
+  const family = { dns4: 4, dns6: 6 }[protocol] as 4 | 6 | undefined
+  return { host, port: parsePort(port, rule), ...(family !== undefined && { family }) }
 }
 
 function parsePort(text: string, rule: BindRule): number {

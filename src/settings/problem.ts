@@ -14,10 +14,7 @@ export class InvalidSettings extends ShoalError {
   readonly problems: readonly Problem[]
 
   constructor(problems: readonly Problem[]) {
-    super(
-      'ERR_SETTINGS_INVALID',
-      `Validation failed.\n\tErrors:\n${problems.map((problem) => `\t\t${line(problem)}`).join('\n')}`,
-    )
+    super('ERR_SETTINGS_INVALID', `Validation failed.\n\tErrors:\n${text(problems)}`)
     this.problems = problems
   }
 }
@@ -27,6 +24,15 @@ export function refuseUnstorable(value: unknown, path: string): void {
   const reason = unstorable(value)
   if (reason === undefined) return
   throw new InvalidSettings([{ path, title: 'Type of the value is wrong', detail: `Not a JSON document: ${reason}` }])
+}
+
+/** Nobody reads a thousand lines of it. */
+const linesShown = 100
+
+function text(problems: readonly Problem[]): string {
+  const lines = problems.slice(0, linesShown).map((problem) => `\t\t${line(problem)}`)
+  if (problems.length > linesShown) lines.push(`\t\t… and ${problems.length - linesShown} more`)
+  return lines.join('\n')
 }
 
 function line({ path, title, detail }: Problem): string {

@@ -120,6 +120,7 @@ function checkedIndex(list: readonly Json[], part: string, at: Scope): number {
 
 function noContainer(value: Json, at: Scope): InvalidSettings {
   const path = formatScope(at.slice(0, -1))
-  const title = `Value ${JSON.stringify(value)} at path ${path} is not of type object or array`
+  // Not the value: it may be a key.
+  const title = `The value at path ${path} is not of type object or array but ${value === null ? 'null' : typeof value}`
   return new InvalidSettings([{ path, title }])
 }

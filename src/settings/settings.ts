@@ -5,7 +5,8 @@ import { nowMicros } from '../time.ts'
 import { versionString } from '../version.ts'
 import { complete, type SettingsDocument } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
-import { refuseUnstorable } from './problem.ts'
+import { InvalidSettings, refuseUnstorable } from './problem.ts'
+import { schema } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
 
 /** A settings document as it was stored: without defaults, so that later versions can change those. */
@@ -61,10 +62,13 @@ export class Settings {
   readonly #log: SettingsLog
   readonly #listeners = new Set<(change: SettingsChange) => void>()
   #current: Version
+  /** The newest revision that is stored: one that was refused is above the one in force. */
+  #newest: number
 
-  private constructor(log: SettingsLog, current: Version) {
+  private constructor(log: SettingsLog, current: Version, newest: number) {
     this.#log = log
     this.#current = current
+    this.#newest = newest
   }
 
   /**
@@ -75,14 +79,14 @@ export class Settings {
     log: SettingsLog,
     refused: (revision: number, reason: Error) => void = () => {},
   ): Promise<Settings> {
-    for (const stored of log.versions()) {
-      try {
-        return new Settings(log, { revision: stored.revision, document: await validDocument(stored, log) })
-      } catch (error) {
-        refused(stored.revision, error as Error)
-      }
+    let newest = 0
+    for (const stored of [...log.versions()]) {
+      newest = Math.max(newest, stored.revision)
+      const document = await validDocument(stored, log)
+      if (!(document instanceof Error)) return new Settings(log, { revision: stored.revision, document }, newest)
+      refused(stored.revision, document)
     }
-    return new Settings(log, { revision: 0, document: {} })
+    return new Settings(log, { revision: 0, document: {} }, newest)
   }
 
   /** The revision in force; 0 while nothing was ever stored. */
@@ -147,11 +151,13 @@ export class Settings {
     // From here to the stored version nothing waits, so two changes cannot mix.
     const before = this.#current.document
     const document = checked(make(before))
-    if (equal(document, before) && this.#current.revision > 0) return valueAt(complete(before), scope)
+    if (equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest)
+      return valueAt(complete(before), scope)
     const text = JSON.stringify(document)
     const revision = this.#log.append({ time: nowMicros(), origin, document: text, seal: sealOf(text) })
     assert(revision > this.#current.revision, 'a new version of the settings has the highest revision')
     this.#current = { revision, document }
+    this.#newest = revision
     this.#announce(scope, origin, before)
     return valueAt(complete(document), scope)
   }
@@ -180,16 +186,36 @@ export class Settings {
   }
 }
 
-/** A document with our own seal was valid when it was stored; any other one has to be looked at, once. */
-async function validDocument({ revision, document, seal }: StoredVersion, log: SettingsLog): Promise<JsonObject> {
-  const parsed = JSON.parse(document) as Json
+/** The document, or why it is not valid. With our own seal it was when it was stored; any other one has to be looked at, once. */
+async function validDocument(
+  { revision, document, seal }: StoredVersion,
+  log: SettingsLog,
+): Promise<JsonObject | Error> {
+  let parsed: Json
+  try {
+    parsed = JSON.parse(document) as Json
+  } catch (error) {
+    return error as Error
+  }
   if (seal === sealOf(document)) return parsed as JsonObject
   const { checked } = await import('./check.ts')
-  const valid = checked(parsed)
-  log.reseal(revision, sealOf(document))
-  return valid
+  try {
+    parsed = checked(parsed)
+  } catch (error) {
+    if (error instanceof InvalidSettings) return error
+    throw error
+  }
+  try {
+    log.reseal(revision, sealOf(document))
+  } catch {
+    // A full disk, say: then it is checked again at the next start.
+  }
+  return parsed
 }
 
+/** A checkout keeps its version when its rules change. */
+const rules = JSON.stringify(schema)
+
 function sealOf(document: string): string {
-  return createHash('sha256').update(`${versionString}\n${document}`).digest('hex')
+  return createHash('sha256').update(`${versionString}\n${rules}\n${document}`).digest('hex')
 }

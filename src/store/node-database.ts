@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { assert } from '../assert.ts'
-import { messageOf, ShoalError } from '../errors.ts'
+import { messageOf, ShoalError, systemCode } from '../errors.ts'
 import { KeyPair, parsePrivateKey } from '../identity/index.ts'
 import type { SettingsLog, StoredVersion } from '../settings/index.ts'
 
@@ -26,10 +25,12 @@ const tables = `
 export class NodeDatabase {
   readonly settings: SettingsLog
   readonly #database: DatabaseSync
+  readonly #file: string
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, file: string) {
     this.#database = database
-    this.settings = settingsLog(database)
+    this.#file = file
+    this.settings = settingsLog(database, file)
   }
 
   static open(file: string): NodeDatabase {
@@ -39,7 +40,7 @@ export class NodeDatabase {
       chmodSync(file, 0o600)
       const database = new DatabaseSync(file)
       prepare(database)
-      return new NodeDatabase(database)
+      return new NodeDatabase(database, file)
     } catch (error) {
       if (error instanceof ShoalError) throw error
       throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be used: ${messageOf(error)}`, {
@@ -51,18 +52,18 @@ export class NodeDatabase {
   /** The node's key, made when there is none, and the number of this start: 0 for the first, then one more each time. */
   beginStart(): { key: KeyPair; cycle: number } {
     const database = this.#database
-    database.exec('BEGIN IMMEDIATE')
     try {
+      database.exec('BEGIN IMMEDIATE')
       const key = this.#key() ?? this.#newKey()
-      const last = this.#value('cycles')
-      const cycle = typeof last === 'number' ? last + 1 : 0
-      assert(Number.isSafeInteger(cycle), 'the start counter is a whole number')
-      this.#setValue('cycles', cycle)
+      const last = this.#value('cycles') ?? -1
+      if (typeof last !== 'number' || !Number.isSafeInteger(last + 1))
+        throw new ShoalError('ERR_INVALID_NODE_STATE', `The start counter in \`${this.#file}\` is damaged.`)
+      this.#setValue('cycles', last + 1)
       database.exec('COMMIT')
-      return { key, cycle }
+      return { key, cycle: last + 1 }
     } catch (error) {
-      database.exec('ROLLBACK')
-      throw error
+      if (database.isTransaction) database.exec('ROLLBACK')
+      throw asNodeError(error, this.#file)
     }
   }
 
@@ -72,7 +73,12 @@ export class NodeDatabase {
 
   #key(): KeyPair | undefined {
     const text = this.#value('private_key')
-    return typeof text === 'string' ? parsePrivateKey(text) : undefined
+    if (text === undefined) return undefined
+    try {
+      return parsePrivateKey(String(text))
+    } catch {
+      throw new ShoalError('ERR_INVALID_NODE_STATE', `The private key in \`${this.#file}\` is damaged.`)
+    }
   }
 
   #newKey(): KeyPair {
@@ -105,18 +111,35 @@ function prepare(database: DatabaseSync): void {
   if (damage !== 'ok') throw new ShoalError('ERR_INVALID_NODE_STATE', `The node database is damaged: ${String(damage)}`)
 }
 
-function settingsLog(database: DatabaseSync): SettingsLog {
+/** What the disk refuses is told as that; anything else means that the file is not what it should be. */
+function asNodeError(error: unknown, file: string): ShoalError {
+  if (error instanceof ShoalError) return error
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+  const refused = code === undefined ? systemCode(error) !== undefined : diskCodes.has(code)
+  const text = `\`${file}\` cannot be used: ${messageOf(error)}`
+  return new ShoalError(refused ? 'ERR_IO' : 'ERR_INVALID_NODE_STATE', text, { cause: error })
+}
+
+/** SQLITE_READONLY, IOERR, FULL, CANTOPEN. */
+const diskCodes = new Set([8, 10, 13, 14])
+
+function settingsLog(database: DatabaseSync, file: string): SettingsLog {
   const newest = 'SELECT revision, time, origin, document, seal FROM settings ORDER BY revision DESC'
-  const all = database.prepare(newest)
   const one = database.prepare('SELECT revision, time, origin, document, seal FROM settings WHERE revision = ?')
   const reseal = database.prepare('UPDATE settings SET seal = ? WHERE revision = ?')
   const insert = database.prepare('INSERT INTO settings (time, origin, document, seal) VALUES (?, ?, ?, ?)')
   return {
     version: (revision) => one.get(revision) as StoredVersion | undefined,
-    versions: () => all.iterate() as Iterable<unknown> as Iterable<StoredVersion>,
+    versions: () => database.prepare(newest).iterate() as Iterable<unknown> as Iterable<StoredVersion>,
     reseal: (revision, seal) => {
       reseal.run(seal, revision)
     },
-    append: ({ time, origin, document, seal }) => Number(insert.run(time, origin, document, seal).lastInsertRowid),
+    append: ({ time, origin, document, seal }) => {
+      try {
+        return Number(insert.run(time, origin, document, seal).lastInsertRowid)
+      } catch (error) {
+        throw asNodeError(error, file)
+      }
+    },
   }
 }

@@ -84,6 +84,37 @@ test('killed at any moment of its first start, a node starts the next time', asy
   assert.match(await text(`${await last.api()}/api/v2/node/id`), /^[./0-9A-Za-z]{43}$/)
 })
 
+test('told to stop at any moment of its start, a node stops in order with exit code 0', async (t) => {
+  const moments = [
+    /using data directory/,
+    /API bound/,
+    /Admin API bound/,
+    /Swarm Services bound/,
+    /NODE_STARTED_BY_HOST/,
+  ]
+  for (const moment of moments) {
+    const run = node(t, temporaryFolder(t))
+    // Not by polling: the signal has to come in the same moment as the line.
+    await new Promise<void>((resolve) => {
+      run.child.stderr?.on('data', () => {
+        if (moment.test(run.stderr)) resolve()
+      })
+    })
+    run.kill('SIGTERM')
+    const { code, stderr } = await run.ended
+    assert.equal(code, 0, `${moment} ${stderr}`)
+    assert.match(stderr, /NODE_STOPPED_BY_HOST/)
+  }
+})
+
+test('of many that start at once on one folder, one runs and the others are refused', async (t) => {
+  const folder = temporaryFolder(t)
+  const runs = Array.from({ length: 8 }, () => node(t, folder))
+  const refused = runs.map((run) => run.ended.then(({ code }) => code))
+  const running = await Promise.any(runs.map(async (run) => run.api().then(() => run)))
+  assert.deepEqual(await Promise.all(refused.filter((_, i) => runs[i] !== running)), Array(7).fill(1))
+})
+
 test('a defect anywhere is logged with its place, and stops the node in order with exit code 1', async (t) => {
   const defects = ["() => { throw new Error('boom') }", "() => { Promise.reject(new Error('boom')) }"]
   for (const defect of defects) {
@@ -324,7 +355,7 @@ test('the log filter of the environment comes before the settings, and is announ
   const api = await run.api()
   await run.logged(/INFO.* settings: The log filter of the environment is in force/)
   await fetch(`${api}/healthz`)
-  await run.logged(/DEBUG.* api: request method=GET path=\/healthz status=200/)
+  await run.logged(/DEBUG.* api: request method=GET path=\/healthz status=200 remote=\S+ userAgent=\S+ elapsedMs=/)
   assert.doesNotMatch(run.stderr, /DEBUG.* node:/)
 })
 
@@ -341,6 +372,13 @@ test('--pid-file holds the process ID while the node runs', async (t) => {
   run.kill('SIGTERM')
   await run.ended
   assert.ok(!existsSync(file))
+})
+
+test('--exit-on-stdin-close without a standard input stops at once', async (t) => {
+  const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t), '--exit-on-stdin-close'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  assert.equal((await run.ended).code, 0)
 })
 
 test('a PID file that cannot be written stops the node with an error', async (t) => {

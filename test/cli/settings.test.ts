@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/folder.ts'
@@ -137,6 +138,51 @@ test('scopes and arguments that cannot be parsed end with exit code 2', async (t
   }
   const json = await human('get', 'swarm', '--json')
   assert.equal((JSON.parse(json.stdout) as Answer).code, 'ERR_INVALID_INPUT')
+})
+
+test('with --json errors of usage are JSON too, and an error has its cause', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  assert.equal((await json('get')).code, 'ERR_INVALID_INPUT')
+  assert.equal((await json('frobnicate')).code, 'ERR_INVALID_INPUT')
+  writeFileSync(join(folder, 'file'), '')
+  const ended = await shoal(t, ['settings', 'local', 'init', '--json', '--working-dir', join(folder, 'file', 'x')])
+  assert.match(
+    (JSON.parse(ended.stdout) as Answer).message ?? '',
+    /cannot create the data directory[\s\S]*Caused by:[\s\S]*ENOTDIR/,
+  )
+})
+
+test('what the commands make is private', async (t) => {
+  const { folder, human } = stoppedNode(t)
+  await human('init')
+  for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name)
+})
+
+test('a version of the settings that is not valid is told, and the next change gets over it', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  await human('set', '/admin/displayName', 'good')
+  await human('set', '/admin/displayName', 'better')
+  const database = new DatabaseSync(join(folder, 'node.db'))
+  database.exec(`UPDATE settings SET document = '{"admin":1}' WHERE revision = 2`)
+  database.close()
+  const get = await human('get', '/admin/displayName')
+  assert.equal(get.stdout, 'good\n')
+  assert.match(get.stderr, /Warning: revision 2 of the settings is not valid and not in force/)
+  await human('set', '/admin/displayName', 'good')
+  assert.equal((await human('get', '/admin/displayName')).stderr, '')
+  assert.deepEqual(await json('get', '/admin/displayName'), { code: 'OK', result: 'good' })
+})
+
+test('a key is not shown in an error about it', async (t) => {
+  const { human } = stoppedNode(t)
+  await human('init')
+  const key = Buffer.alloc(32, 9).toString('base64')
+  await human('set', '/swarm/swarmKey', key)
+  const { stderr } = await human('set', '/swarm/swarmKey/x', '1')
+  assert.match(stderr, /The value at path \/swarm\/swarmKey is not of type object or array but string/)
+  assert.ok(!stderr.includes(key))
 })
 
 test('nothing at a scope is an error with exit code 1', async (t) => {

@@ -108,6 +108,23 @@ test('settings that were damaged on disk do not keep the node from starting: the
   assert.ok(second.log.some((line) => /ERROR settings: revision 2 of the settings is not valid/.test(line)))
 })
 
+test('settings that are valid stay in force when that cannot be noted', async () => {
+  const { Settings } = await import('../../src/settings/index.ts')
+  const version = {
+    revision: 1,
+    time: 0,
+    origin: 'test',
+    document: '{"swarm":{"topic":"mine"}}',
+    seal: 'of another version',
+  }
+  const fullDisk = () => {
+    throw new Error('database or disk is full')
+  }
+  const log = { version: () => version, versions: () => [version], append: fullDisk, reseal: fullDisk }
+  const settings = await Settings.open(log, () => assert.fail('it is valid'))
+  assert.equal(settings.document.swarm.topic, 'mine')
+})
+
 test('settings of another version of shoal are checked once, and are known to be valid from then on', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)

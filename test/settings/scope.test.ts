@@ -24,7 +24,7 @@ test('an index replaces an item or appends one, also to a list that shows only b
 })
 
 test('there is nothing below a plain value', () => {
-  const message = /Value "x" at path \/a is not of type object or array/
+  const message = /The value at path \/a is not of type object or array but string/
   assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b'], 1), { message })
   assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b', 'c'], 1), { message })
   assert.equal(valueAt({ a: 'x' }, ['a', 'length']), undefined)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { DataFolder, NodeDatabase } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -50,4 +51,22 @@ test('the key is made once, the start counter begins at 0 and rises with each st
     [0, 1, 2],
   )
   assert.equal(new Set(starts.map(({ key }) => key.toPrivateText())).size, 1)
+})
+
+test('a key or a start counter that is damaged is named, and not replaced', (t) => {
+  for (const [name, message] of [
+    ['private_key', /private key .* is damaged/],
+    ['cycles', /start counter .* is damaged/],
+  ] as const) {
+    const file = join(temporaryFolder(t), 'node.db')
+    const first = NodeDatabase.open(file)
+    first.beginStart()
+    first.close()
+    const database = new DatabaseSync(file)
+    database.prepare('UPDATE node SET value = ? WHERE name = ?').run('x', name)
+    database.close()
+    const second = NodeDatabase.open(file)
+    assert.throws(() => second.beginStart(), { code: 'ERR_INVALID_NODE_STATE', message })
+    second.close()
+  }
 })

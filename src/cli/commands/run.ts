@@ -39,15 +39,15 @@ export async function run(options: RunOptions): Promise<number> {
   )
   const endpoints = endpointsOf(options)
   const folder = resolve(dataFolder(options.workingDir))
-  // Everything a node writes is its own: keys, settings, events.
-  process.umask(0o077)
   const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
   const log = new Logger(output, 'node')
+  // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
+  const stopped = stopRequest(options, log)
   const started = `using data directory \`${folder}\``
   if (json) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
-    return await untilStopped(await start(folder, endpoints, output), options, output, log)
+    return await untilStopped(await start(folder, endpoints, output), stopped, options, output)
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const text = `Error: ${codeOf(error)}${withCauses(error)}`
@@ -97,10 +97,18 @@ function codeOf(error: Error): string {
   return error instanceof ShoalError && error.code === 'ERR_PORT_COLLISION' ? `${error.code}: ` : ''
 }
 
-async function untilStopped(node: Node, options: RunOptions, output: LogOutput, log: Logger): Promise<number> {
-  const stopped = stopRequest(options, log)
+async function untilStopped(
+  node: Node,
+  stopped: Promise<boolean>,
+  options: RunOptions,
+  output: LogOutput,
+): Promise<number> {
+  let hasPidFile = false
   try {
-    if (options.pidFile !== undefined) writePidFile(options.pidFile)
+    if (options.pidFile !== undefined) {
+      writePidFile(options.pidFile)
+      hasPidFile = true
+    }
     if (options.printAddresses === true) await write(process.stdout, JSON.stringify(reachable(node)))
     if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(welcome(node))
     const failed = await stopped
@@ -110,7 +118,7 @@ async function untilStopped(node: Node, options: RunOptions, output: LogOutput, 
     await node.stop('NODE_STOPPED_BY_NODE')
     throw error
   } finally {
-    if (options.pidFile !== undefined) rmSync(options.pidFile, { force: true })
+    if (hasPidFile && options.pidFile !== undefined) rmSync(options.pidFile, { force: true })
   }
 }
 
@@ -129,7 +137,8 @@ function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger): Promise<boo
       process.on(signal, () => request('own', signal))
     onLauncherSignal((signal) => request('launcher', signal))
     onOrphaned(() => resolve(false))
-    if (exitOnStdinClose === true) process.stdin.on('close', () => resolve(false)).resume()
+    if (exitOnStdinClose === true)
+      for (const end of ['end', 'close']) process.stdin.on(end, () => resolve(false)).resume()
     const panic = (error: unknown): void => {
       log.as('panic').error(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
       resolve(true)
@@ -174,7 +183,7 @@ function welcome(node: Node): string {
   if (node.usesPublicSwarmKey)
     lines.push(
       '  swarm key    the public default: anyone on this network can join. Stop the node and set one of your own:',
-      `                 shoal settings local set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)"`,
+      `                 shoal settings local set /swarm/swarmKey "$(head -c 32 /dev/urandom | base64)" --working-dir '${node.folder}'`,
     )
   lines.push(`  try          curl http://${api[0] ?? ''}/api/v2/node/id`, '  stop         Ctrl+C', '', '')
   return lines.join('\n')

@@ -50,13 +50,20 @@ async function withSettings<T>(path: string, work: (settings: Settings) => Promi
   try {
     const database = NodeDatabase.open(folder.nodeDatabase)
     try {
-      return await work(await Settings.open(database.settings))
+      return await work(await Settings.open(database.settings, warnOfRefused))
     } finally {
       database.close()
     }
   } finally {
     folder.close()
   }
+}
+
+/** A version that is not valid is no secret: whoever reads or changes the settings has to know which one they see. */
+function warnOfRefused(revision: number, reason: Error): void {
+  process.stderr.write(
+    `Warning: revision ${revision} of the settings is not valid and not in force: ${reason.message}\n`,
+  )
 }
 
 /** A value is JSON or YAML text; `@file` and `@-` take it from a file or from the standard input. */
