@@ -1,7 +1,6 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../limits.ts'
-import { complete } from './document.ts'
 import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
 import { meaningless, type WrittenDocument } from './meaning.ts'
 import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
@@ -21,8 +20,7 @@ export function checked(document: Json): JsonObject {
 }
 
 function problemsOf(document: Json): Problem[] {
-  // With its defaults: what is shown can be set again.
-  const size = Buffer.byteLength(JSON.stringify(isObject(document) ? complete(document) : document))
+  const size = Buffer.byteLength(JSON.stringify(document))
   if (size > limits.settingsDocumentBytes) {
     const detail = `The document has ${size} bytes; at most ${limits.settingsDocumentBytes} are allowed`
     return [{ path: '', title: 'MaxLength condition is not met', detail }]

@@ -10,9 +10,29 @@ const numberBytes = new Uint8Array(numbers.buffer)
 
 /** A checksum over a row: its numbers as well as its bytes, so that no part of it changes unnoticed. */
 export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): number {
+  // Damage can make another type of a value: nothing would count like 0, a text like its bytes.
+  if (!(bytes instanceof Uint8Array)) throw new DamagedData('a row has something else where bytes should be')
+  for (const number of [a, b, c, d])
+    if (!Number.isSafeInteger(number)) throw new DamagedData('a row has something else where a number should be')
   numbers[0] = a
   numbers[1] = b
   numbers[2] = c
   numbers[3] = d
   return crc32(bytes, crc32(numberBytes))
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const corrupt: ReadonlySet<unknown> = new Set([11, 26])
+
+/** Does work that reads stored rows. Where SQLite cannot read them, they are damaged, whatever it calls that. */
+export function reading<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+    const unreadable = 'errcode' in error && typeof error.errcode === 'number' && corrupt.has(error.errcode & 0xff)
+    // A number beyond 2^53: none of ours is.
+    if (!unreadable && error.code !== 'ERR_OUT_OF_RANGE') throw error
+    throw new DamagedData(`the database is damaged: ${error.message}`, { cause: error })
+  }
 }

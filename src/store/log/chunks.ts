@@ -1,24 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { encodeChunk, type Frame, heads } from '../../protocol/index.ts'
+import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { framesOfSegment } from './records.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
+import { checkSegmentRow, type SegmentRow } from './stream-state.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
-
-export interface Checkpoint {
-  readonly count: number
-  readonly head: Uint8Array
-}
-
-/** The checkpoint heads of a stream, in order. */
-export function checkpointsOf(database: DatabaseSync, stream: StreamNumber, after = -1): Checkpoint[] {
-  const start = rowKey(stream, 0)
-  const rows = database
-    .prepare('SELECT key, head FROM checkpoint WHERE key > ? AND key < ? ORDER BY key')
-    .all(start + after, rowKey(stream + 1, 0))
-  return rows.map((row) => ({ count: Number(row['key']) - start, head: row['head'] as Uint8Array }))
-}
 
 /**
  * The chunk that starts at an offset. It ends at the next checkpoint, or where there is none, at the head that is given.
@@ -30,7 +18,7 @@ export function chunkFrom(
   from: number,
   newest: Uint8Array | undefined,
 ): Uint8Array | undefined {
-  const head = checkpointsOf(database, stream, from)[0]?.head ?? newest
+  const head = checkpointsAfter(database, stream, from, 1)[0]?.head ?? newest
   if (head === undefined) return undefined
   const { count } = heads.decode(head)
   if (count <= from) return undefined
@@ -60,8 +48,12 @@ function lastOf(frames: readonly Frame[]): number {
 }
 
 function sealedFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] | undefined {
-  const row = database.prepare('SELECT body FROM segment WHERE key = ?').get(rowKey(stream, offset))
-  return row === undefined ? undefined : framesOfSegment(new Segment(row['body'] as Uint8Array, offset))
+  const row = database
+    .prepare('SELECT key, count, lamport, last, crc, body FROM segment WHERE key = ?')
+    .get(rowKey(stream, offset)) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
+  if (row === undefined) return undefined
+  checkSegmentRow(row)
+  return framesOfSegment(new Segment(row.body, offset))
 }
 
 function tailFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] {

@@ -4,10 +4,15 @@ import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
-import { openForWriting } from './database.ts'
+import { checkpointCrc } from './checkpoints.ts'
+import { reading } from './checksum.ts'
+import { openForWriting, refuseFutureFile } from './database.ts'
+import { freeRangeId } from './ranges.ts'
+import { checkRedactions } from './redactions.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
-import { loadStreams, newStream, type StreamState, streamCrc } from './stream-state.ts'
-import { type IndexRow, postingKey, rangeCrc } from './tag-index.ts'
+import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
+import { loadStreams, newStream, type StreamRow, type StreamState, streamCrc } from './stream-state.ts'
+import { type IndexRow, postingCrc, postingKey, rangeCrc } from './tag-index.ts'
 import type { TailRow } from './tail-row.ts'
 
 export interface LogOptions {
@@ -36,12 +41,17 @@ export class LogState {
 
   constructor(options: LogOptions) {
     this.options = options
+    refuseFutureFile(options.file)
     const interrupted = logBytes(options.file) > 0
     this.#database = openForWriting(options.file, options.topic, options.kind)
-    this.#statements = prepareStatements(this.#database)
-    this.#load()
-    // Whoever was killed may have been about to scrub what a redaction had removed.
-    if (interrupted && this.#database.prepare('SELECT 1 FROM redaction LIMIT 1').get() !== undefined) this.scrub()
+    try {
+      this.#statements = prepareStatements(this.#database)
+      this.#load()
+      if (interrupted) this.#scrubWhatWasRedacted()
+    } catch (error) {
+      this.close()
+      throw error
+    }
   }
 
   get database(): DatabaseSync {
@@ -78,21 +88,31 @@ export class LogState {
     const state = newStream(topic, kind, number, key, isOwn)
     this.#streams.set(nameOf(key), state)
     this.changed.add(state)
-    this.saveStream(state, null, null)
+    this.saveStream(state)
     return state
   }
 
   /** Writes what is kept of a stream besides its events. */
-  saveStream({ number, key, pruned }: StreamState, record: Uint8Array | null, head: Uint8Array | null): void {
-    const row = { number, node: key.node, nr: key.number, pruned, record, head }
-    this.#statements.putStream.run(number, row.node, row.nr, pruned, record, head, streamCrc(row))
+  saveStream(state: StreamState, changed: Partial<Pick<StreamRow, 'record' | 'head'>> = {}): void {
+    const { number, key, pruned, checkpoint } = state
+    const kept = this.#statements.getStream.get(number) as unknown as Pick<StreamRow, 'record' | 'head'> | undefined
+    const row = {
+      number,
+      node: key.node,
+      nr: key.number,
+      pruned,
+      checkpoint,
+      record: null,
+      head: null,
+      ...kept,
+      ...changed,
+    }
+    this.#statements.putStream.run(number, row.node, row.nr, pruned, checkpoint, row.record, row.head, streamCrc(row))
   }
 
   /** Keeps the newest head of a stream of another node: only that node can sign one. */
-  saveHead({ number, key, pruned }: StreamState, head: Uint8Array): void {
-    const record = (this.#statements.getStream.get(number)?.['record'] ?? null) as Uint8Array | null
-    const row = { number, node: key.node, nr: key.number, pruned, record, head }
-    this.#statements.putStream.run(number, row.node, row.nr, pruned, record, head, streamCrc(row))
+  saveHead(state: StreamState, head: Uint8Array): void {
+    this.saveStream(state, { head })
   }
 
   /** Runs work in one transaction: all of it is on disk afterwards, or none of it. */
@@ -105,7 +125,7 @@ export class LogState {
       return result
     } catch (error) {
       this.#recover(error)
-      throw asStorageError(error)
+      throw asStorageError(error, this.options.file)
     }
   }
 
@@ -137,23 +157,24 @@ export class LogState {
   }
 
   insertCheckpoint(state: StreamState, signed: Uint8Array): void {
-    this.#statements.insertCheckpoint.run(rowKey(state.number, state.count), signed)
+    const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
+    this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     state.checkpoint = state.count
     state.eventsSince = 0
     state.bytesSince = 0
+    this.saveStream(state)
   }
 
   insertRange(stream: number, first: number, count: number, bits: number, rows: readonly IndexRow[]): void {
-    const highest = Number(this.#database.prepare('SELECT coalesce(max(id), 0) AS id FROM range').get()?.['id'])
     // Never one that a reader could still take for a range that is gone.
-    const id = Math.max(highest, this.#lastRange) + 1
+    const id = Math.max(freeRangeId(this.#database), this.#lastRange + 1)
     this.#lastRange = id
     const range = { id, stream, first, count, bits }
     this.#database
       .prepare('INSERT INTO range (id, stream, first, count, bits, crc) VALUES (?, ?, ?, ?, ?, ?)')
       .run(id, stream, first, count, bits, rangeCrc(range))
     const insert = this.#database.prepare('INSERT INTO posting (key, crc, body) VALUES (?, ?, ?)')
-    for (const { bucket, crc, body } of rows) insert.run(postingKey(id, bucket), crc, body)
+    for (const { bucket, body } of rows) insert.run(postingKey(id, bucket), postingCrc(range, bucket, body), body)
   }
 
   deleteRange(id: number): void {
@@ -165,15 +186,30 @@ export class LogState {
 
   /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
   scrub(): void {
-    this.#database.exec('PRAGMA incremental_vacuum')
-    // It waits for those who read just now; until they are done, the file keeps what they see.
-    const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
-    if (busy !== 0)
-      throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
+    try {
+      this.#database.exec('PRAGMA incremental_vacuum')
+      // It waits for those who read just now; until they are done, the file keeps what they see.
+      const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+      if (busy !== 0)
+        throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
+    } catch (error) {
+      throw asStorageError(error, this.options.file)
+    }
   }
 
   close(): void {
-    this.#database.close()
+    // After a failure that nobody could recover from it is closed already.
+    if (this.#database.isOpen) this.#database.close()
+  }
+
+  /** Whoever was killed may have been about to scrub what a redaction had removed. */
+  #scrubWhatWasRedacted(): void {
+    if (this.#database.prepare('SELECT 1 FROM redaction LIMIT 1').get() === undefined) return
+    try {
+      this.scrub()
+    } catch {
+      // On a full disk everything can be read nevertheless; the next redaction scrubs, and the next start.
+    }
   }
 
   /** After a failure what is in memory may be ahead of the disk: begin again from what is there. */
@@ -207,15 +243,16 @@ export class LogState {
       this.#load()
       this.#broken = false
     } catch (error) {
-      throw asStorageError(error)
+      throw failure('ERR_STORAGE', { cause: messageOf(error) }, { cause: error })
     }
   }
 
   #load(): void {
     const { topic, kind, key } = this.options
     const before = this.#streams
+    reading(() => checkRedactions(this.#database))
     this.#streams = new Map(
-      loadStreams(this.#database, topic, kind, key.publicKey).map((state) => [nameOf(state.key), state]),
+      reading(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [nameOf(state.key), state]),
     )
     // Never a revision that was there before: what was begun then must not be put in the place of what is here now.
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
@@ -225,21 +262,10 @@ export class LogState {
   }
 }
 
-/** SQLITE_FULL: there is no room on the disk. */
-const sqliteFull = 13
-
-function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined
-}
-
 /** What the disk refused, in words for whoever asked. */
-function asStorageError(error: unknown): unknown {
-  const code = sqliteCode(error)
-  if (code === undefined) return error
-  const cause = code === sqliteFull ? 'there is no room left on the disk' : messageOf(error)
-  return failure('ERR_STORAGE', { cause }, { cause: error })
+function asStorageError(error: unknown, file: string): unknown {
+  if (sqliteCode(error) === undefined) return error
+  return failure('ERR_STORAGE', { cause: refusalOf(error, file) ?? messageOf(error) }, { cause: error })
 }
 
 /** Bytes of the write-ahead log: whoever closes the store leaves none. */
@@ -256,12 +282,14 @@ type Statements = Record<'putStream' | 'getStream' | 'insertTail' | 'insertCheck
 function prepareStatements(database: DatabaseSync): Statements {
   return {
     putStream: database.prepare(
-      'INSERT OR REPLACE INTO stream (number, node, nr, pruned, record, head, crc) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO stream (number, node, nr, pruned, checkpoint, record, head, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),
     getStream: database.prepare('SELECT record, head FROM stream WHERE number = ?'),
     insertTail: database.prepare(
       'INSERT INTO tail (key, count, lamport, hash, raw, crc, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
-    insertCheckpoint: database.prepare('INSERT OR REPLACE INTO checkpoint (key, head) VALUES (?, ?)'),
+    insertCheckpoint: database.prepare(
+      'INSERT OR REPLACE INTO checkpoint (key, before, head, crc) VALUES (?, ?, ?, ?)',
+    ),
   }
 }

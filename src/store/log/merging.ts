@@ -1,8 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
+import { reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
+import { pairsIn, soundRanges } from './ranges.ts'
 import type { StreamNumber } from './row-key.ts'
-import { encodeIndex, type IndexRange, type IndexRow, pairsOf, postingKey } from './tag-index.ts'
+import { encodeIndex, type IndexRange, type IndexRow } from './tag-index.ts'
 
 /** Ranges of the index that follow each other and become one: a look-up then touches one row instead of many. */
 export interface MergePlan {
@@ -27,11 +29,9 @@ export function planMerge(log: LogState): MergePlan | undefined {
 }
 
 function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number): IndexRange[] | undefined {
-  const small = database
-    .prepare(
-      'SELECT id, stream, first, count, bits FROM range WHERE stream = ? AND first >= ? AND count < ? ORDER BY first',
-    )
-    .all(stream, pruned, limits.mergedRangeEvents / 2) as unknown as IndexRange[]
+  const small = soundRanges(database, stream).filter(
+    ({ first, count }) => first >= pruned && count < limits.mergedRangeEvents / 2,
+  )
   let run: IndexRange[] = []
   for (const range of small) {
     const last = run.at(-1)
@@ -49,10 +49,7 @@ function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number)
 export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
   const [{ first }] = plan.ranges as [IndexRange]
   const parts = plan.ranges.map((range) => {
-    const rows = database
-      .prepare('SELECT crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
-      .all(postingKey(range.id, 0), postingKey(range.id + 1, 0))
-    const pairs = pairsOf(range, rows as unknown as { crc: number; body: Uint8Array }[], 0)
+    const pairs = reading(() => pairsIn(database, range))
     // Positions count from the start of the range; the hash stands above them.
     for (let i = 0; i < pairs.length; i++) pairs[i] = (pairs[i] as number) + range.first - first
     return pairs
@@ -70,13 +67,9 @@ export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
 export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean {
   const { ranges, revision, stream } = plan
   const state = [...log.streams].find(({ number }) => number === stream)
-  const known = log.database.prepare('SELECT 1 FROM range WHERE id = ? AND stream = ? AND first = ? AND count = ?')
+  const known = new Set(soundRanges(log.database, stream).map(({ id }) => id))
   // What was pruned, dropped or merged in the meantime must not come back.
-  if (
-    state?.revision !== revision ||
-    ranges.some(({ id, first, count }) => known.get(id, stream, first, count) === undefined)
-  )
-    return false
+  if (state?.revision !== revision || ranges.some(({ id }) => !known.has(id))) return false
   const [{ first }] = ranges as [IndexRange]
   const count = ranges.reduce((sum, range) => sum + range.count, 0)
   log.transaction(() => {

@@ -1,19 +1,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { assert } from '../../assert.ts'
 import { ShoalError } from '../../errors.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { Frame, StreamKey } from '../../protocol/index.ts'
 import { type Block, blockOfFrames } from './block.ts'
-import { DamagedData } from './checksum.ts'
-import { type Checkpoint, checkpointsOf, chunkFrom } from './chunks.ts'
+import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
+import { DamagedData, reading } from './checksum.ts'
+import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
 import { LruCache } from './lru.ts'
+import { soundRanges } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
 import type { SharedCounts } from './shared-counts.ts'
-import { checkSegmentRow, type SegmentRow } from './stream-state.ts'
-import { bucketOf, type IndexRange, lookUp, postingKey, rangeCrc } from './tag-index.ts'
+import { checkSegmentRow, checkStreamRow, type SegmentRow, type StreamRow } from './stream-state.ts'
+import { bucketOf, type IndexRange, lookUp, type PostingRow, postingKey } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
 /** A stream as a reader knows it. */
@@ -24,15 +25,14 @@ export interface ReadStream {
 }
 
 const statements = {
-  streams: 'SELECT number, node, nr FROM stream WHERE number >= ? ORDER BY number',
+  streams:
+    'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number >= ? ORDER BY number',
+  stream: 'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?',
   segmentPlace: 'SELECT key, count, lamport, last, crc FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1',
-  segmentBody: 'SELECT body FROM segment WHERE key = ?',
+  segmentBody: 'SELECT key, count, lamport, last, crc, body FROM segment WHERE key = ?',
   tail: 'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
   tailPlace: 'SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
-  range: 'SELECT 1 FROM range WHERE id = ?',
-  ranges: 'SELECT id, stream, first, count, bits, crc FROM range WHERE stream = ? ORDER BY first',
   posting: 'SELECT crc, body FROM posting WHERE key = ?',
-  pruned: 'SELECT pruned FROM stream WHERE number = ?',
 } as const
 
 /** Reads the log of a topic. No transaction stays open between two calls. */
@@ -56,20 +56,22 @@ export class LogReader {
     this.#database = openForReading(file)
     this.counts = counts
     this.#own = own
-    for (const [name, sql] of Object.entries(statements))
-      this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
+    try {
+      for (const [name, sql] of Object.entries(statements))
+        this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
   }
 
   /** All streams that have events, or had some. */
   streams(): readonly ReadStream[] {
     if (this.#streams.length < this.counts.streams) {
-      const rows = this.#prepared.streams.all(this.#streams.length) as {
-        number: number
-        node: Uint8Array
-        nr: number
-      }[]
-      for (const { number, node, nr } of rows) {
-        assert(number === this.#streams.length, 'streams are numbered without gaps')
+      const rows = reading(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
+      for (const row of rows) {
+        checkStreamRow(row, this.#streams.length)
+        const { number, node, nr } = row
         const key = { node: Uint8Array.from(node) as PublicKey, number: nr }
         this.#streams.push({ number, key, own: Buffer.compare(node, this.#own) === 0 })
       }
@@ -83,7 +85,10 @@ export class LogReader {
    */
   refresh(): number {
     const { seals, removals } = this.counts
-    if (this.#seals !== seals) this.#ranges.clear()
+    if (this.#seals !== seals) {
+      this.#ranges.clear()
+      this.#damaged.clear()
+    }
     this.#seals = seals
     if (this.#removals === removals) return removals
     this.#removals = removals
@@ -95,15 +100,7 @@ export class LogReader {
 
   /** The block that holds an event: a piece of a segment, or of the tail. Nothing when it was pruned. */
   block(stream: StreamNumber, offset: number): Block | undefined {
-    const key = rowKey(stream, offset)
-    // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
-    for (let round = 0; round < 10; round++) {
-      const block = this.#sealedBlock(stream, key) ?? this.#tailBlock(stream, key)
-      if (block !== undefined) return block
-      // The disk knows it before it is told.
-      if (offset < Number(this.#prepared.pruned.get(stream)?.['pruned'])) return undefined
-    }
-    throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+    return reading(() => this.#block(stream, offset))
   }
 
   /** Where each stream stands. */
@@ -116,22 +113,21 @@ export class LogReader {
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
-    return checkpointsOf(this.#database, stream)
+    return reading(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
     if (from < this.counts.pruned(stream))
       throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
-    return chunkFrom(this.#database, stream, from, newest)
+    return reading(() => chunkFrom(this.#database, stream, from, newest))
   }
 
   /** The parts of a stream that are indexed, in order. */
   ranges(stream: StreamNumber): readonly IndexRange[] {
     const known = this.#ranges.get(stream)
     if (known !== undefined) return known
-    const rows = this.#prepared.ranges.all(stream) as unknown as (IndexRange & { crc: number })[]
     // A range that is damaged is not used: its events are scanned, which is slow but right.
-    const ranges = rows.filter((row) => rangeCrc(row) === row.crc)
+    const ranges = this.#soundRanges(stream)
     this.#ranges.set(stream, ranges)
     return ranges
   }
@@ -139,23 +135,47 @@ export class LogReader {
   /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
   positions(range: IndexRange, hash: number): number[] | undefined {
     const { id, bits } = range
-    const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as
-      | { crc: number; body: Uint8Array }
-      | undefined
     try {
-      if (row !== undefined) return lookUp(row.body, row.crc, bits, hash)
+      const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
+      if (row !== undefined) return lookUp(range, row, hash)
     } catch {
       // Told below, like a row that is missing.
     }
-    // It may have been merged with others, or pruned, since it was found; that is no damage.
-    if (this.#prepared.range.get(id) === undefined || this.#damaged.has(id)) return undefined
+    // It may have been merged with others, or pruned, since it was found: whoever is told looks again.
+    if (!this.#damaged.has(id)) this.onDamagedIndex(range.stream, range.first)
     this.#damaged.add(id)
-    this.onDamagedIndex(range.stream, range.first)
     return undefined
   }
 
   close(): void {
     this.#database.close()
+  }
+
+  #soundRanges(stream: StreamNumber): IndexRange[] {
+    try {
+      return soundRanges(this.#database, stream)
+    } catch {
+      return []
+    }
+  }
+
+  #block(stream: StreamNumber, offset: number): Block | undefined {
+    const key = rowKey(stream, offset)
+    // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
+    for (let round = 0; round < 10; round++) {
+      const block = this.#sealedBlock(stream, key) ?? this.#tailBlock(stream, key)
+      if (block !== undefined) return block
+      if (offset < this.#pruned(stream)) return undefined
+    }
+    throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+  }
+
+  /** How much of a stream is pruned: the disk knows it before it is told. */
+  #pruned(stream: StreamNumber): number {
+    const row = this.#prepared.stream.get(stream) as unknown as StreamRow | undefined
+    if (row === undefined) throw new DamagedData(`the entry of stream ${stream} is missing`)
+    checkStreamRow(row, stream)
+    return row.pruned
   }
 
   #sealedBlock(stream: StreamNumber, key: number): Block | undefined {
@@ -177,11 +197,12 @@ export class LogReader {
   #segment({ key, count }: SegmentRow, stream: StreamNumber): Segment | undefined {
     const known = this.#segments.get(key)
     if (known !== undefined) return known
-    const body = this.#prepared.segmentBody.get(key)?.['body'] as Uint8Array | undefined
-    if (body === undefined) return undefined
-    const segment = new Segment(body, key - rowKey(stream, 0))
+    const row = this.#prepared.segmentBody.get(key) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
+    if (row === undefined) return undefined
+    checkSegmentRow(row)
+    const segment = new Segment(row.body, key - rowKey(stream, 0))
     if (segment.count !== count) throw new DamagedData(`the segment ${key} has another number of events`)
-    this.#segments.set(key, segment, body.length)
+    this.#segments.set(key, segment, row.body.length)
     return segment
   }
 

@@ -11,6 +11,7 @@ import {
   withoutPayload,
 } from '../../protocol/index.ts'
 import type { LogState } from './log-state.ts'
+import { redactedBetween } from './redactions.ts'
 import type { Received } from './requests.ts'
 import { rowKey } from './row-key.ts'
 import type { StreamState } from './stream-state.ts'
@@ -64,11 +65,7 @@ export class Receiver {
 
   /** A chunk could not be checked before those in front of it had come; one that turns out to be bad is dropped alone. */
   #appendWaiting(state: StreamState, chunk: Chunk): void {
-    try {
-      this.#append(state, chunk)
-    } catch (error) {
-      if (!(error instanceof MalformedBytes)) throw error
-    }
+    attempt(() => this.#append(state, chunk))
   }
 
   /** Keeps a chunk that came too early. Nothing of it can be read, and only so many are kept. */
@@ -91,11 +88,8 @@ export class Receiver {
     const rows = database
       .prepare('SELECT key, chunk FROM waiting WHERE key >= ? AND key <= ? ORDER BY key DESC')
       .all(rowKey(state.number, 0), upTo)
-    let found: Chunk | undefined
-    for (const row of rows) {
-      const chunk = readChunk(row['chunk'] as Uint8Array)
-      if (found === undefined && chunk.head.count > state.count) found = chunk
-    }
+    const chunks = rows.map((row) => attempt(() => readChunk(bytesOf(row['chunk']))))
+    const found = chunks.find((chunk) => chunk !== undefined && chunk.head.count > state.count)
     database.prepare('DELETE FROM waiting WHERE key >= ? AND key <= ?').run(rowKey(state.number, 0), upTo)
     return found
   }
@@ -126,13 +120,25 @@ export class Receiver {
 
   /** The record of a frame, without the payloads that were told to be removed before they came. */
   #redacted(state: StreamState, frame: Frame): Uint8Array {
-    const [from, to] = [rowKey(state.number, frame.first), rowKey(state.number, frame.first + frame.count)]
-    const rows = this.#log.database.prepare('SELECT key FROM redaction WHERE key >= ? AND key < ?').all(from, to)
+    const { first, count } = frame
     let current = frame
-    for (const row of rows) {
-      const record = withoutPayload(current, Number(row['key']) - from)
-      current = readFrame(new ByteReader(record))
-    }
+    for (const offset of redactedBetween(this.#log.database, state.number, first, first + count))
+      current = readFrame(new ByteReader(withoutPayload(current, offset - first)))
     return current === frame ? frame.bytes.subarray(...frame.record) : current.bytes
+  }
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  throw new MalformedBytes('these are no bytes')
+}
+
+/** The result of work on bytes that may be malformed; nothing when they are. */
+function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof MalformedBytes) return undefined
+    throw error
   }
 }

@@ -1,41 +1,36 @@
 import { limits } from '../../limits.ts'
+import { DamagedData, reading } from './checksum.ts'
 import { framesBetween } from './chunks.ts'
 import type { LogState } from './log-state.ts'
+import { dropDamagedRanges, pairsIn, soundRanges } from './ranges.ts'
 import { rowKey } from './row-key.ts'
 import type { StreamState } from './stream-state.ts'
-import { IndexBuilder, type IndexRange, rangeCrc } from './tag-index.ts'
+import { IndexBuilder, type IndexRange } from './tag-index.ts'
 
 /** Makes the index anew where it is missing: what was damaged is dropped, and then is missing. Answers whether there was something to do. */
 export function reindexNext(log: LogState): boolean {
+  if (log.transaction(() => dropDamagedRanges(log.database))) return true
   for (const state of log.streams) {
-    const gap = firstGap(state, soundRanges(log, state))
-    if (gap === undefined) continue
-    rebuild(log, state, ...gap)
-    return true
+    const gap = firstGap(state, soundRanges(log.database, state.number))
+    if (gap !== undefined && rebuilt(log, state, ...gap)) return true
   }
   return false
 }
 
-/** Drops the index of the range that holds an offset. */
+/** Drops the index of the range that holds an offset, if it is damaged. */
 export function dropIndexAt(log: LogState, stream: number, offset: number): void {
-  const rows = log.database
-    .prepare('SELECT id FROM range WHERE stream = ? AND first <= ? AND first + count > ?')
-    .all(stream, offset, offset)
-  log.transaction(() => {
-    for (const row of rows) log.deleteRange(Number(row['id']))
-  })
+  for (const range of soundRanges(log.database, stream))
+    if (range.first <= offset && offset < range.first + range.count && isDamaged(log, range))
+      log.transaction(() => log.deleteRange(range.id))
 }
 
-function soundRanges(log: LogState, { number }: StreamState): IndexRange[] {
-  const rows = log.database
-    .prepare('SELECT id, stream, first, count, bits, crc FROM range WHERE stream = ? ORDER BY first')
-    .all(number) as unknown as (IndexRange & { crc: number })[]
-  const damaged = rows.filter((row) => rangeCrc(row) !== row.crc)
-  if (damaged.length > 0)
-    log.transaction(() => {
-      for (const { id } of damaged) log.deleteRange(id)
-    })
-  return rows.filter((row) => !damaged.includes(row))
+function isDamaged(log: LogState, range: IndexRange): boolean {
+  try {
+    pairsIn(log.database, range)
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** The first sealed events without an index. */
@@ -48,11 +43,23 @@ function firstGap({ pruned, sealed }: StreamState, ranges: readonly IndexRange[]
   return next < sealed ? [next, sealed] : undefined
 }
 
+/** Events that cannot be read stay without an index: whoever asks for them is told. */
+function rebuilt(log: LogState, state: StreamState, from: number, to: number): boolean {
+  try {
+    reading(() => rebuild(log, state, from, to))
+    return true
+  } catch (error) {
+    if (error instanceof DamagedData) return false
+    throw error
+  }
+}
+
 function rebuild(log: LogState, state: StreamState, from: number, to: number): void {
   const start = rowKey(state.number, 0)
   const rows = log.database
     .prepare('SELECT key, count FROM segment WHERE key >= ? AND key < ? ORDER BY key LIMIT ?')
     .all(start + from, start + to, limits.chunksPerSeal)
+  if (rows.length === 0) throw new DamagedData(`the event ${from} of stream ${state.number} is missing`)
   const builder = new IndexBuilder(from)
   let next = from
   for (const row of rows) {

@@ -12,12 +12,16 @@ import {
   type StreamKey,
   withoutPayload,
 } from '../../protocol/index.ts'
+import { checkpointAt } from './checkpoints.ts'
+import { DamagedData } from './checksum.ts'
 import type { LogState } from './log-state.ts'
+import { soundRanges } from './ranges.ts'
 import { isTooFarAhead, type Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
+import { keepRedaction } from './redactions.ts'
 import { rowKey } from './row-key.ts'
 import { encodeSegment, Segment } from './segment.ts'
-import type { StreamState } from './stream-state.ts'
+import { checkSegmentRow, type SegmentRow, type StreamState } from './stream-state.ts'
 import { framesOf, type TailRow, tailRow } from './tail-row.ts'
 
 /** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
@@ -95,6 +99,8 @@ export class Remover {
   #requireCheckpoint({ number }: StreamState, count: number): void {
     if (this.#log.database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(rowKey(number, count)) === undefined)
       throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+    // Everything that is left will rest on it.
+    checkpointAt(this.#log.database, number, count)
   }
 
   #removeUpTo(state: StreamState, count: number, signed: Uint8Array): void {
@@ -107,8 +113,7 @@ export class Remover {
     state.pruned = count
     state.sealed = Math.max(state.sealed, count)
     state.revision++
-    const head = database.prepare('SELECT head FROM stream WHERE number = ?').get(state.number)?.['head']
-    this.#log.saveStream(state, signed, (head ?? null) as Uint8Array | null)
+    this.#log.saveStream(state, { record: signed })
   }
 
   /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
@@ -130,11 +135,8 @@ export class Remover {
     this.#checkTopic(topic)
     const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
     if (offset < state.pruned) return
-    const { database } = this.#log
     this.#log.transaction(() => {
-      database
-        .prepare('INSERT OR IGNORE INTO redaction (key, record) VALUES (?, ?)')
-        .run(rowKey(state.number, offset), signed)
+      keepRedaction(this.#log.database, state.number, offset, signed)
       if (offset >= state.count) return
       if (offset < state.sealed) this.#redactSegment(state, offset)
       else this.#redactTail(state, offset)
@@ -149,20 +151,22 @@ export class Remover {
   }
 
   #dropRanges({ number }: StreamState, count: number): void {
-    const { database } = this.#log
-    const ranges = database.prepare('SELECT id FROM range WHERE stream = ? AND first + count <= ?').all(number, count)
-    for (const row of ranges) this.#log.deleteRange(Number(row['id']))
+    for (const range of soundRanges(this.#log.database, number))
+      if (range.first + range.count <= count) this.#log.deleteRange(range.id)
   }
 
   #redactSegment(state: StreamState, offset: number): void {
     const { database } = this.#log
     const start = rowKey(state.number, 0)
     const row = database
-      .prepare('SELECT key, body FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1')
-      .get(start + offset)
-    const key = Number(row?.['key'])
-    const frames = framesOfSegment(new Segment(row?.['body'] as Uint8Array, key - start))
-    database.prepare('UPDATE segment SET body = ? WHERE key = ?').run(encodeSegment(withoutOffset(frames, offset)), key)
+      .prepare('SELECT key, count, lamport, last, crc, body FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1')
+      .get(start + offset) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
+    if (row === undefined || row.key + row.count <= start + offset)
+      throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
+    checkSegmentRow(row)
+    const frames = framesOfSegment(new Segment(row.body, row.key - start))
+    const body = encodeSegment(withoutOffset(frames, offset))
+    database.prepare('UPDATE segment SET body = ? WHERE key = ?').run(body, row.key)
   }
 
   #redactTail(state: StreamState, offset: number): void {
@@ -171,7 +175,9 @@ export class Remover {
     const found = database.prepare(
       'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
     )
-    const row = found.get(start + offset) as unknown as TailRow
+    const row = found.get(start + offset) as unknown as TailRow | undefined
+    if (row === undefined || row.key + row.count <= start + offset)
+      throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
     const frames = withoutOffset(framesOf(row), offset)
     const records = Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
     database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)

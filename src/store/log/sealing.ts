@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import type { Frame } from '../../protocol/index.ts'
+import { checkpointsAfter } from './checkpoints.ts'
+import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { encodeSegment } from './segment.ts'
@@ -37,7 +39,7 @@ interface SealedSegment {
 export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
   let best: SealPlan | undefined
   for (const state of log.streams) {
-    if (state.checkpoint <= state.sealed) continue
+    if (!state.sealable || state.checkpoint <= state.sealed) continue
     const ends = chunkEnds(log.database, state)
     if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0))
       best = { stream: state.number, revision: state.revision, from: state.sealed, ends }
@@ -46,11 +48,13 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
 }
 
 function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] {
-  const start = rowKey(number, 0)
-  const rows = database
-    .prepare('SELECT key FROM checkpoint WHERE key > ? AND key < ? ORDER BY key LIMIT ?')
-    .all(start + sealed, rowKey(number + 1, 0), limits.chunksPerSeal)
-  return rows.map((row) => Number(row['key']) - start)
+  try {
+    return reading(() => checkpointsAfter(database, number, sealed, limits.chunksPerSeal)).map(({ count }) => count)
+  } catch (error) {
+    // Other streams have nothing to do with it.
+    if (error instanceof DamagedData) return []
+    throw error
+  }
 }
 
 /** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
@@ -59,7 +63,7 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const segments: SealedSegment[] = []
   let first = plan.from
   for (const end of plan.ends) {
-    const frames = tailFrames(database, plan.stream, first, end)
+    const frames = reading(() => tailFrames(database, plan.stream, first, end))
     for (const frame of frames) index.add(frame)
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
@@ -73,7 +77,15 @@ function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number,
   const rows = database.prepare(
     'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
   )
-  return (rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]).flatMap(framesOf)
+  const frames = (rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]).flatMap(framesOf)
+  // The rows are deleted afterwards: what is not all there must not take their place.
+  let next = first
+  for (const frame of frames) {
+    if (frame.first !== next) throw new DamagedData(`there is a gap in stream ${stream}`)
+    next += frame.count
+  }
+  if (next !== end) throw new DamagedData(`a chunk of stream ${stream} ends at ${next}, not at ${end}`)
+  return frames
 }
 
 /** Puts sealed chunks in the place of their rows in the tail, in one short transaction. */

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PublicKey } from '../../identity/index.ts'
-import { genesis, type Hash, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { genesis, type Hash, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { recordsOf, type TailRow } from './tail-row.ts'
@@ -23,6 +24,8 @@ export interface StreamState {
   checkpoint: number
   eventsSince: number
   bytesSince: number
+  /** Whether its complete chunks can be sealed: not when a part of them is damaged. */
+  sealable: boolean
   /** Rises with every change of what was stored before, so that work on a copy of it is not put in its place. */
   revision: number
 }
@@ -32,6 +35,8 @@ export interface StreamRow {
   readonly node: Uint8Array
   readonly nr: number
   readonly pruned: number
+  /** The count of the newest checkpoint. */
+  readonly checkpoint: number
   readonly record: Uint8Array | null
   readonly head: Uint8Array | null
   readonly crc: number
@@ -39,8 +44,17 @@ export interface StreamRow {
 
 const nothing = new Uint8Array()
 
-export function streamCrc({ number, node, nr, pruned, record, head }: Omit<StreamRow, 'crc'>): number {
-  return (checksum(node, number, nr, pruned) ^ checksum(record ?? nothing, 1) ^ checksum(head ?? nothing, 2)) >>> 0
+export function streamCrc({ number, node, nr, pruned, checkpoint, record, head }: Omit<StreamRow, 'crc'>): number {
+  return (
+    (checksum(node, number, nr, pruned, checkpoint) ^ checksum(record ?? nothing, 1) ^ checksum(head ?? nothing, 2)) >>>
+    0
+  )
+}
+
+/** Streams are numbered without gaps. */
+export function checkStreamRow(row: StreamRow, number: StreamNumber): void {
+  if (row.number !== number || streamCrc(row) !== row.crc)
+    throw new DamagedData(`the entry of stream ${number} is damaged`)
 }
 
 /** The state of a stream of which nothing is stored yet. */
@@ -64,6 +78,7 @@ export function newStream(
     checkpoint: 0,
     eventsSince: 0,
     bytesSince: 0,
+    sealable: true,
     revision: 0,
   }
 }
@@ -76,30 +91,31 @@ export function loadStreams(
   own: PublicKey | undefined,
 ): StreamState[] {
   const rows = database
-    .prepare('SELECT number, node, nr, pruned, record, head, crc FROM stream ORDER BY number')
+    .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream ORDER BY number')
     .all() as unknown as StreamRow[]
-  return rows.map((row) => {
-    if (streamCrc(row) !== row.crc) throw new DamagedData(`the entry of stream ${row.number} is damaged`)
+  const states = rows.map((row, i) => {
+    checkStreamRow(row, i)
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
     const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
     const state = newStream(topic, kind, row.number, key, isOwn)
     state.pruned = row.pruned
-    loadCheckpoint(database, state)
+    loadCheckpoint(database, state, row.checkpoint)
     loadSealed(database, state)
-    loadTail(database, state)
-    return state
+    return { state, tailRows: loadTail(database, state) }
   })
+  const known = states.reduce((sum, { tailRows }) => sum + tailRows, 0)
+  if (Number(database.prepare('SELECT count(*) AS rows FROM tail').get()?.['rows']) !== known)
+    throw new DamagedData('there are rows in the tail that belong to no stream')
+  return states.map(({ state }) => state)
 }
 
-function loadCheckpoint(database: DatabaseSync, state: StreamState): void {
+function loadCheckpoint(database: DatabaseSync, state: StreamState, count: number): void {
   const { number } = state
-  const row = database
-    .prepare('SELECT key, head FROM checkpoint WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1')
-    .get(rowKey(number, 0), rowKey(number + 1, 0))
-  if (row === undefined) return
-  const head = heads.verify(row['head'] as Uint8Array)
-  if (rowKey(number, head.count) !== row['key'])
-    throw new DamagedData(`a checkpoint of stream ${number} is in the wrong place`)
+  if (checkpointsAfter(database, number, count, 1).length > 0)
+    throw new DamagedData(`there are checkpoints of stream ${number} after its last one`)
+  if (count === 0) return
+  const head = headOf(checkpointAt(database, number, count))
+  if (head.count !== count) throw new DamagedData(`a checkpoint of stream ${number} is in the wrong place`)
   state.checkpoint = head.count
   state.count = head.count
   state.lamport = head.lamport
@@ -137,8 +153,11 @@ export function checkSegmentRow(row: SegmentRow): void {
   if (segmentCrc(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the segments is damaged`)
 }
 
-/** Walks over the rows of the tail: they follow each other without a gap, and the last one says where the chain is. */
-function loadTail(database: DatabaseSync, state: StreamState): void {
+/**
+ * Walks over the rows of the tail: they follow each other without a gap, and the last one says where the chain is.
+ * Answers how many they are.
+ */
+function loadTail(database: DatabaseSync, state: StreamState): number {
   const { number } = state
   const [from, to] = [rowKey(number, state.sealed), rowKey(number + 1, 0)]
   const places = database
@@ -153,7 +172,10 @@ function loadTail(database: DatabaseSync, state: StreamState): void {
       state.bytesSince += raw
     }
   }
-  if (places.length === 0) return
+  if (places.length === 0) {
+    if (state.count !== state.sealed) throw new DamagedData(`the end of stream ${number} is missing`)
+    return 0
+  }
   const last = database
     .prepare('SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key = ?')
     .get(places.at(-1)?.key ?? 0) as unknown as TailRow
@@ -161,4 +183,5 @@ function loadTail(database: DatabaseSync, state: StreamState): void {
   state.count = next - rowKey(number, 0)
   state.lamport = last.lamport
   state.hash = Buffer.from(last.hash).toString('latin1') as Hash
+  return places.length
 }

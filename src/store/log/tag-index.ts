@@ -27,6 +27,14 @@ export function postingKey(range: number, bucket: number): number {
   return range * 2 ** 16 + bucket
 }
 
+/** Ranges of one database, ever: their keys stay below 2^53. */
+export const rangesPerDatabase = 2 ** 37 - 1
+
+/** A row is good in its own range and bucket only. */
+export function postingCrc({ id, first, bits }: IndexRange, bucket: number, body: Uint8Array): number {
+  return checksum(body, postingKey(id, bucket), first, bits)
+}
+
 /** Positions count from the start of the range and have 20 bits beside the 32 of a hash. */
 export const maxRange = 2 ** 20
 const entriesPerBucket = 256
@@ -53,8 +61,13 @@ export function appHash(appId: string): number {
 
 export interface IndexRow {
   readonly bucket: number
-  readonly crc: number
   readonly body: Buffer
+}
+
+/** A row of the index as it is stored. */
+export interface PostingRow {
+  readonly crc: number
+  readonly body: Uint8Array
 }
 
 /** Makes the rows of a range from its events. */
@@ -145,8 +158,7 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
       writePositions(writer, positions)
       last = hash
     }
-    const body = writer.copy()
-    rows.push({ bucket, crc: checksum(body, bucket, bits), body })
+    rows.push({ bucket, body: writer.copy() })
   }
   return rows
 }
@@ -192,9 +204,10 @@ export function bucketOf(hash: number, bits: number): number {
 }
 
 /** The positions of a hash in the row of its bucket. */
-export function lookUp(body: Uint8Array, crc: number, bits: number, hash: number): number[] {
+export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: number): number[] {
+  const { bits } = range
   const bucket = bucketOf(hash, bits)
-  if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
+  if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
   const reader = new ByteReader(body)
   const found: number[] = []
   let current = bucket * 2 ** (32 - bits)
@@ -207,16 +220,12 @@ export function lookUp(body: Uint8Array, crc: number, bits: number, hash: number
 }
 
 /** All hashes of a range with their positions, in order, without those of events that were pruned. */
-export function pairsOf(
-  range: IndexRange,
-  rows: readonly { crc: number; body: Uint8Array }[],
-  pruned: number,
-): Float64Array {
+export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: number): Float64Array {
   const { bits, first } = range
   if (rows.length !== 2 ** bits) throw new DamagedData('rows of the index are missing')
   const pairs: number[] = []
   for (const [bucket, { crc, body }] of rows.entries()) {
-    if (checksum(body, bucket, bits) !== crc) throw new DamagedData('a row of the index is damaged')
+    if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
     const reader = new ByteReader(body)
     let hash = bucket * 2 ** (32 - bits)
     while (reader.remaining > 0) {

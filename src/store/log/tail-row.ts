@@ -21,7 +21,8 @@ const level = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export function tailRow(key: number, count: number, lamport: number, hash: Hash, records: Uint8Array): TailRow {
   const raw = records.length
-  const body = raw < limits.compressFromBytes ? records : zstdCompressSync(records, level)
+  const packed = raw < limits.compressFromBytes ? records : compress(records)
+  const body = packed.length < raw ? packed : records
   const row = { key, count, lamport, hash: Buffer.from(hash, 'latin1'), raw, body }
   return { ...row, crc: crcOf(row) }
 }
@@ -29,7 +30,8 @@ export function tailRow(key: number, count: number, lamport: number, hash: Hash,
 /** The records of a row, if it is as it was written. */
 export function recordsOf(row: TailRow): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
-  return decompress(row.body, row.raw, row.raw >= limits.compressFromBytes)
+  // Not by the limit, which may be another one by now.
+  return decompress(row.body, row.raw, row.body.length !== row.raw)
 }
 
 export function framesOf(row: TailRow): Frame[] {

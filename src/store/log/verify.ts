@@ -13,13 +13,14 @@ import {
   redactionRecords,
   type StreamKey,
 } from '../../protocol/index.ts'
-import { checkpointsOf } from './chunks.ts'
+import { checkpointsOf } from './checkpoints.ts'
 import { metaOf, openForReading } from './database.ts'
+import { pairsIn } from './ranges.ts'
 import { framesOfSegment } from './records.ts'
 import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
 import { checkSegmentRow, type SegmentRow, type StreamRow, streamCrc } from './stream-state.ts'
-import { IndexBuilder, type IndexRange, pairsOf, postingKey, rangeCrc } from './tag-index.ts'
+import { IndexBuilder, type IndexRange, rangeCrc } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
 /** What reading every byte of a log has shown. */
@@ -63,7 +64,7 @@ class Verifier {
     })
     const { topic, kind } = metaOf(this.#database)
     const streams = this.#database
-      .prepare('SELECT number, node, nr, pruned, record, head, crc FROM stream ORDER BY number')
+      .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream ORDER BY number')
       .all() as unknown as StreamRow[]
     for (const row of streams) this.#try(`stream ${row.number}`, () => this.#stream(row, topic, kind))
     this.#try('waiting chunks', () => {
@@ -93,7 +94,7 @@ class Verifier {
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
     if (row.record !== null && pruneRecords.verify(row.record).count !== pruned)
       throw new Error('its prune record is another one')
-    const signed = new Map(checkpointsOf(this.#database, number).map(({ count, head }) => [count, head]))
+    const signed = new Map(checkpointsOf(this.#database, number, pruned).map(({ count, head }) => [count, head]))
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
     const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
@@ -247,11 +248,8 @@ class IndexCheck {
   }
 
   #stored(range: IndexRange): Float64Array | undefined {
-    const rows = this.#database
-      .prepare('SELECT crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
-      .all(postingKey(range.id, 0), postingKey(range.id + 1, 0))
     try {
-      return pairsOf(range, rows as unknown as { crc: number; body: Uint8Array }[], this.#pruned)
+      return pairsIn(this.#database, range, this.#pruned)
     } catch {
       return undefined
     }

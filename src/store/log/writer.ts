@@ -77,6 +77,12 @@ export class LogWriter {
     return applied
   }
 
+  /** Leaves a stream as it is, since a part of it is damaged. */
+  doNotSeal({ stream, revision }: SealPlan): void {
+    for (const state of this.#log.streams)
+      if (state.number === stream && state.revision === revision) state.sealable = false
+  }
+
   /** Which parts of the index to merge next, if there are enough of them. */
   planMerge(): MergePlan | undefined {
     return planMerge(this.#log)
@@ -86,6 +92,11 @@ export class LogWriter {
     const applied = applyMerge(this.#log, merged)
     this.counts.sealed()
     return applied
+  }
+
+  /** Drops those parts of the index that were to be merged and are damaged. */
+  dropDamaged({ stream, ranges }: MergePlan): void {
+    for (const { first } of ranges) this.dropIndexAt(stream, first)
   }
 
   /** Seals everything that can be sealed, here and now. */

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { type AppendRequest, DamagedData } from '../log/index.ts'
@@ -19,6 +20,23 @@ export function unpackRequest(memory: ArrayBuffer): AppendRequest {
     spans: new Int32Array(memory, 4, 4 * count),
     streams: new Uint32Array(memory, 4 + 16 * count, count),
     source: Buffer.from(memory, 4 + 20 * count),
+  }
+}
+
+/** What a thread says first: that it is open, or what has kept it from that. */
+export interface Opened {
+  readonly error?: ErrorMessage
+}
+
+/** Opens what a thread works with, and says so to whoever waits for it. */
+export function open<T>(port: MessagePort, work: () => T): T | undefined {
+  try {
+    const opened = work()
+    port.postMessage({} satisfies Opened)
+    return opened
+  } catch (error) {
+    port.postMessage({ error: toMessage(error) } satisfies Opened)
+    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { assert } from '../../assert.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { LogCursor, LogReader, NdjsonWriter, type Selection, SharedCounts } from '../log/index.ts'
-import { type ErrorMessage, toMessage } from './messages.ts'
+import { type ErrorMessage, open, toMessage } from './messages.ts'
 
 export interface ReaderData {
   readonly file: string
@@ -52,8 +52,6 @@ class ReaderThread {
     this.#reader = new LogReader(file, new SharedCounts(counts), own as PublicKey)
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ id: -1, damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
-    // Open: who waits for it can go on.
-    this.#post({ id: -1, result: undefined })
   }
 
   #receive(message: ToReader): void {
@@ -138,5 +136,6 @@ class ReaderThread {
   }
 }
 
-assert(parentPort !== null, 'a reader runs in a thread of its own')
-new ReaderThread(parentPort, workerData as ReaderData)
+const port = parentPort
+assert(port !== null, 'a reader runs in a thread of its own')
+open(port, () => new ReaderThread(port, workerData as ReaderData))

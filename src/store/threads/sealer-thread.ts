@@ -1,8 +1,10 @@
-import { type MessagePort, workerData } from 'node:worker_threads'
+import type { DatabaseSync } from 'node:sqlite'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { openForReading } from '../log/database.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, type Sealed, type SealPlan } from '../log/sealing.ts'
-import { type ErrorMessage, toMessage } from './messages.ts'
+import { type ErrorMessage, open, toMessage } from './messages.ts'
 
 export interface SealerData {
   readonly file: string
@@ -11,21 +13,27 @@ export interface SealerData {
 }
 
 export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan }
-export type FromSealer = { readonly sealed: Sealed } | { readonly merged: Merged } | { readonly error: ErrorMessage }
+export type FromSealer =
+  | { readonly sealed: Sealed }
+  | { readonly merged: Merged }
+  | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
 const { file, port } = workerData as SealerData
-const database = openForReading(file)
-port.on('message', (message: ToSealer) => {
-  port.postMessage(answerTo(message))
+assert(parentPort !== null, 'the sealer runs in a thread of its own')
+open(parentPort, () => {
+  const database = openForReading(file)
+  port.on('message', (message: ToSealer) => {
+    port.postMessage(answerTo(database, message))
+  })
+  port.on('close', () => database.close())
 })
-port.on('close', () => database.close())
 
-function answerTo(message: ToSealer): FromSealer {
+function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
   try {
     if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
     return { merged: buildMerge(database, message.merge) }
   } catch (error) {
-    return { error: toMessage(error) }
+    return { error: toMessage(error), task: message }
   }
 }

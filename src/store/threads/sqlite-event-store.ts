@@ -7,7 +7,7 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { fromMessage, packRequest } from './messages.ts'
+import { fromMessage, type Opened, packRequest } from './messages.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-thread.ts'
 import type { SealerData } from './sealer-thread.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
@@ -36,7 +36,8 @@ export class SqliteEventStore implements EventStore {
   readonly #readings = new Map<number, PieceQueue>()
   #nextId = 0
   #closing: Promise<void> | undefined
-  #closed = false
+  /** Why nothing can be asked any more. */
+  #ended: Error | undefined
 
   private constructor(file: string, writer: Worker, reader: Worker, others: readonly Worker[]) {
     this.#file = file
@@ -49,9 +50,9 @@ export class SqliteEventStore implements EventStore {
     reader.on('message', (message: FromReader) => this.#fromReader(message))
     for (const thread of [writer, reader, ...others]) {
       thread.on('error', (error) => this.#failAll(error))
-      // On purpose only after the last answer; otherwise whoever waits would wait for ever.
+      // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
       thread.on('exit', () => {
-        if (this.#closing === undefined) this.#failAll(new Error('a thread of the store has ended'))
+        if (this.#closing === undefined) this.#end(new Error('a thread of the store has ended'))
       })
     }
   }
@@ -60,11 +61,17 @@ export class SqliteEventStore implements EventStore {
     const counts = new SharedCounts().memory
     const { port1: sealer, port2: writerPort } = new MessageChannel()
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer }
-    const writer = await thread('writer-thread', writerData, [sealer])
     const sealerData: SealerData = { file, port: writerPort }
-    const others = [spawn('sealer-thread', sealerData, [writerPort])]
     const readerData: ReaderData = { file, own: key.publicKey, counts }
-    return new SqliteEventStore(file, writer, await thread('reader-thread', readerData), others)
+    const threads: Worker[] = []
+    try {
+      const writer = await thread(threads, 'writer-thread', writerData, [sealer])
+      const others = [await thread(threads, 'sealer-thread', sealerData, [writerPort])]
+      return new SqliteEventStore(file, writer, await thread(threads, 'reader-thread', readerData), others)
+    } catch (error) {
+      await Promise.all(threads.map((worker) => worker.terminate()))
+      throw error
+    }
   }
 
   append(request: AppendRequest): Promise<Appended> {
@@ -138,8 +145,8 @@ export class SqliteEventStore implements EventStore {
         this.#reader.postMessage({ type: 'cancel', id } satisfies ToReader)
       },
     )
-    if (this.#closed) {
-      queue.end(closed())
+    if (this.#ended !== undefined) {
+      queue.end(this.#ended)
       return queue
     }
     this.#readings.set(id, queue)
@@ -153,12 +160,15 @@ export class SqliteEventStore implements EventStore {
   }
 
   async #close(): Promise<void> {
-    // The reader first: the last connection to close folds the write-ahead log back, and that has to be the writer's.
-    await this.#call({ type: 'close' })
-    await this.#write('close')
-    this.#closed = true
-    await Promise.all([this.#writer, this.#reader, ...this.#others].map((thread) => thread.terminate()))
-    this.#failAll(closed())
+    try {
+      // The writer last: the last connection to close folds the write-ahead log back, and only the writer's can.
+      if (this.#ended === undefined) await this.#call({ type: 'close' })
+      await Promise.all(this.#others.map((thread) => thread.terminate()))
+      if (this.#ended === undefined) await this.#write('close')
+    } finally {
+      this.#end(new Error('the store is closed'))
+      await Promise.all([this.#writer, this.#reader, ...this.#others].map((thread) => thread.terminate()))
+    }
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
@@ -171,8 +181,8 @@ export class SqliteEventStore implements EventStore {
 
   #ask(waiting: Map<number, Waiting>, post: (id: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) {
-        reject(closed())
+      if (this.#ended !== undefined) {
+        reject(this.#ended)
         return
       }
       const id = this.#nextId++
@@ -201,6 +211,12 @@ export class SqliteEventStore implements EventStore {
     queue.end('error' in message ? fromMessage(message.error) : undefined)
   }
 
+  /** Whoever waits is told, and whoever comes. */
+  #end(error: Error): void {
+    this.#ended ??= error
+    this.#failAll(error)
+  }
+
   #failAll(error: Error): void {
     for (const waiting of [this.#toWriter, this.#toReader]) {
       for (const { reject } of waiting.values()) reject(error)
@@ -209,10 +225,6 @@ export class SqliteEventStore implements EventStore {
     for (const queue of this.#readings.values()) queue.end(error)
     this.#readings.clear()
   }
-}
-
-function closed(): Error {
-  return new Error('the store is closed')
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
@@ -231,13 +243,20 @@ function spawn(name: string, workerData: unknown, transferList: MessagePort[] = 
 }
 
 /** Starts a thread, and waits until it says that it is open: what keeps it from that is thrown here. */
-async function thread(name: string, workerData: unknown, transferList: MessagePort[] = []): Promise<Worker> {
+async function thread(
+  started: Worker[],
+  name: string,
+  workerData: unknown,
+  transferList: MessagePort[] = [],
+): Promise<Worker> {
   const worker = spawn(name, workerData, transferList)
-  await new Promise<void>((resolve, reject) => {
-    worker.once('message', () => resolve())
+  started.push(worker)
+  const { error } = await new Promise<Opened>((resolve, reject) => {
+    worker.once('message', resolve)
     worker.once('error', reject)
   })
   worker.removeAllListeners('error')
+  if (error !== undefined) throw fromMessage(error)
   return worker
 }
 

@@ -5,7 +5,7 @@ import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
-import { type ErrorMessage, toMessage, unpackRequest } from './messages.ts'
+import { type ErrorMessage, open, toMessage, unpackRequest } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -57,8 +57,6 @@ class WriterThread {
     this.#sealer = sealer
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
-    // Open: who waits for it can go on.
-    port.postMessage([] satisfies FromWriter)
     this.#tidy(false)
   }
 
@@ -144,9 +142,17 @@ class WriterThread {
 
   #tidied(message: FromSealer): void {
     this.#tidying = false
+    const done = this.#attempt(() => ('error' in message ? this.#skip(message) : this.#apply(message)))
     // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next append.
-    if ('error' in message || this.#attempt(() => this.#apply(message)) !== true) return
-    this.#tidy(false)
+    if (done === true) this.#tidy(false)
+  }
+
+  /** What is damaged is not tried again and again: whatever else is to be done would never be. */
+  #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
+    if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') return false
+    if ('seal' in task) this.#writer.doNotSeal(task.seal)
+    else this.#writer.dropDamaged(task.merge)
+    return true
   }
 
   #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
@@ -163,5 +169,6 @@ class WriterThread {
   }
 }
 
-assert(parentPort !== null, 'the writer runs in a thread of its own')
-new WriterThread(parentPort, workerData as WriterData)
+const port = parentPort
+assert(port !== null, 'the writer runs in a thread of its own')
+open(port, () => new WriterThread(port, workerData as WriterData))

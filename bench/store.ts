@@ -1,0 +1,97 @@
+// `npm run bench:store [-- --events N] [--json]`: what the store does, each figure beside a bare operation of the same
+// run, and whether that is as good as it has to be.
+import { statSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { parseArgs } from 'node:util'
+import { batches, fill, groupedAppends, sealing, singleAppends } from './store/appending.ts'
+import { EventSource } from './store/events.ts'
+import { LoopWatch } from './store/measure.ts'
+import { opening } from './store/opening.ts'
+import { type Filled, lastTen, pointQuery, rareTag, scans } from './store/reading.ts'
+import { atMost, figure, type Line, text } from './store/report.ts'
+import { openStore, Workspace } from './store/workspace.ts'
+
+const leastEvents = 20_000
+
+function readArguments(): { events: number; json: boolean } {
+  const { values } = parseArgs({
+    options: { events: { type: 'string', default: '200000' }, json: { type: 'boolean', default: false } },
+  })
+  const events = Number(values.events)
+  if (!Number.isSafeInteger(events) || events < leastEvents)
+    throw new Error(`--events ${values.events}: a number from ${leastEvents} on`)
+  return { events, json: values.json }
+}
+
+async function filled(workspace: Workspace, watch: LoopWatch, events: number, unique: boolean): Promise<Filled> {
+  const file = workspace.newStore()
+  const source = new EventSource({ unique })
+  const store = await openStore(file)
+  await fill(store, source, events)
+  await watch.during('settling', () => store.settle())
+  await store.close()
+  return { ...file, source, events, stored: events + 1 }
+}
+
+function sizes(ordinary: Filled, unique: Filled): Line[] {
+  const line = (name: string, { file, events }: Filled, most: number): Line =>
+    figure(name, statSync(file).size / events, 'B', atMost(most), 'per event on disk')
+  return [line('size', ordinary, 60), line('size with unique tags', unique, 150)]
+}
+
+function loopDelay(watch: LoopWatch): Line {
+  const [[activity, worst] = ['', Number.NaN], ...others] = watch.p99()
+  const rest = others.map(([name, ms]) => `${name} ${ms.toFixed(1)}`).join(', ')
+  return figure('event loop, 99th percentile', worst, 'ms', atMost(10), activity, rest)
+}
+
+const { events, json } = readArguments()
+const workspace = new Workspace()
+const watch = new LoopWatch()
+const progress = (phase: string): void => {
+  if (process.stderr.isTTY && !json) process.stderr.write(`\r\x1b[K${phase}`)
+  else if (process.env['BENCH_PROGRESS']) console.error((performance.now() / 1000).toFixed(1), phase)
+}
+
+async function appendLines(): Promise<Line[]> {
+  progress('single appends')
+  const single = await singleAppends(workspace, watch)
+  progress('many callers')
+  const grouped = await groupedAppends(workspace, watch)
+  progress('batches')
+  const batched = await batches(workspace, watch, events)
+  progress('sealing')
+  return [...single, ...grouped, ...batched, ...(await sealing(workspace, watch, events))]
+}
+
+async function readLines(ordinary: Filled, unique: Filled): Promise<Line[]> {
+  const store = await openStore(ordinary)
+  try {
+    progress('scans')
+    const scanned = await scans(ordinary, store, watch)
+    progress('queries')
+    const rare = await rareTag(workspace, ordinary)
+    const point = await pointQuery(ordinary, unique)
+    return [...scanned, ...rare, ...(await lastTen(workspace, ordinary, store)), ...point]
+  } finally {
+    await store.close()
+  }
+}
+
+const appended = await appendLines()
+progress('filling')
+const ordinary = await filled(workspace, watch, events, false)
+const tenth = await filled(workspace, watch, Math.floor(events / 10), false)
+const unique = await filled(workspace, watch, events, true)
+const sized = sizes(ordinary, unique)
+progress('opening')
+const opened = await opening(workspace, ordinary, tenth)
+const read = await readLines(ordinary, unique)
+progress('')
+const report = {
+  events,
+  node: process.version,
+  machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs, files in ${tmpdir()}`,
+  lines: [...appended, ...read, ...sized, ...opened, loopDelay(watch)],
+}
+console.log(text(report, json))

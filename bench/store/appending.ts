@@ -1,0 +1,234 @@
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { zstdCompressSync } from 'node:zlib'
+import { limits } from '../../src/limits.ts'
+import type { AppendRequest } from '../../src/store/log/index.ts'
+import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { BareRows } from './bare.ts'
+import { EventSource, recordOf } from './events.ts'
+import type { GroupResult } from './group-process.ts'
+import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
+import { atLeast, atMost, figure, type Line, large, millis, speed } from './report.ts'
+import type { Workspace } from './workspace.ts'
+
+const rounds = 7
+const singlesPerRound = 200
+export const batchSize = 1000
+
+/** One event at a time, each on disk before the next one comes. */
+export async function singleAppends(workspace: Workspace, watch: LoopWatch): Promise<Line[]> {
+  const source = new EventSource({ unique: false })
+  const rows = new BareRows(workspace.newFile())
+  try {
+    const { ours, bare } = await workspace.withStore((store) =>
+      interleave(rounds, {
+        ours: () => appendAll(store, source.requests(singlesPerRound, 1), watch, 'single appends'),
+        bare: () => commitAll(rows, source.requests(singlesPerRound, 1).map(recordOf)),
+      }),
+    )
+    return [
+      speed({
+        name: 'single append',
+        goal: atLeast(0.5),
+        ours,
+        bare,
+        bareName: 'bare commits of a row',
+        operations: singlesPerRound,
+        unit: 'events',
+      }),
+    ]
+  } finally {
+    rows.close()
+  }
+}
+
+/** Many callers at once, on this disk and on one whose sync takes 1 ms. */
+export async function groupedAppends(workspace: Workspace, watch: LoopWatch): Promise<Line[]> {
+  const slowCommit = new URL('slow-commit.ts', import.meta.url).href
+  const slow = (await workspace.run('group-process.ts', [], ['--import', slowCommit])) as GroupResult
+  const real = (await workspace.run('group-process.ts', [])) as GroupResult
+  watch.add('256 callers, sync of 1 ms', slow.loopP99)
+  watch.add('256 callers', real.loopP99)
+  const line = (name: string, { one, many }: GroupResult): Parameters<typeof speed>[0] => ({
+    name,
+    ours: many,
+    bare: one,
+    bareName: 'one caller',
+    operations: 1,
+    unit: 'events',
+  })
+  return [
+    speed({ ...line('256 callers where a sync takes 1 ms', slow), goal: atLeast(50) }),
+    speed(line('256 callers on this disk', real)),
+  ]
+}
+
+/** Batches, one at a time, while what came before is sealed and indexed. */
+export async function batches(workspace: Workspace, watch: LoopWatch, events: number): Promise<Line[]> {
+  const perRound = Math.max(4, Math.min(100, Math.floor(events / batchSize / 2)))
+  const [ordinary, unique] = [new EventSource({ unique: false }), new EventSource({ unique: true })]
+  const { ours, others, raw, packed } = await workspace.withStore((ordinaryStore, ordinaryFile) =>
+    workspace.withStore(async (uniqueStore, uniqueFile) => {
+      const append = async (store: SqliteEventStore, source: EventSource, file: string): Promise<number> => {
+        const ms = await appendAll(store, source.requests(perRound, batchSize), watch, 'batches')
+        await sealed(file, 0)
+        return ms
+      }
+      const bare = (bodyOf: (record: Buffer) => Uint8Array): number => {
+        const file = workspace.newFile()
+        const rows = new BareRows(file)
+        const bodies = ordinary.requests(perRound, batchSize).map((request) => bodyOf(recordOf(request)))
+        const ms = commitAll(rows, bodies)
+        rows.close()
+        workspace.remove(file)
+        return ms
+      }
+      return interleave(rounds, {
+        ours: () => append(ordinaryStore, ordinary, ordinaryFile.file),
+        raw: () => bare((record) => record),
+        packed: () => bare((record) => zstdCompressSync(record)),
+        others: () => append(uniqueStore, unique, uniqueFile.file),
+      })
+    }),
+  )
+  const common = { operations: perRound * batchSize, unit: 'events' }
+  return [
+    speed({
+      name: 'batches of 1000, chained and sealed beside',
+      goal: atLeast(0.3),
+      ours,
+      bare: raw,
+      bareName: 'bare row of the same bytes per batch',
+      ...common,
+    }),
+    speed({
+      name: '… beside rows that were compressed before',
+      ours,
+      bare: packed,
+      bareName: 'bare row of the compressed bytes per batch',
+      ...common,
+    }),
+    speed({
+      name: 'batches with unique tags',
+      goal: atLeast(0.5),
+      ours: others,
+      bare: ours,
+      bareName: 'ordinary batches',
+      ...common,
+    }),
+  ]
+}
+
+/** How many requests are under way while events are appended as fast as the store takes them. */
+const inFlight = 4
+/** Sealing keeps up when no more waits for it than what is gathered, what is being sealed, and as much again. */
+const sealsInTail = 3
+const mostPrepared = 200
+
+/** Whether sealing keeps up with the fastest append. */
+export async function sealing(workspace: Workspace, watch: LoopWatch, events: number): Promise<Line[]> {
+  const count = Math.max(1, Math.floor(Math.min(events, 1_000_000) / batchSize))
+  const prepared = new EventSource({ unique: false }).requests(Math.min(count, mostPrepared), batchSize)
+  return workspace.withStore(async (store, { file }) => {
+    const tail = new TailWatch(file)
+    let appended = 0
+    const append = async (): Promise<void> => {
+      while (appended < count) {
+        await store.append(prepared[appended++ % prepared.length] as AppendRequest)
+        tail.look()
+      }
+    }
+    const { appendMs, sealMs } = await watch.during('appending as fast as possible', async () => ({
+      appendMs: await timeAsync(() => Promise.all(Array.from({ length: inFlight }, append))),
+      sealMs: await timeAsync(() => tail.below(limits.chunksPerSeal)),
+    }))
+    const { mostChunks, mostEvents } = tail
+    tail.close()
+    const total = count * batchSize
+    return [
+      figure(
+        'sealing keeps up: largest tail, in seals',
+        mostChunks / limits.chunksPerSeal,
+        'seals',
+        atMost(sealsInTail),
+        `${large(mostEvents)} events, sealed ${millis(sealMs)} after the last append`,
+        `appended at ${large((1000 * total) / appendMs)} events/s, ${large((1000 * total) / (appendMs + sealMs))} until sealed`,
+      ),
+    ]
+  })
+}
+
+/** Looks at how much of a store waits to be sealed. */
+class TailWatch {
+  mostChunks = 0
+  mostEvents = 0
+  readonly #database: DatabaseSync
+  readonly #chunks: ReturnType<DatabaseSync['prepare']>
+  readonly #events: ReturnType<DatabaseSync['prepare']>
+
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file, { readOnly: true })
+    const sealed = 'SELECT coalesce(max(key), -1) FROM segment'
+    this.#chunks = this.#database.prepare(
+      `SELECT count(*) AS chunks FROM checkpoint WHERE key > coalesce((SELECT key + count FROM segment WHERE key = (${sealed})), 0)`,
+    )
+    this.#events = this.#database.prepare('SELECT coalesce(sum(count), 0) AS events FROM tail')
+  }
+
+  /** Complete chunks that are not sealed. */
+  look(): number {
+    const chunks = Number(this.#chunks.get()?.['chunks'])
+    if (chunks > this.mostChunks) {
+      this.mostChunks = chunks
+      this.mostEvents = Number(this.#events.get()?.['events'])
+    }
+    return chunks
+  }
+
+  async below(chunks: number): Promise<void> {
+    while (this.look() >= chunks) await sleep(2)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+async function sealed(file: string, chunks: number): Promise<void> {
+  const tail = new TailWatch(file)
+  await tail.below(chunks + 1)
+  tail.close()
+}
+
+async function appendAll(
+  store: SqliteEventStore,
+  requests: readonly AppendRequest[],
+  watch: LoopWatch,
+  activity: string,
+): Promise<number> {
+  return watch.during(activity, () =>
+    timeAsync(async () => {
+      for (const request of requests) await store.append(request)
+    }),
+  )
+}
+
+function commitAll(rows: BareRows, bodies: readonly Uint8Array[]): number {
+  return time(() => {
+    for (const body of bodies) rows.commit(body)
+  })
+}
+
+/** Fills a store with events that nobody measures. */
+export async function fill(store: SqliteEventStore, source: EventSource, events: number): Promise<void> {
+  await store.append(source.live())
+  let left = events
+  const append = async (): Promise<void> => {
+    while (left > 0) {
+      const count = Math.min(batchSize, left)
+      left -= count
+      await store.append(source.request(count))
+    }
+  }
+  await Promise.all(Array.from({ length: inFlight }, append))
+}

@@ -1,0 +1,140 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { zstdDecompressSync } from 'node:zlib'
+import { readBlock } from '../../src/store/log/block.ts'
+import { rowKey } from '../../src/store/log/row-key.ts'
+import { Segment } from '../../src/store/log/segment.ts'
+
+/** What the store is compared with: rows in SQLite, with the same promise about the disk, and nothing else. */
+export class BareRows {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file)
+    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    this.#database.exec('CREATE TABLE IF NOT EXISTS row (key INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT')
+    this.#insert = this.#database.prepare('INSERT INTO row (body) VALUES (?)')
+    this.#select = this.#database.prepare('SELECT body FROM row WHERE key = ?')
+  }
+
+  /** One row, one commit. */
+  commit(body: Uint8Array): void {
+    this.#insert.run(body)
+  }
+
+  /** Many rows in one commit, with the keys 1, 2, 3, … */
+  fill(bodies: Iterable<Uint8Array>): void {
+    this.#database.exec('BEGIN')
+    for (const body of bodies) this.#insert.run(body)
+    this.#database.exec('COMMIT')
+  }
+
+  read(key: number): Uint8Array {
+    return this.#select.get(key)?.['body'] as Uint8Array
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+/** A compressed block of the store, apart from it. */
+export interface BareBlock {
+  readonly packed: Uint8Array
+  readonly raw: number
+}
+
+/** The blocks of a store, as they are on disk. */
+export class StoredBlocks {
+  readonly #database: DatabaseSync
+  readonly #keys: readonly { readonly first: number; readonly count: number }[]
+  readonly #body: StatementSync
+
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file, { readOnly: true })
+    this.#keys = this.#database
+      .prepare('SELECT key, count FROM segment WHERE key < ? ORDER BY key')
+      .all(rowKey(1, 0))
+      .map((row) => ({ first: Number(row['key']), count: Number(row['count']) }))
+    this.#body = this.#database.prepare('SELECT body FROM segment WHERE key = ?')
+  }
+
+  get sealedEvents(): number {
+    const last = this.#keys.at(-1)
+    return last === undefined ? 0 : last.first + last.count
+  }
+
+  /** Whole segments with about that many events, from a part of the store on: 0 is its start, 1 its end. */
+  window(part: number, events: number): { first: number; count: number; blocks: BareBlock[] } {
+    const furthest = Math.max(0, this.sealedEvents - events)
+    const at = this.#keys.findLastIndex(({ first }) => first <= part * furthest)
+    const blocks: BareBlock[] = []
+    const first = this.#keys[at]?.first ?? 0
+    let count = 0
+    for (const key of this.#keys.slice(at)) {
+      if (count >= events) break
+      blocks.push(...this.#blocksOf(key.first))
+      count += key.count
+    }
+    return { first, count, blocks }
+  }
+
+  /** The blocks that hold these events, each one once. */
+  holding(offsets: Iterable<number>): BareBlock[] {
+    const found = new Map<string, BareBlock>()
+    for (const offset of offsets) {
+      const { first } = this.#keys.findLast((key) => key.first <= offset) ?? { first: 0 }
+      const index = new Segment(this.#read(first), first).blockIndex(offset)
+      const name = `${first}:${index}`
+      if (!found.has(name)) found.set(name, this.#blocksOf(first)[index] as BareBlock)
+    }
+    return [...found.values()]
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #read(first: number): Uint8Array {
+    return this.#body.get(first)?.['body'] as Uint8Array
+  }
+
+  #blocksOf(first: number): BareBlock[] {
+    const body = this.#read(first)
+    return new Segment(body, first).blocks.map(({ at, size, raw }) => ({ packed: body.slice(at, at + size), raw }))
+  }
+}
+
+/** With the size known, as the store does it: without it the baseline would be slower. */
+export function decompressed({ packed, raw }: BareBlock): Buffer {
+  return zstdDecompressSync(packed, { chunkSize: raw + 64 })
+}
+
+const piece = Buffer.alloc(256 * 1024)
+
+/** Decompresses blocks and puts their bytes one after the other, as if they were to be sent as they are. */
+export function concatenate(blocks: readonly BareBlock[]): void {
+  let length = 0
+  for (const block of blocks) {
+    const bytes = decompressed(block)
+    if (length + bytes.length > piece.length) length = 0
+    bytes.copy(piece, length)
+    length += bytes.length
+  }
+}
+
+/** Where the JSON list of the payloads of a block starts once it is decompressed. */
+export function listAt(block: BareBlock): number {
+  return readBlock(decompressed(block), 0).list?.[0] ?? 0
+}
+
+/** Decompresses blocks, parses all payloads of each at once, and looks at every one. */
+export function parseAll(blocks: readonly BareBlock[], lists: readonly number[]): number {
+  let events = 0
+  for (const [i, block] of blocks.entries()) {
+    const payloads = JSON.parse(decompressed(block).toString('utf8', lists[i])) as { id?: number }[]
+    for (const { id } of payloads) if (id !== undefined) events++
+  }
+  return events
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { KeyPair } from '../../src/identity/index.ts'
+import { ByteWriter, encodeLabels, FrameBuilder, genesis, randomSeed } from '../../src/protocol/index.ts'
+import type { AppendRequest } from '../../src/store/log/index.ts'
+
+const appId = 'com.example.load'
+/** After so many events the tags of `load.mjs` begin again. */
+const tagPeriod = 7 * 1000
+
+/** Events exactly as `bench/load.mjs` publishes them, one after the other. */
+export class EventSource {
+  /** The tag that all events carry, and the start of the others. */
+  readonly run = `b${Date.now().toString(36)}`
+  readonly #unique: boolean
+  readonly #labels = new Map<number, Buffer>()
+  #next = 0
+  #lastUniqueTag = ''
+
+  constructor({ unique }: { unique: boolean }) {
+    this.#unique = unique
+  }
+
+  /** A tag that one event of 1000 carries. */
+  get rareTag(): string {
+    return `${this.run}:order:7`
+  }
+
+  /** The tag of the one event that `live` makes. */
+  get liveTag(): string {
+    return `${this.run}:live`
+  }
+
+  /** A tag that only the last event carries. */
+  get lastUniqueTag(): string {
+    return this.#lastUniqueTag
+  }
+
+  request(count: number): AppendRequest {
+    return requestOf(
+      count,
+      (writer) => this.#labelsOf(writer, this.#next),
+      (writer) => writer.latin1(payloadText(this.#next++)),
+    )
+  }
+
+  requests(requests: number, count: number): AppendRequest[] {
+    return Array.from({ length: requests }, () => this.request(count))
+  }
+
+  /** An event as `load.mjs` publishes it to measure the way to a subscriber. */
+  live(): AppendRequest {
+    return requestOf(
+      1,
+      (writer) => writer.bytes(encodeLabels(appId, [this.liveTag])),
+      (writer) => writer.latin1('{"i":0}'),
+    )
+  }
+
+  #labelsOf(writer: ByteWriter, i: number): void {
+    const tags = [this.run, `${this.run}:machine:${i % 7}`, `${this.run}:order:${i % 1000}`]
+    if (this.#unique) {
+      this.#lastUniqueTag = randomUUID()
+      writer.bytes(encodeLabels(appId, [...tags, randomUUID(), this.#lastUniqueTag]))
+      return
+    }
+    const known = this.#labels.get(i % tagPeriod)
+    if (known === undefined) this.#labels.set(i % tagPeriod, encodeLabels(appId, tags))
+    writer.bytes(this.#labels.get(i % tagPeriod) as Buffer)
+  }
+}
+
+function payloadText(i: number): string {
+  return JSON.stringify({
+    type: 'measurement',
+    id: i,
+    machine: `machine-${i % 7}`,
+    order: `order-${i % 1000}`,
+    value: Math.sin(i) * 100,
+    unit: 'celsius',
+    ok: i % 7 !== 0,
+    note: 'temperature at the outlet of the second stage',
+    at: 1700000000000 + i * 37,
+  })
+}
+
+type Write = (writer: ByteWriter) => void
+
+function requestOf(count: number, labels: Write, payload: Write): AppendRequest {
+  const writer = new ByteWriter(400 * count)
+  const spans = new Int32Array(4 * count)
+  for (let i = 0; i < count; i++) {
+    spans[4 * i] = writer.length
+    labels(writer)
+    spans[4 * i + 1] = writer.length
+    spans[4 * i + 2] = writer.length
+    payload(writer)
+    spans[4 * i + 3] = writer.length
+  }
+  return { source: writer.copy(), spans, streams: new Uint32Array(count) }
+}
+
+/** The bytes that a request becomes in the log, before they are compressed. */
+export function recordOf({ source, spans, streams }: AppendRequest): Buffer {
+  const builder = new FrameBuilder()
+  for (let i = 0; i < streams.length; i++) builder.add(i, Date.now() * 1000, source, spans, 4 * i)
+  const stream = { node: KeyPair.generate().publicKey, number: 0 }
+  return builder.finish(0, genesis('bench', stream), randomSeed()).record
+}

@@ -1,0 +1,89 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+
+export function time(work: () => void): number {
+  const start = performance.now()
+  work()
+  return performance.now() - start
+}
+
+export async function timeAsync(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await work()
+  return performance.now() - start
+}
+
+type Measurement = (round: number) => number | Promise<number>
+
+/**
+ * Everybody once per round, each time from another one on, so that nobody always runs after the same neighbour. The first
+ * round is not counted: it is there to fill caches and to have the code compiled.
+ */
+export async function interleave<K extends string>(
+  rounds: number,
+  subjects: Readonly<Record<K, Measurement>>,
+): Promise<Record<K, number[]>> {
+  const names = Object.keys(subjects) as K[]
+  const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<K, number[]>
+  for (let round = 0; round <= rounds; round++)
+    for (let i = 0; i < names.length; i++) {
+      const name = names[(round + i) % names.length] as K
+      const ms = await subjects[name](round)
+      if (round > 0) results[name].push(ms)
+    }
+  return results
+}
+
+/** How long the event loop of this thread was held up, by activity, while the store was at work and nothing else. */
+export class LoopWatch {
+  readonly #elsewhere = new Map<string, number>()
+  readonly #delays = new Map<string, Delay[]>()
+
+  async during<T>(activity: string, work: () => Promise<T>): Promise<T> {
+    const delays = this.#delays.get(activity) ?? []
+    this.#delays.set(activity, delays)
+    // One that was stopped and started again would count the time in between as a delay.
+    const histogram = monitorEventLoopDelay({ resolution: 1 })
+    histogram.enable()
+    try {
+      return await work()
+    } finally {
+      histogram.disable()
+      delays.push(...delaysOf(histogram))
+    }
+  }
+
+  /** What another process has measured. */
+  add(activity: string, p99: number): void {
+    this.#elsewhere.set(activity, p99)
+  }
+
+  /** Milliseconds by activity, the worst first. */
+  p99(): [activity: string, ms: number][] {
+    const own = [...this.#delays].map(([activity, delays]): [string, number] => [activity, percentile99(delays)])
+    return [...own, ...this.#elsewhere].sort(([, a], [, b]) => b - a)
+  }
+}
+
+interface Delay {
+  readonly ms: number
+  /** How often it was seen: histograms cannot be added, but what is in them can be taken out. */
+  readonly times: number
+}
+
+function delaysOf({ percentiles, count }: ReturnType<typeof monitorEventLoopDelay>): Delay[] {
+  let below = 0
+  return [...percentiles].map(([percentile, nanos]) => {
+    const times = ((percentile - below) / 100) * count
+    below = percentile
+    return { ms: nanos / 1e6, times }
+  })
+}
+
+function percentile99(delays: readonly Delay[]): number {
+  let left = 0.01 * delays.reduce((sum, { times }) => sum + times, 0)
+  for (const { ms, times } of delays.toSorted((a, b) => b.ms - a.ms)) {
+    left -= times
+    if (left <= 0) return ms
+  }
+  return Number.NaN
+}

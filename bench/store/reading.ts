@@ -1,0 +1,289 @@
+import {
+  type EventSink,
+  LogCursor,
+  LogReader,
+  NdjsonWriter,
+  type ReadStream,
+  type Selection,
+  SharedCounts,
+} from '../../src/store/log/index.ts'
+import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { type BareBlock, BareRows, concatenate, decompressed, listAt, parseAll, StoredBlocks } from './bare.ts'
+import type { EventSource } from './events.ts'
+import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
+import { atLeast, atMost, duration, type Line, speed } from './report.ts'
+import type { StoreFile, Workspace } from './workspace.ts'
+
+type Block = Parameters<EventSink['event']>[1]
+
+const rounds = 7
+const windowEvents = 200_000
+const pieceBytes = 128 * 1024
+
+/** A store that is filled and settled, with what it was filled from. */
+export interface Filled extends StoreFile {
+  readonly source: EventSource
+  /** How many events it was filled with, and how many are in it. */
+  readonly events: number
+  readonly stored: number
+}
+
+/** Everything in order: as lines, and parsed; in this thread and through the store. */
+export async function scans(filled: Filled, store: SqliteEventStore, watch: LoopWatch): Promise<Line[]> {
+  const stored = new StoredBlocks(filled.file)
+  try {
+    const windows = Array.from({ length: rounds + 1 }, (_, round) => round / rounds)
+    const window = (round: number): Window => windowAt(stored, filled, windows[round] ?? 0)
+    const events = window(0).count
+    const measured = await interleave(rounds, {
+      concatenate: (round) => measureBare(window(round), concatenate),
+      lines: (round) => measureLines(filled, window(round).all, events),
+      linesByTag: (round) => measureLines(filled, window(round).byTag, events),
+      store: (round) => measureStore(store, watch, window(round).all),
+      parse: (round) => measureParse(window(round)),
+      parsed: (round) => measureParsed(filled, window(round).all, events),
+    })
+    const bare = { bare: measured.concatenate, bareName: 'bare decompress and concatenate' }
+    const common = { operations: events, unit: 'events' }
+    return [
+      speed({ name: 'scan as lines', goal: atLeast(0.7), ours: measured.lines, ...bare, ...common }),
+      speed({ name: '… by a tag that all have', ours: measured.linesByTag, ...bare, ...common }),
+      speed({ name: '… through the store', goal: atLeast(0.7), ours: measured.store, ...bare, ...common }),
+      speed({
+        name: 'scan, parsed',
+        goal: atLeast(0.7),
+        ours: measured.parsed,
+        bare: measured.parse,
+        bareName: 'bare decompress and JSON.parse',
+        ...common,
+      }),
+    ]
+  } finally {
+    stored.close()
+  }
+}
+
+interface Window {
+  readonly count: number
+  readonly blocks: readonly BareBlock[]
+  readonly all: Selection
+  readonly byTag: Selection
+}
+
+function windowAt(stored: StoredBlocks, { source }: Filled, part: number): Window {
+  const { first, count, blocks } = stored.window(part, windowEvents)
+  const bounds = { lower: new Map([[0, first - 1]]), upper: new Map([[0, first + count - 1]]) }
+  return {
+    count,
+    blocks,
+    all: { anyOf: [{ tags: [] }], order: 'asc', ...bounds },
+    byTag: { anyOf: [{ tags: [source.run] }], order: 'asc', ...bounds },
+  }
+}
+
+function measureBare({ blocks }: Window, work: (blocks: readonly BareBlock[]) => void): number {
+  return time(() => work(blocks))
+}
+
+function measureParse({ blocks, count }: Window): number {
+  const lists = blocks.map(listAt)
+  let parsed = 0
+  const ms = time(() => {
+    parsed = parseAll(blocks, lists)
+  })
+  expect(parsed, count - 1, count)
+  return ms
+}
+
+function measureLines(filled: Filled, selection: Selection, events: number): number {
+  return withReader(filled, (reader) => {
+    const sink = new CountingLines()
+    const ms = time(() => runLines(reader, selection, sink))
+    expect(sink.events, events - 1, events)
+    return ms
+  })
+}
+
+function measureParsed(filled: Filled, selection: Selection, events: number): number {
+  return withReader(filled, (reader) => {
+    const sink = new ParsingSink()
+    const ms = time(() => new LogCursor(reader, selection).run(sink))
+    expect(sink.events, events - 1, events)
+    return ms
+  })
+}
+
+function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Selection): Promise<number> {
+  return watch.during('scan through the store', () =>
+    timeAsync(async () => {
+      let bytes = 0
+      for await (const piece of store.read(selection)) bytes += piece.length
+      return bytes
+    }),
+  )
+}
+
+/** Lines of one in 1000 events, from all over the store, beside the blocks that hold them. */
+export async function rareTag(workspace: Workspace, filled: Filled): Promise<Line[]> {
+  const { source, events } = filled
+  const stored = new StoredBlocks(filled.file)
+  // The first event is none of those that are numbered.
+  const offsets = Array.from({ length: Math.ceil((events - 7) / 1000) }, (_, i) => 1 + 7 + 1000 * i)
+  const blocks = stored.holding(offsets)
+  stored.close()
+  const rows = new RowsOfBlocks(workspace, blocks)
+  const measured = await interleave(rounds, {
+    ours: () => measureQuery(filled, { anyOf: [{ tags: [source.rareTag] }], order: 'asc' }, offsets.length),
+    bare: () => rows.measure(blocks.length),
+  })
+  return [
+    duration({
+      name: `1 in 1000 (${offsets.length} events)`,
+      goal: atMost(1.5),
+      ...measured,
+      bareName: `bare read and decompress of ${blocks.length} blocks`,
+    }),
+  ]
+}
+
+const repeats = 25
+
+/** The last ten, when all is sealed and when the newest events are not. */
+export async function lastTen(workspace: Workspace, filled: Filled, store: SqliteEventStore): Promise<Line[]> {
+  const { source } = filled
+  const stored = new StoredBlocks(filled.file)
+  const { sealedEvents } = stored
+  const blocks = stored.holding([sealedEvents - 1])
+  stored.close()
+  const rows = new RowsOfBlocks(workspace, blocks)
+  const measure = async (name: string, tags: readonly string[], stored: number): Promise<Line> => {
+    const selection: Selection = { anyOf: [{ tags }], order: 'desc' }
+    const measured = await interleave(rounds * repeats, {
+      ours: () => measureQuery({ ...filled, stored }, selection, 10),
+      bare: () => rows.measure(1),
+    })
+    return duration({ name, goal: atMost(3), ...measured, bareName: 'bare read and decompress of one block' })
+  }
+  const lines = [
+    await measure('last ten', [], sealedEvents),
+    await measure('… by a tag that all have', [source.run], sealedEvents),
+  ]
+  await store.append(source.request(1000))
+  return [...lines, await measure('… not sealed yet', [source.run], filled.stored + 1000)]
+}
+
+/** One event by a tag that no other has, where all events have such tags and where hardly any has. */
+export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line[]> {
+  const point = (filled: Filled, tag: string): number =>
+    measureQuery(filled, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
+  const { ours, bare } = await interleave(rounds * repeats, {
+    ours: () => point(unique, unique.source.lastUniqueTag),
+    bare: () => point(ordinary, ordinary.source.liveTag),
+  })
+  return [
+    duration({
+      name: 'point query with unique tags',
+      goal: atMost(2),
+      ours,
+      bare,
+      bareName: 'a tag of one event among ordinary ones',
+    }),
+  ]
+}
+
+/** A query with nothing in the caches of the store. */
+function measureQuery(filled: Filled, selection: Selection, events: number): number {
+  return withReader(filled, (reader) => {
+    const sink = new CountingLines(events)
+    const ms = time(() => runLines(reader, selection, sink))
+    expect(sink.events, events, events)
+    return ms
+  })
+}
+
+/** Opening is not part of what is measured. */
+function withReader<T>({ file, key, stored }: Filled, work: (reader: LogReader) => T): T {
+  const counts = new SharedCounts()
+  counts.set(0, stored, 0)
+  const reader = new LogReader(file, counts, key.publicKey)
+  try {
+    return work(reader)
+  } finally {
+    reader.close()
+  }
+}
+
+function runLines(reader: LogReader, selection: Selection, sink: CountingLines): void {
+  const cursor = new LogCursor(reader, selection)
+  while (!cursor.run(sink) && !sink.hasEnough) sink.clear()
+}
+
+/** Lines as the store writes them, up to a number of events. */
+class CountingLines implements EventSink {
+  events = 0
+  readonly #lines = new NdjsonWriter(pieceBytes)
+  readonly #most: number
+
+  constructor(most = Number.POSITIVE_INFINITY) {
+    this.#most = most
+  }
+
+  get hasEnough(): boolean {
+    return this.events >= this.#most
+  }
+
+  event(stream: ReadStream, block: Block, index: number): boolean {
+    this.events++
+    return this.#lines.event(stream, block, index) && !this.hasEnough
+  }
+
+  clear(): void {
+    this.#lines.clear()
+  }
+}
+
+/** Parses the payloads of a block at once, and looks at each of them. */
+class ParsingSink implements EventSink {
+  events = 0
+  #block: Block | undefined
+  #payloads: readonly { id?: number }[] = []
+
+  event(_stream: ReadStream, block: Block, index: number): boolean {
+    if (block !== this.#block) {
+      this.#block = block
+      this.#payloads = JSON.parse(block.bytes.toString('utf8', ...(block.list ?? [0, 0]))) as { id?: number }[]
+    }
+    if (this.#payloads[index]?.id !== undefined) this.events++
+    return true
+  }
+}
+
+/** Blocks as rows of their own, read by a connection that has nothing in its cache. */
+class RowsOfBlocks {
+  readonly #file: string
+  readonly #sizes: readonly number[]
+
+  constructor(workspace: Workspace, blocks: readonly BareBlock[]) {
+    this.#file = workspace.newFile()
+    this.#sizes = blocks.map(({ raw }) => raw)
+    const rows = new BareRows(this.#file)
+    rows.fill(blocks.map(({ packed }) => packed))
+    rows.close()
+  }
+
+  measure(count: number): number {
+    const rows = new BareRows(this.#file)
+    try {
+      return time(() => {
+        for (let i = 0; i < count; i++) decompressed({ packed: rows.read(i + 1), raw: this.#sizes[i] ?? 0 })
+      })
+    } finally {
+      rows.close()
+    }
+  }
+}
+
+/** A figure for something that did not happen is worse than none. */
+function expect(events: number, least: number, most: number): void {
+  if (events < least || events > most) throw new Error(`${events} events were read instead of ${most}`)
+}

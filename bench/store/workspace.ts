@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
+import { KeyPair } from '../../src/identity/index.ts'
+import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+
+const key = KeyPair.generate()
+
+/** A store of the benchmark: everything that is needed to open it again. */
+export interface StoreFile {
+  readonly file: string
+  readonly key: KeyPair
+}
+
+export function openStore({ file, key }: StoreFile): Promise<SqliteEventStore> {
+  return SqliteEventStore.open({ file, topic: 'bench', kind: 'live', key })
+}
+
+/** The temporary folder of a run, and all that must not outlive it. */
+export class Workspace {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'shoal-bench-store-'))
+  readonly #children = new Set<ChildProcess>()
+  #files = 0
+
+  constructor() {
+    process.on('exit', () => {
+      for (const child of this.#children) child.kill('SIGKILL')
+      rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+    })
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(1))
+  }
+
+  newFile(): string {
+    return join(this.#folder, `${this.#files++}.db`)
+  }
+
+  newStore(): StoreFile {
+    return { file: this.newFile(), key }
+  }
+
+  remove(file: string): void {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+  }
+
+  /** A store that is there for one measurement only. */
+  async withStore<T>(work: (store: SqliteEventStore, file: StoreFile) => Promise<T>): Promise<T> {
+    const file = this.newStore()
+    const store = await openStore(file)
+    try {
+      return await work(store, file)
+    } finally {
+      await store.close()
+      this.remove(file.file)
+    }
+  }
+
+  /** Runs a program of the benchmark in a process of its own; it answers with one line of JSON. */
+  async run(program: string, args: readonly string[], nodeArgs: readonly string[] = []): Promise<unknown> {
+    const path = new URL(program, import.meta.url).pathname
+    const child = spawn(process.execPath, [...nodeArgs, path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#children.add(child)
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+    const output = await readText(child.stdout)
+    const code = await ended
+    this.#children.delete(child)
+    if (code !== 0) throw new Error(`${program} ended with ${code}`)
+    return JSON.parse(output)
+  }
+}

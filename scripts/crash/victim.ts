@@ -1,0 +1,147 @@
+// Writes to a store from many callers, seals, prunes, redacts and reads, until it is killed. It says what it is about to
+// do, and what the store has answered, through a pipe that outlives it.
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../src/errors.ts'
+import { parsePrivateKey } from '../../src/identity/index.ts'
+import type { StreamStatus } from '../../src/store/event-store.ts'
+import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { eventsOf, streams, toRequest } from './contents.ts'
+import { type Job, type RunText, requestsPerLife, say } from './messages.ts'
+import { Random } from './random.ts'
+
+/** Events of a stream from which on most of them are pruned, and how many are kept then: a round has to stay short. */
+const manyEvents = 20_000
+const keptEvents = 4000
+/** How many requests a caller makes when it is to be quiet afterwards. */
+const requestsBeforeQuiet = 4
+
+class Victim {
+  readonly #job: Job
+  readonly #store: SqliteEventStore
+  readonly #random: Random
+  /** Where the streams stood at the start: whoever reads the reports knows what is there. */
+  readonly #atStart: readonly StreamStatus[]
+  /** Places of a few events that were appended in this life. */
+  readonly #recent: { stream: number; offset: number }[] = []
+  #nextRequest: number
+
+  constructor(job: Job, store: SqliteEventStore, atStart: readonly StreamStatus[]) {
+    this.#job = job
+    this.#store = store
+    this.#atStart = atStart
+    this.#random = new Random(`${job.seed}/life/${job.life}`)
+    this.#nextRequest = job.life * requestsPerLife
+  }
+
+  async run(): Promise<void> {
+    const { callers, quiet } = this.#job
+    const appending = Array.from({ length: callers }, () => this.#appendAll(quiet ? requestsBeforeQuiet : Infinity))
+    // A quiet one leaves the store alone once it has appended.
+    if (quiet) await Promise.all(appending)
+    else await Promise.all([...appending, this.#readAll(), ...this.#maintenance()])
+  }
+
+  async #appendAll(requests: number): Promise<void> {
+    for (let i = 0; i < requests; i++) {
+      const id = this.#nextRequest++
+      const request = toRequest(eventsOf(this.#job.seed, id))
+      say({ type: 'appending', id })
+      const { lamport, time, runs } = await this.#store.append(request)
+      const texts = runs.map(({ stream, offset, count }): RunText => [stream, offset, count])
+      say({ type: 'appended', id, lamport, time, runs: texts })
+      this.#remember(texts)
+    }
+  }
+
+  #remember(runs: readonly RunText[]): void {
+    const [stream, offset, count] = runs[this.#random.below(runs.length)] as RunText
+    const place = { stream, offset: offset + this.#random.below(count) }
+    if (this.#recent.length < 32) this.#recent.push(place)
+    else this.#recent[this.#random.below(32)] = place
+  }
+
+  /** Each of them beside the others, again and again. */
+  #maintenance(): Promise<void>[] {
+    const again = async (work: () => Promise<void>, pauseMs: number): Promise<void> => {
+      while (true) {
+        await sleep(this.#random.below(pauseMs))
+        await work()
+      }
+    }
+    return [again(() => this.#redact(), 40), again(() => this.#prune(), 80), again(() => this.#settle(), 160)]
+  }
+
+  async #redact(): Promise<void> {
+    const place = this.#random.chance(0.7) ? this.#recentPlace() : this.#oldPlace()
+    if (place === undefined) return
+    say({ type: 'redacting', ...place })
+    await this.#store.redact(place.stream, place.offset)
+    say({ type: 'redacted', ...place })
+  }
+
+  #recentPlace(): { stream: number; offset: number } | undefined {
+    return this.#recent.splice(this.#random.below(this.#recent.length), 1)[0]
+  }
+
+  #oldPlace(): { stream: number; offset: number } | undefined {
+    const status = this.#atStart[this.#random.below(this.#atStart.length)]
+    if (status === undefined || status.count === status.pruned) return undefined
+    const offset = status.pruned + this.#random.below(status.count - status.pruned)
+    return { stream: status.key.number, offset }
+  }
+
+  async #prune(): Promise<void> {
+    const stream = this.#random.pick(streams)
+    const status = (await this.#store.streams()).find(({ key }) => key.number === stream)
+    if (status === undefined) return
+    const counts = (await this.#store.checkpoints(status.number)).map(({ count }) => count)
+    const later = counts.filter((count) => count > status.pruned)
+    const many = status.count - status.pruned > manyEvents
+    const count = many
+      ? later.findLast((count) => status.count - count >= keptEvents)
+      : later[this.#random.below(Math.min(2, later.length))]
+    if (count === undefined) return
+    say({ type: 'pruning', stream, count })
+    await this.#store.prune(stream, count)
+    say({ type: 'pruned', stream, count })
+  }
+
+  async #settle(): Promise<void> {
+    say({ type: 'settling' })
+    await this.#store.settle()
+    say({ type: 'settled' })
+  }
+
+  /** Somebody always reads, so that nothing is only right while nobody does. */
+  async #readAll(): Promise<void> {
+    while (true) {
+      let pieces = 1 + this.#random.below(10)
+      const order = this.#random.chance(0.5) ? 'asc' : 'desc'
+      for await (const _ of this.#store.read({ anyOf: [{ tags: ['i:7'] }], order })) if (--pieces === 0) break
+      await sleep(this.#random.below(20))
+    }
+  }
+}
+
+async function open({ file, topic, privateKey }: Job): Promise<SqliteEventStore> {
+  return await SqliteEventStore.open({ file, topic, kind: 'live', key: parsePrivateKey(privateKey) })
+}
+
+async function live(job: Job): Promise<void> {
+  const store = await open(job)
+  const atStart = await store.streams()
+  say({ type: 'open' })
+  if (job.idle === true) await store.close()
+  else await new Victim(job, store, atStart).run()
+}
+
+// Whoever started this is gone, or wants it to end.
+process.stdin.once('end', () => process.exit(0))
+const [line] = (await once(createInterface(process.stdin), 'line')) as [string]
+try {
+  await live(JSON.parse(line) as Job)
+} catch (error) {
+  say({ type: 'failed', what: messageOf(error) })
+}

@@ -1,0 +1,63 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import { DamagedData } from './checksum.ts'
+import type { StreamNumber } from './row-key.ts'
+import { type IndexRange, type PostingRow, pairsOf, postingKey, rangeCrc, rangesPerDatabase } from './tag-index.ts'
+
+const columns = 'id, stream, first, count, bits, crc'
+
+/** The ranges of the index of a stream in order, as far as their entries are as they were written. */
+export function soundRanges(database: DatabaseSync, stream: StreamNumber): IndexRange[] {
+  const statement = database.prepare(`SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
+  // Damage can make numbers that are too large to be read in another way; then their checksum does not fit.
+  statement.setReadBigInts(true)
+  return statement.all(stream).flatMap((row) => soundRange(row) ?? [])
+}
+
+function soundRange(row: Record<string, SQLOutputValue>): IndexRange | undefined {
+  const number = (name: string): number => Number(row[name])
+  const range = {
+    id: number('id'),
+    stream: number('stream'),
+    first: number('first'),
+    count: number('count'),
+    bits: number('bits'),
+  }
+  try {
+    return rangeCrc(range) === number('crc') ? range : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** All hashes of a range with their positions, in order; throws unless all of its rows are as they were written. */
+export function pairsIn(database: DatabaseSync, range: IndexRange, pruned = 0): Float64Array {
+  const rows = database
+    .prepare('SELECT key, crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
+    .all(postingKey(range.id, 0), postingKey(range.id + 1, 0)) as unknown as (PostingRow & { key: number })[]
+  if (rows.some(({ key }, bucket) => key !== postingKey(range.id, bucket)))
+    throw new DamagedData('a row of the index is in the wrong place')
+  return pairsOf(range, rows, pruned)
+}
+
+/** Drops the entries that are damaged, and all rows that belong to no entry then. Answers whether there was something to drop. */
+export function dropDamagedRanges(database: DatabaseSync): boolean {
+  const statement = database.prepare(`SELECT ${columns} FROM range`)
+  statement.setReadBigInts(true)
+  const damaged = statement.all().filter((row) => soundRange(row) === undefined)
+  if (damaged.length === 0) return false
+  const remove = database.prepare('DELETE FROM range WHERE id = ?')
+  for (const { id } of damaged) remove.run(id as bigint)
+  database.prepare(`DELETE FROM posting WHERE key / ${postingKey(1, 0)} NOT IN (SELECT id FROM range)`).run()
+  return true
+}
+
+/** The first number that no range has, nor any row that was left of one. */
+export function freeRangeId(database: DatabaseSync): number {
+  const id = database.prepare('SELECT max(id) AS last FROM range WHERE id BETWEEN 0 AND ?').get(rangesPerDatabase)?.[
+    'last'
+  ]
+  const key = database
+    .prepare('SELECT max(key) AS last FROM posting WHERE key BETWEEN 0 AND ?')
+    .get(postingKey(rangesPerDatabase, 0))?.['last']
+  return Math.max(Number(id ?? 0), Math.floor(Number(key ?? 0) / postingKey(1, 0))) + 1
+}

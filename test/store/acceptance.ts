@@ -1,0 +1,18 @@
+import { test } from 'node:test'
+import { appending } from './acceptance/appending.ts'
+import { pruning } from './acceptance/pruning.ts'
+import { reading } from './acceptance/reading.ts'
+import { receiving } from './acceptance/receiving.ts'
+import { redacting } from './acceptance/redacting.ts'
+import { replicating } from './acceptance/replicating.ts'
+import type { OpenStore } from './acceptance/support.ts'
+
+export type { OpenOptions, OpenStore } from './acceptance/support.ts'
+
+const rules = [appending, reading, receiving, pruning, redacting, replicating].flat()
+
+/** The rules that every implementation of `EventStore` has to keep: all of them, or those about many events. */
+export function acceptanceSuite(name: string, open: OpenStore, which: 'all' | 'large' = 'all'): void {
+  for (const { name: rule, large, check } of rules)
+    if (large || which === 'all') test(`${name}: ${rule}`, (t) => check(t, open))
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { KeyPair } from '../../../src/identity/index.ts'
+import { limits } from '../../../src/limits.ts'
+import { readChunk } from '../../../src/protocol/index.ts'
+import type { EventStore } from '../../../src/store/event-store.ts'
+import { nowMicros } from '../../../src/time.ts'
+import { ForgedStream, memoryStore } from './sources.ts'
+import {
+  assertSame,
+  checkpointCounts,
+  chunksOf,
+  hex,
+  idOf,
+  isMalformed,
+  linesOf,
+  numbered,
+  numbersOf,
+  range,
+  requestOf,
+  rules,
+  streamOf,
+  textOf,
+  unchanged,
+} from './support.ts'
+
+/** A stream of another node with a chunk for each of the numbers, and one that is not full. */
+async function chunkedSource(chunks: number): Promise<{ source: EventStore; chunks: Uint8Array[] }> {
+  const source = memoryStore()
+  for (let i = 0; i < chunks; i++) await source.append(requestOf(numbered(1024, 1024 * i)))
+  await source.append(requestOf(numbered(10, 1024 * chunks)))
+  return { source, chunks: await chunksOf(source) }
+}
+
+/** The bytes with the first place changed where some bytes are found, to others of the same length. */
+function replaced(bytes: Uint8Array, from: string, to: string): Buffer {
+  const changed = Buffer.from(bytes)
+  const at = changed.indexOf(from)
+  assert.ok(at >= 0 && from.length === to.length)
+  changed.write(to, at)
+  return changed
+}
+
+/** What receiving chunks of other nodes does. */
+export const receiving = rules(({ small, large }) => {
+  large('chunks that come in order are stored one by one', async (t, open) => {
+    const store = await open(t)
+    const { source, chunks } = await chunkedSource(2)
+    for (const [i, chunk] of chunks.entries())
+      assert.deepEqual(await store.receive(chunk), { state: 'stored', count: Math.min(1024 * (i + 1), 2058) })
+    assert.equal(await textOf(store), await textOf(source))
+    assert.deepEqual(await checkpointCounts(store), [1024, 2048])
+    assert.deepEqual(
+      (await store.streams()).map(({ own, count }) => [own, count]),
+      [[false, 2058]],
+    )
+  })
+
+  large('chunks that come too soon wait, and are stored with the one that was missing', async (t, open) => {
+    const store = await open(t)
+    const { source, chunks } = await chunkedSource(4)
+    const [first, ...later] = chunks as [Uint8Array, ...Uint8Array[]]
+    for (const chunk of later.toReversed()) {
+      assert.deepEqual(await store.receive(chunk), { state: 'waiting', count: 0 })
+      assert.equal(await textOf(store), '')
+    }
+    assert.deepEqual(
+      (await store.streams()).map(({ count }) => count),
+      [0],
+    )
+    assert.equal(await store.head(0), undefined)
+    assert.deepEqual(await store.receive(first), { state: 'stored', count: 4106 })
+    assert.equal(await textOf(store), await textOf(source))
+    assert.deepEqual(await checkpointCounts(store), [1024, 2048, 3072, 4096])
+  })
+
+  large('a gap between chunks that wait stays a gap until it is filled', async (t, open) => {
+    const store = await open(t)
+    const { source, chunks } = await chunkedSource(4)
+    const [a, b, c, d, e] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+    await store.receive(b)
+    await store.receive(e)
+    await store.receive(d)
+    assert.deepEqual(await store.receive(a), { state: 'stored', count: 2048 })
+    assert.deepEqual(await numbersOf(store), range(0, 2048))
+    assert.deepEqual(await store.receive(c), { state: 'stored', count: 4106 })
+    assert.equal(await textOf(store), await textOf(source))
+  })
+
+  large('what comes a second time is known, and changes nothing', async (t, open) => {
+    const store = await open(t)
+    const { chunks } = await chunkedSource(2)
+    for (const chunk of chunks) await store.receive(chunk)
+    await unchanged(store, async () => {
+      for (const chunk of chunks) assert.deepEqual(await store.receive(chunk), { state: 'known', count: 2058 })
+    })
+  })
+
+  large('a chunk that begins with events that are here already adds the others', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    const newest = async () => (await source.chunk(0, 0)) as Uint8Array
+    await source.append(requestOf(numbered(300)))
+    await source.append(requestOf(numbered(100, 300)))
+    const partial = await newest()
+    await source.append(requestOf(numbered(200, 400)))
+    await source.append(requestOf(numbered(500, 600)))
+    const longer = await newest()
+    await source.append(requestOf(numbered(40, 1100)))
+    assert.deepEqual(await store.receive(partial), { state: 'stored', count: 400 })
+    assert.deepEqual(await checkpointCounts(store), [])
+    assert.deepEqual(await store.receive(longer), { state: 'stored', count: 1100 })
+    assert.deepEqual(await checkpointCounts(store), [1100])
+    assert.deepEqual(await store.receive(partial), { state: 'known', count: 1100 })
+    assert.deepEqual(await store.receive((await source.chunk(0, 1100)) as Uint8Array), { state: 'stored', count: 1140 })
+    assert.equal(await textOf(store), await textOf(source))
+  })
+
+  large("chunks of several streams and nodes do not get into each other's way", async (t, open) => {
+    const store = await open(t)
+    const sources = [memoryStore(), memoryStore()]
+    const chunks: Uint8Array[] = []
+    for (const source of sources) {
+      await source.append(requestOf([...numbered(1200, 0, 0), ...numbered(1200, 0, 1)]))
+      await source.append(requestOf([...numbered(300, 1200, 0), ...numbered(300, 1200, 1)]))
+      chunks.push(...(await chunksOf(source, 0)), ...(await chunksOf(source, 1)))
+    }
+    const shuffled = chunks.map((chunk, i) => [(i * 5) % chunks.length, chunk] as const).sort(([a], [b]) => a - b)
+    for (const [, chunk] of shuffled) await store.receive(chunk)
+    assert.deepEqual(
+      (await store.streams()).map(({ count }) => count),
+      [1500, 1500, 1500, 1500],
+    )
+    for (const source of sources) {
+      const ids = new Set((await linesOf(source)).map(({ stream }) => stream))
+      const lines = (await linesOf(store)).filter(({ stream }) => ids.has(stream))
+      assertSame(lines, await linesOf(source))
+    }
+  })
+
+  small('a chunk that somebody else has signed is refused', async (t, open) => {
+    const store = await open(t)
+    await unchanged(store, () =>
+      assert.rejects(store.receive(new ForgedStream().chunk([{ lamport: 1 }], KeyPair.generate())), isMalformed),
+    )
+  })
+
+  small('a chunk of another topic is refused', async (t, open) => {
+    const store = await open(t)
+    const chunk = new ForgedStream(KeyPair.generate(), 'another-topic').chunk([{ lamport: 1 }])
+    await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
+  })
+
+  small('a chunk of a stream of this node is refused, also of one that is not here', async (t, open) => {
+    const key = KeyPair.generate()
+    const store = await open(t, { key })
+    await store.append(requestOf(numbered(1)))
+    const other = memoryStore(key)
+    await other.append(requestOf([...numbered(3), ...numbered(3, 0, 1)]))
+    for (const stream of [0, 1]) {
+      const chunk = (await other.chunk(stream, 0)) as Uint8Array
+      await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
+    }
+  })
+
+  small('damaged chunks are refused, wherever the damage is', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await source.append(requestOf(numbered(4)))
+    await store.receive((await source.chunk(0, 0)) as Uint8Array)
+    await source.append(requestOf(numbered(2, 4)))
+    const chunk = Buffer.from((await source.chunk(0, 0)) as Uint8Array)
+    // Of what is here already nothing is looked at again, so damage there does no harm and need not be noticed.
+    const [from, to] = readChunk(chunk).frames[0]?.record ?? [0, 0]
+    await unchanged(store, async () => {
+      for (let at = 0; at < chunk.length; at += at + 3 >= from && at < to ? to - at : 3) {
+        const damaged = Buffer.from(chunk)
+        damaged[at] = (damaged[at] ?? 0) ^ 0x10
+        await assert.rejects(store.receive(damaged), isMalformed, `damage at ${at}`)
+      }
+      for (const end of [0, 1, 20, chunk.length - 1])
+        await assert.rejects(store.receive(chunk.subarray(0, end)), isMalformed)
+      await assert.rejects(store.receive(Buffer.concat([chunk, Buffer.of(0)])), isMalformed)
+    })
+    assert.deepEqual(await store.receive(chunk), { state: 'stored', count: 6 })
+  })
+
+  large('a chunk with a payload that its node did not write is refused', async (t, open) => {
+    const store = await open(t)
+    const { chunks } = await chunkedSource(1)
+    const forged = replaced(chunks[0] as Uint8Array, '{"n":77}', '{"n":78}')
+    await unchanged(store, () => assert.rejects(store.receive(forged), isMalformed))
+    assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: 1024 })
+  })
+
+  large('a forged chunk that waits does not keep the right ones out', async (t, open) => {
+    const store = await open(t)
+    const { source, chunks } = await chunkedSource(3)
+    const [a, b, c, d] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
+    // Whether it is what its head stands for cannot be known before the chunk in front of it has come.
+    await store.receive(replaced(b, '{"n":1077}', '{"n":1078}'))
+    await store.receive(c)
+    assert.deepEqual(await store.receive(a), { state: 'stored', count: 1024 })
+    assert.deepEqual(await store.receive(b), { state: 'stored', count: 3072 })
+    assert.deepEqual(await store.receive(d), { state: 'stored', count: 3082 })
+    assert.equal(await textOf(store), await textOf(source))
+  })
+
+  small('a chunk that goes on from other events than those that are here is refused', async (t, open) => {
+    const store = await open(t)
+    const key = KeyPair.generate()
+    const [one, two] = [memoryStore(key), memoryStore(key)]
+    await one.append(requestOf(numbered(10)))
+    await two.append(requestOf(numbered(10)))
+    await store.receive((await one.chunk(0, 0)) as Uint8Array)
+    await two.append(requestOf(numbered(10)))
+    await unchanged(store, async () =>
+      assert.rejects(store.receive((await two.chunk(0, 0)) as Uint8Array), isMalformed),
+    )
+  })
+
+  small('only so many chunks wait, and the stream can be completed all the same', async (t, open) => {
+    const store = await open(t)
+    const forged = new ForgedStream()
+    const chunks = range(0, limits.waitingChunks + 6).map((i) => forged.chunk([{ lamport: i }]))
+    for (const chunk of chunks.slice(1)) assert.equal((await store.receive(chunk)).state, 'waiting')
+    const kept = limits.waitingChunks + 1
+    assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: kept })
+    for (const chunk of chunks.slice(kept)) assert.equal((await store.receive(chunk)).state, 'stored')
+    assert.equal((await linesOf(store)).length, chunks.length)
+  })
+
+  small('lamport timestamps more than a day ahead of the clock are not applied', async (t, open) => {
+    const store = await open(t)
+    await store.append(requestOf(numbered(1)))
+    const hour = 3600e6
+    const ahead = (lamport: number) => store.receive(new ForgedStream().chunk([{ lamport: 1 }, { lamport }]))
+    await unchanged(store, async () => {
+      assert.deepEqual(await ahead(nowMicros() + 25 * hour), { state: 'early', count: 0 })
+      assert.deepEqual(await ahead(Number.MAX_SAFE_INTEGER), { state: 'early', count: 0 })
+    })
+    assert.equal((await store.append(requestOf([{}]))).lamport, 1)
+    const high = nowMicros() + 23 * hour
+    assert.deepEqual(await ahead(high), { state: 'stored', count: 2 })
+    assert.equal((await store.append(requestOf([{}]))).lamport, high + 1)
+  })
+
+  small('the next own event comes after all that were received, in the total order', async (t, open) => {
+    const key = KeyPair.generate()
+    const store = await open(t, { key })
+    const source = memoryStore()
+    await source.append(requestOf(numbered(50)))
+    await store.append(requestOf(numbered(3, 100)))
+    await store.receive((await source.chunk(0, 0)) as Uint8Array)
+    assert.equal((await store.append(requestOf(numbered(1, 200)))).lamport, 50)
+    await source.append(requestOf(numbered(1, 50)))
+    await store.receive((await source.chunk(0, 0)) as Uint8Array)
+    assert.equal((await store.append(requestOf(numbered(1, 201)))).lamport, 51)
+    assert.deepEqual((await numbersOf(store)).slice(-1), [201])
+    assert.equal((await streamOf(store, idOf(key))).count, 5)
+  })
+
+  large('a chunk that waits does not move the clock', async (t, open) => {
+    const store = await open(t)
+    const { chunks } = await chunkedSource(1)
+    await store.receive(chunks[1] as Uint8Array)
+    assert.equal((await store.append(requestOf([{}]))).lamport, 0)
+    await store.receive(chunks[0] as Uint8Array)
+    assert.equal((await store.append(requestOf([{}]))).lamport, 1034)
+  })
+
+  large('any time that another node has written is kept', async (t, open) => {
+    const store = await open(t)
+    const forged = new ForgedStream()
+    const times = [0, 2 ** 53 - 1, 5, 2 ** 52, 2 ** 52 - 1, 0, 2 ** 53 - 1, 2 ** 52 + 1, 1]
+    await store.receive(forged.chunk(times.map((time, lamport) => ({ lamport, time }))))
+    assert.deepEqual(
+      (await linesOf(store)).map(({ timestamp }) => timestamp),
+      times,
+    )
+    // With more than a thousand events they are sealed.
+    const more = range(0, 1024).map((i) => ({ lamport: 100 + i, time: times[i % times.length] as number }))
+    await store.receive(forged.chunk(more))
+    assert.deepEqual(
+      (await linesOf(store)).slice(times.length).map(({ timestamp }) => timestamp),
+      more.map(({ time }) => time),
+    )
+  })
+
+  large('bytes that were given away can be changed without any harm', async (t, open) => {
+    const store = await open(t)
+    const { source, chunks } = await chunkedSource(1)
+    for (const chunk of chunks.toReversed()) {
+      const given = Buffer.from(chunk)
+      await store.receive(given)
+      given.fill(0)
+    }
+    assert.equal(await textOf(store), await textOf(source))
+    assert.deepEqual((await chunksOf(store)).map(hex), chunks.map(hex))
+  })
+})

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { KeyPair } from '../../../src/identity/index.ts'
+import { readChunk } from '../../../src/protocol/index.ts'
+import type { Selection } from '../../../src/store/log/index.ts'
+import { payloadsOf } from '../../support/events.ts'
+import { fill, signedPrune, signedRedaction, without } from './removals.ts'
+import { memoryStore } from './sources.ts'
+import {
+  assertSame,
+  Begun,
+  chunksOf,
+  everything,
+  hex,
+  isMalformed,
+  linesOf,
+  numbered,
+  numbersOf,
+  range,
+  refused,
+  replicate,
+  requestOf,
+  rules,
+  textOf,
+  unchanged,
+} from './support.ts'
+
+/** What redacting does. */
+export const redacting = rules(({ small, large }) => {
+  /** Places that matter: first and last of stream, blocks, frames and chunks, and next to each other. */
+  const places = [0, 1, 127, 128, 500, 1023, 1024, 1025, 2047, 3071, 3072, 3073, 3099]
+
+  large('a redacted event is skipped by queries, the others keep their payloads, offsets stay', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    const before = await linesOf(store)
+    for (const [i, offset] of places.entries()) {
+      await store.redact(0, offset)
+      if (i % 4 === 0)
+        assert.deepEqual(
+          await linesOf(store),
+          before.filter((line) => !places.slice(0, i + 1).includes(line.offset)),
+        )
+    }
+    const kept = before.filter(({ offset }) => !places.includes(offset))
+    assertSame(await linesOf(store), kept)
+    assertSame(await linesOf(store, { ...everything, order: 'desc' }), kept.toReversed())
+    assert.deepEqual(
+      await numbersOf(store, { anyOf: [{ tags: ['of7:0'] }], order: 'asc' }),
+      without(places).filter((n) => n % 7 === 0),
+    )
+    assert.deepEqual(await numbersOf(store, { anyOf: [{ tags: ['id:128'] }], order: 'asc' }), [])
+    assert.deepEqual(
+      (await store.streams()).map(({ count, pruned }) => [count, pruned]),
+      [[3100, 0]],
+    )
+    assert.deepEqual((await store.append(requestOf(numbered(1, 3100)))).runs, [{ stream: 0, offset: 3100, count: 1 }])
+  })
+
+  large('redacting an event again changes nothing', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    await store.redact(0, 7)
+    await unchanged(store, () => store.redact(0, 7))
+  })
+
+  small('the first events of a stream can all be redacted', async (t, open) => {
+    const store = await open(t)
+    await store.append(requestOf(numbered(10)))
+    for (const offset of [2, 0, 1]) await store.redact(0, offset)
+    assert.deepEqual(await numbersOf(store), range(3, 10))
+    for (const offset of range(3, 10)) await store.redact(0, offset)
+    assert.deepEqual(await numbersOf(store), [])
+  })
+
+  small('an event that is not there cannot be redacted', async (t, open) => {
+    const store = await open(t)
+    await store.append(requestOf(numbered(10)))
+    await unchanged(store, async () => {
+      await assert.rejects(store.redact(0, 10), refused)
+      await assert.rejects(store.redact(1, 0), refused)
+    })
+  })
+
+  large('chunks without payloads are verified by other stores, and hold neither payload nor salt', async (t, open) => {
+    const [store, other] = [await open(t), memoryStore()]
+    await fill(store)
+    const before = (await chunksOf(store)).map((chunk) => readChunk(chunk))
+    for (const offset of places) await store.redact(0, offset)
+    const chunks = await chunksOf(store)
+    for (const [i, chunk] of chunks.entries()) {
+      assert.equal((await other.receive(chunk)).state, 'stored')
+      for (const [j, frame] of readChunk(chunk).frames.entries()) {
+        const removed = payloadsOf(frame).flatMap((payload, k) => (payload === null ? [frame.first + k] : []))
+        assert.deepEqual(
+          removed,
+          places.filter((offset) => offset >= frame.first && offset < frame.first + frame.count),
+        )
+        // All salts follow from the seed.
+        const seed = before[i]?.frames[j]?.seed as Buffer
+        assert.equal(Buffer.from(chunk).indexOf(seed), -1)
+      }
+    }
+    assert.equal(await textOf(other), await textOf(store))
+  })
+
+  large('other nodes follow a redaction record', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await fill(source)
+    await replicate(source, store)
+    for (const offset of places) await store.applyRedaction(await source.redact(0, offset))
+    assert.deepEqual(await numbersOf(store), without(places))
+    assert.deepEqual((await chunksOf(store)).slice(0, 3).map(hex), (await chunksOf(source)).slice(0, 3).map(hex))
+  })
+
+  large('a redaction record that comes before its event is followed when the event comes', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await fill(source)
+    const chunks = await chunksOf(source)
+    const waiting = chunks[2] as Uint8Array
+    await store.applyRedaction(await source.redact(0, 5))
+    assert.deepEqual(
+      (await store.streams()).map(({ count }) => count),
+      [0],
+    )
+    await store.receive(waiting)
+    for (const offset of [0, 1030, 2048, 3099]) await store.applyRedaction(await source.redact(0, offset))
+    for (const chunk of chunks) await store.receive(chunk)
+    assert.deepEqual(await numbersOf(store), without([0, 5, 1030, 2048, 3099]))
+    assert.deepEqual((await chunksOf(store)).slice(0, 3).map(hex), (await chunksOf(source)).slice(0, 3).map(hex))
+  })
+
+  large('a payload that was removed does not come back with a chunk that still has it', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await source.append(requestOf(numbered(600)))
+    await replicate(source, store)
+    await source.append(requestOf(numbered(600, 600)))
+    const whole = (await source.chunk(0, 0)) as Uint8Array
+    await store.applyRedaction(await source.redact(0, 3))
+    await store.receive(whole)
+    await store.receive(whole)
+    assert.deepEqual(await numbersOf(store), without([3], 1200))
+  })
+
+  small('a redaction record for another topic, or with a wrong signature, is refused', async (t, open) => {
+    const [store, key] = [await open(t), KeyPair.generate()]
+    const damaged = signedRedaction(key, 0)
+    damaged[40] = (damaged[40] ?? 0) ^ 1
+    await unchanged(store, async () => {
+      await assert.rejects(store.applyRedaction(signedRedaction(key, 0, 'another-topic')), refused)
+      await assert.rejects(store.applyRedaction(damaged), isMalformed)
+      await assert.rejects(store.applyRedaction(signedPrune(key, 0)), isMalformed)
+    })
+  })
+
+  large('redacting what was pruned does nothing, and redacting goes on working after it', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    await store.redact(0, 10)
+    await store.redact(0, 2050)
+    await store.prune(0, 2048)
+    await unchanged(store, () => store.redact(0, 2000))
+    await store.redact(0, 2048)
+    await store.redact(0, 3080)
+    assert.deepEqual(await numbersOf(store), without([2048, 2050, 3080]).slice(2048))
+  })
+
+  large('reads that have begun do not show what is removed before they come to it', async (t, open) => {
+    const store = await open(t)
+    const payload = (n: number) => `{"n":${n},"text":"${'x'.repeat(1500)}"}`
+    const events = range(0, 2500).map((n) => ({ tags: [`half:${n % 2}`], payload: payload(n) }))
+    await store.append(requestOf(events))
+    await store.append(requestOf(range(2500, 2600).map((n) => ({ payload: payload(n) }))))
+    const selections: Selection[] = [
+      everything,
+      { ...everything, order: 'desc' },
+      { ...everything, order: 'stream-asc' },
+      { anyOf: [{ tags: ['half:0'] }], order: 'asc' },
+    ]
+    const reads = await Promise.all(selections.map((selection) => Begun.read(store, selection)))
+    // Far from both ends: no read is here before its reader has taken more than a first piece.
+    const removed = [1022, 1024, 1026, 1300]
+    for (const offset of removed) await store.redact(0, offset)
+    for (const [i, selection] of selections.entries()) {
+      const offsets = ((await reads[i]?.rest()) ?? []).map(({ offset }) => offset)
+      assert.deepEqual(
+        offsets.filter((offset) => removed.includes(offset)),
+        [],
+        JSON.stringify(selection),
+      )
+      const expected = (await linesOf(store, selection)).map(({ offset }) => offset)
+      assert.deepEqual(offsets, expected)
+    }
+  })
+})

@@ -1,0 +1,48 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { KeyPair } from '../../../src/identity/index.ts'
+import type { EventStore } from '../../../src/store/event-store.ts'
+import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+import type { OpenOptions } from './support.ts'
+
+// Most of the time that it takes to open a store goes into compiling what its threads load; this keeps the result.
+process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
+
+export function complete(options: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
+  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(), ...options }
+}
+
+export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
+  let store: SqliteEventStore | undefined
+  // Before the folder is removed, which is done in the order in which it is asked for.
+  test.after(() => store?.close())
+  store = await SqliteEventStore.open({ file: join(temporaryFolder(test), 'log.db'), ...complete(options) })
+  return store
+}
+
+const writes: ReadonlySet<string | symbol> = new Set<keyof EventStore>([
+  'append',
+  'receive',
+  'prune',
+  'applyPrune',
+  'redact',
+  'applyRedaction',
+])
+
+/** A store that seals all it can after each write, so that whatever is read next comes from segments. */
+export function settling(store: SqliteEventStore): EventStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      if (!writes.has(name)) return member.bind(target)
+      return async (...args: unknown[]) => {
+        const answer: unknown = await Reflect.apply(member, target, args)
+        await target.settle()
+        return answer
+      }
+    },
+  })
+}

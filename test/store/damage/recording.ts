@@ -1,0 +1,155 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildSeal, LogReader, type LogWriter } from '../../../src/store/log/index.ts'
+import { closeLog, linesOf, openLog } from './questions.ts'
+import { openWriter, otherKey, request } from './small-store.ts'
+
+/** What the disk has at one moment: the database, and the write-ahead log beside it. */
+export interface Disk {
+  readonly database: Buffer
+  readonly log: Buffer
+}
+
+/** One commit, and what is stored once it has returned. */
+export interface Commit {
+  readonly name: string
+  readonly disk: Disk
+  readonly contents: string
+}
+
+/** Runs commits one by one with a log that nobody folds back, and notes what the disk has whenever one has returned. */
+export class Recording {
+  readonly commits: Commit[] = []
+  readonly #folder: string
+  readonly #file: string
+  readonly #writer: LogWriter
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#file = join(folder, 'recorded.db')
+    this.#writer = openWriter(this.#file)
+    keepLog(this.#writer)
+    this.#note('made')
+  }
+
+  run(steps: Readonly<Record<string, (writer: LogWriter) => void>>): void {
+    for (const [name, step] of Object.entries(steps)) {
+      step(this.#writer)
+      this.#note(name)
+    }
+  }
+
+  /** Folds the log back: the next commit begins at its start again and writes over what is in it. */
+  fold(): Disk {
+    foldLog(this.#writer)
+    return this.#disk()
+  }
+
+  close(): void {
+    this.#writer.close()
+  }
+
+  #note(name: string): void {
+    const disk = this.#disk()
+    this.commits.push({ name, disk, contents: contentsOf(join(this.#folder, 'noted.db'), disk) })
+  }
+
+  #disk(): Disk {
+    return { database: readFileSync(this.#file), log: readFileSync(`${this.#file}-wal`) }
+  }
+}
+
+/** Each of them is one commit with something new in it, of all kinds that there are. */
+export function steps(folder: string): Record<string, (writer: LogWriter) => void> {
+  const [first, second, third] = chunksOfAnotherNode(join(folder, 'other.db'))
+  return {
+    'one event': (writer) => writer.append([request(1, 0)]),
+    'events of two streams': (writer) => writer.append([request(3, 1), request(2, 0, 7)]),
+    'events that fill a chunk': (writer) => writer.append([request(9, 4)]),
+    'a large payload': (writer) => writer.append([request(1, 13, 0, randomText(20_000))]),
+    'many events at once': (writer) => writer.append([request(40, 14), request(30, 2, 7)]),
+    'a chunk that waits': (writer) => writer.receive(third),
+    'a chunk of another node': (writer) => writer.receive(first),
+    'a chunk that another one has waited for': (writer) => writer.receive(second),
+    'a seal': seal,
+    'events after a seal': (writer) => writer.append([request(2, 54)]),
+    'a prune': (writer) => writer.prune(0, firstCheckpoint(writer)),
+    'a redaction in a segment': (writer) => writer.redact(0, firstCheckpoint(writer) + 1),
+    'a redaction in the tail': (writer) => writer.redact(0, 55),
+    'a second seal': seal,
+    'events in the end': (writer) => writer.append([request(1, 56)]),
+  }
+}
+
+function seal(writer: LogWriter): void {
+  const plan = writer.planSeal(true)
+  if (plan === undefined) throw new Error('there is something to be sealed')
+  writer.applySeal(buildSeal(writer.database, plan))
+}
+
+function firstCheckpoint({ database }: LogWriter): number {
+  return Number(database.prepare('SELECT min(key) AS count FROM checkpoint').get()?.['count'])
+}
+
+function chunksOfAnotherNode(file: string): [Uint8Array, Uint8Array, Uint8Array] {
+  const writer = openWriter(file, otherKey)
+  const reader = new LogReader(file, writer.counts, otherKey.publicKey)
+  try {
+    writer.append([request(8, 0)])
+    writer.append([request(8, 8)])
+    writer.append([request(3, 16)])
+    return [0, 8, 16].map((from) => reader.chunk(0, from, writer.head(0))) as [Uint8Array, Uint8Array, Uint8Array]
+  } finally {
+    reader.close()
+    writer.close()
+  }
+}
+
+/** Text that cannot be compressed: it fills several pages. */
+function randomText(length: number): string {
+  return Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
+}
+
+/** Nothing folds the log of this connection back any more: a redaction would, to leave nothing behind. */
+function keepLog({ database }: LogWriter): void {
+  const exec = database.exec.bind(database)
+  database.exec = (sql) => exec(sql.replace(foldingStatement, ''))
+  const prepare = database.prepare.bind(database)
+  database.prepare = (sql) => prepare(sql.replace(foldingStatement, 'SELECT 0 AS busy, 0 AS log, 0 AS checkpointed'))
+}
+
+const foldingStatement = /PRAGMA wal_checkpoint\(\w+\)/g
+
+function foldLog({ database }: LogWriter): void {
+  // A space more than what is left out.
+  const { busy } = database.prepare('PRAGMA  wal_checkpoint(FULL)').get() ?? {}
+  if (busy !== 0) throw new Error('the log is folded back')
+}
+
+export function writeDisk(file: string, { database, log }: Disk): void {
+  rmSync(`${file}-shm`, { force: true })
+  writeFileSync(file, database)
+  writeFileSync(`${file}-wal`, log)
+}
+
+/** Opens what the disk has, and answers with everything that is in it. */
+export function contentsOf(file: string, disk: Disk): string {
+  writeDisk(file, disk)
+  const log = openLog(file)
+  try {
+    const { writer, reader } = log
+    const { bytes, error } = linesOf(reader, { anyOf: [{ tags: [] }], order: 'asc' })
+    if (error !== undefined) throw error
+    const streams = reader.status().map(({ number, count, pruned }) => {
+      const head = writer.head(number)
+      return [number, count, pruned, head && Buffer.from(head).toString('hex'), reader.checkpoints(number).length]
+    })
+    const rows = ['waiting', 'redaction', 'segment', 'tail', 'range'].map(
+      (table) => writer.database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.['rows'],
+    )
+    return `${JSON.stringify({ streams, rows, clock: writer.clock })}\n${bytes.toString()}`
+  } finally {
+    closeLog(log)
+    for (const suffix of ['-wal', '-shm']) if (existsSync(`${file}${suffix}`)) rmSync(`${file}${suffix}`)
+  }
+}

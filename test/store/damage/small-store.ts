@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { KeyPair } from '../../../src/identity/index.ts'
+import { limits } from '../../../src/limits.ts'
+import { type AppendRequest, LogReader, LogWriter } from '../../../src/store/log/index.ts'
+import { packed } from '../../support/events.ts'
+
+/** The same keys and the same time in every run: what is signed anew is the same bytes again. */
+export const ownKey = new KeyPair(Buffer.alloc(32, 1))
+export const otherKey = new KeyPair(Buffer.alloc(32, 2))
+const time = 1_700_000_000_000_000
+
+export function openWriter(file: string, key: KeyPair = ownKey): LogWriter {
+  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time })
+}
+
+/**
+ * A store of a hundred events that has everything a large one has: a chunk ends after few events, a block after fewer.
+ * What is read and written is the same, only the bits are so few that each of them can be flipped.
+ */
+Object.assign(limits, { eventsPerCheckpoint: 8, eventsPerBlock: 3, compressFromBytes: 512 })
+
+export function request(count: number, from: number, stream = 0, text = ''): AppendRequest {
+  const events = Array.from({ length: count }, (_, i) => ({
+    appId: (from + i) % 5 === 2 ? 'rare' : 'app',
+    tags: (from + i) % 4 === 3 ? ['all', `id:${from + i}`] : ['all'],
+    payload: JSON.stringify(`${text}${from + i}`),
+  }))
+  return { ...packed(events), streams: new Uint32Array(count).fill(stream) }
+}
+
+export interface SmallStore {
+  readonly file: string
+  /** A chunk of another node that is still to come: one that waits follows it, and a payload of it was removed already. */
+  readonly pieceToCome: Uint8Array
+}
+
+/** A store with a few rows in every table: whatever can be damaged is in it. */
+export function buildSmallStore(folder: string): SmallStore {
+  const file = join(folder, 'small.db')
+  const { chunks, redactions } = eventsOfAnotherNode(join(folder, 'other.db'))
+  const [first, second, third] = chunks as [Uint8Array, Uint8Array, Uint8Array]
+  const writer = openWriter(file)
+  for (const [from, count] of [
+    [0, 8],
+    [8, 3],
+    [11, 7],
+    [18, 8],
+  ] as const)
+    writer.append([request(count, from)])
+  writer.sealAll()
+  writer.prune(0, 8)
+  writer.redact(0, 9)
+  writer.append([request(3, 26), request(2, 0, 7)])
+  writer.receive(first)
+  writer.append([request(2, 29)])
+  writer.append([request(5, 2, 7, 'x'.repeat(100))])
+  writer.receive(third)
+  for (const redaction of redactions) writer.applyRedaction(redaction)
+  writer.redact(0, 27)
+  writer.append([request(1, 31)])
+  writer.close()
+  return { file, pieceToCome: second }
+}
+
+/** Three chunks in a row, and the removal of a payload of the first and of one of the second. */
+function eventsOfAnotherNode(file: string): { chunks: Uint8Array[]; redactions: Uint8Array[] } {
+  const writer = openWriter(file, otherKey)
+  const reader = new LogReader(file, writer.counts, otherKey.publicKey)
+  try {
+    for (const [from, count] of [
+      [0, 3],
+      [3, 6],
+      [9, 8],
+      [17, 2],
+    ] as const)
+      writer.append([request(count, from)])
+    const chunks = [0, 9, 17].map((from) => reader.chunk(0, from, writer.head(0)) as Uint8Array)
+    return { chunks, redactions: [2, 11].map((offset) => writer.redact(0, offset)) }
+  } finally {
+    reader.close()
+    writer.close()
+  }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { SqliteEventStore } from '../../src/store/index.ts'
+import { verifyLog } from '../../src/store/log/index.ts'
+import { until } from '../support/process.ts'
+import { type Flipped, runFlips } from './damage/children.ts'
+import { memoryFolder } from './damage/folder.ts'
+import { closeLog, linesOf, openLog } from './damage/questions.ts'
+import { columnBits, writeFlipped } from './damage/rows.ts'
+import { buildSmallStore, ownKey } from './damage/small-store.ts'
+
+/** Each bit takes a few milliseconds: one in so many is flipped, from a random one on; all of them where time is no matter. */
+const everything = process.env['SHOAL_FLIPS'] === 'all'
+const steps = everything ? { rows: 1, file: 1, index: 1 } : { rows: 31, file: 997, index: 17 }
+
+async function flipAll(t: TestContext, where: 'rows' | 'file'): Promise<Map<string, number>> {
+  const folder = memoryFolder(t)
+  const processes = Math.min(4, availableParallelism())
+  const start = Math.floor(Math.random() * steps[where])
+  const shares = Array.from({ length: processes }, (_, i) => start + i * steps[where])
+  const counts = new Map<string, number>()
+  const wrong: Flipped[] = []
+  await runFlips(
+    new URL('./damage/flip-small.ts', import.meta.url),
+    shares.map((share) => [folder, where, String(share), String(processes * steps[where])]),
+    (flipped) => {
+      const group = `${flipped.place}: ${flipped.outcome}`
+      counts.set(group, (counts.get(group) ?? 0) + 1)
+      if (flipped.outcome === 'wrong') wrong.push(flipped)
+    },
+  )
+  t.diagnostic([...counts].map(([group, count]) => `${group} ${count}`).join(', '))
+  assert.deepEqual(wrong.slice(0, 10), [])
+  return counts
+}
+
+test('a flipped bit of a row is told or does no harm; of the index it never does', {
+  timeout: 3_600_000,
+}, async (t) => {
+  const counts = await flipAll(t, 'rows')
+  const outcomesOfIndex = [...counts.keys()].filter((group) => /^(range|posting)\./.test(group))
+  assert.deepEqual(
+    outcomesOfIndex.filter((group) => !group.endsWith(': harmless')),
+    [],
+    'events without an index are found by looking at all of them',
+  )
+})
+
+test('a flipped bit of the file is told or does no harm', { timeout: 36_000_000 }, async (t) => {
+  await flipAll(t, 'file')
+})
+
+test('an index that is damaged is made anew', (t) => {
+  const store = buildSmallStore(memoryFolder(t))
+  const sound = readFileSync(store.file)
+  const damaged = `${store.file}.damaged`
+  const bits = columnBits(store.file).filter(({ table }) => table === 'range' || table === 'posting')
+  const start = Math.floor(Math.random() * steps.index)
+  for (let i = start; i < bits.length; i += steps.index) {
+    const bit = bits[i] as (typeof bits)[number]
+    if (!writeFlipped(damaged, sound, bit)) continue
+    const where = `${bit.table}.${bit.column}, bit ${bit.bit}`
+    mendIndex(damaged, where)
+    assert.deepEqual(verifyLog(damaged).problems, [], where)
+  }
+})
+
+/** What the threads of a store do in their own time: a query meets the damage, what is damaged is dropped, what is missing is made. */
+function mendIndex(file: string, where: string): void {
+  const log = openLog(file)
+  try {
+    const { writer, reader } = log
+    reader.onDamagedIndex = (stream, offset) => writer.dropIndexAt(stream, offset)
+    const ask = (): string => linesOf(reader, { anyOf: [{ tags: ['id:11'] }], order: 'asc' }).bytes.toString()
+    const before = ask()
+    assert.match(before, /"tags":\["all","id:11"\]/, where)
+    let pieces = 0
+    while (writer.reindexNext()) assert.ok(++pieces < 10, `it comes to an end: ${where}`)
+    assert.ok(pieces > 0, `something was made anew: ${where}`)
+    assert.equal(ask(), before, where)
+    assert.ok(
+      reader.ranges(0).some(({ first, count }) => first <= 11 && first + count > 11),
+      `it is indexed again: ${where}`,
+    )
+  } finally {
+    closeLog(log)
+  }
+}
+
+test('a store makes its index anew while it runs', async (t) => {
+  const { file } = buildSmallStore(memoryFolder(t))
+  const database = new DatabaseSync(file)
+  database.exec('UPDATE posting SET body = zeroblob(length(body))')
+  database.close()
+  assert.notDeepEqual(verifyLog(file).problems, [])
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: ownKey })
+  t.after(() => store.close())
+  const ask = async (): Promise<string> => {
+    let text = ''
+    for await (const piece of store.read({ anyOf: [{ tags: ['id:11'] }], order: 'asc' })) text += piece.toString()
+    return text
+  }
+  const answer = await ask()
+  assert.match(answer, /"tags":\["all","id:11"\]/)
+  await until(
+    () => (verifyLog(file).problems.length === 0 ? true : undefined),
+    () => `the index is still damaged: ${verifyLog(file).problems.join(', ')}`,
+  )
+  assert.equal(await ask(), answer)
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { zstdDecompressSync } from 'node:zlib'
+import { ShoalError } from '../../src/errors.ts'
+import { KeyPair, parsePrivateKey } from '../../src/identity/index.ts'
+import { SqliteEventStore } from '../../src/store/index.ts'
+import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/log/index.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { contentsOf } from './fixtures/contents.ts'
+
+const key = new KeyPair(Buffer.alloc(32, 3))
+
+function open(file: string, topic = 't', kind: 'live' | 'imported' = 'live'): LogWriter {
+  return new LogWriter({ file, topic, kind, key, now: () => 1 })
+}
+
+/** A store with some events in it. */
+function write(file: string): void {
+  const writer = open(file)
+  const events = Array.from({ length: 2000 }, (_, i) => ({ appId: 'a', tags: ['x'], payload: String(i) }))
+  writer.append([{ ...packed(events), streams: new Uint32Array(events.length) }])
+  writer.sealAll()
+  writer.close()
+}
+
+function change(file: string, sql: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(sql)
+  database.close()
+}
+
+/** All files of a folder, by their bytes. */
+function filesOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder)
+      .sort()
+      .map((name) => [
+        name,
+        createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex'),
+      ]),
+  )
+}
+
+const refusal = (message: RegExp) => (error: unknown) =>
+  error instanceof ShoalError && error.code === 'ERR_INVALID_NODE_STATE' && message.test(error.message)
+
+test('a store of a later version is refused, and not a byte of it changes', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  write(file)
+  change(file, 'PRAGMA user_version = 2')
+  const before = filesOf(folder)
+  const future = refusal(/Detected future version 2 .*Nothing was changed/)
+  assert.throws(() => open(file), future)
+  assert.deepEqual(filesOf(folder), before)
+  await assert.rejects(SqliteEventStore.open({ file, topic: 't', kind: 'live', key }), future)
+  assert.deepEqual(filesOf(folder), before)
+})
+
+test('a store that a later version left behind when it was killed is not touched either', (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  const running = join(temporaryFolder(t), 'running.db')
+  write(running)
+  const database = new DatabaseSync(running)
+  t.after(() => database.close())
+  // The version is in the write-ahead log only.
+  database.exec('PRAGMA user_version = 3')
+  for (const suffix of ['', '-wal', '-shm']) copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
+  const before = filesOf(folder)
+  assert.deepEqual(Object.keys(before), ['log.db', 'log.db-shm', 'log.db-wal'])
+  assert.throws(() => open(file), refusal(/Detected future version 3/))
+  assert.deepEqual(filesOf(folder), before)
+})
+
+test('whoever only reads refuses a store of a later version, too', (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  write(file)
+  change(file, 'PRAGMA user_version = 2')
+  const before = filesOf(folder)['log.db']
+  assert.throws(() => new LogReader(file, new SharedCounts(), key.publicKey), refusal(/Detected future version 2/))
+  assert.throws(() => verifyLog(file), refusal(/Detected future version 2/))
+  assert.equal(filesOf(folder)['log.db'], before)
+})
+
+test('a store of another topic, or of another kind, is refused', async (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  write(file)
+  const before = readFileSync(file)
+  assert.throws(() => open(file, 'other'), refusal(/holds the live topic 't', not the live topic 'other'/))
+  assert.throws(() => open(file, 't', 'imported'), refusal(/holds the live topic 't', not the imported topic 't'/))
+  await assert.rejects(
+    SqliteEventStore.open({ file, topic: 'other', kind: 'live', key }),
+    refusal(/holds the live topic 't'/),
+  )
+  assert.deepEqual(readFileSync(file), before)
+  open(file).close()
+})
+
+test('a file that is no event log is refused, and not a byte of it changes', (t) => {
+  const folder = temporaryFolder(t)
+  const foreign = join(folder, 'foreign.db')
+  change(foreign, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)')
+  const marked = join(folder, 'marked.db')
+  change(marked, 'PRAGMA application_id = 77; PRAGMA user_version = 1; CREATE TABLE theirs (a)')
+  const text = join(folder, 'text.db')
+  writeFileSync(text, 'this is no database, but it is long enough to be taken for one '.repeat(20))
+  const before = filesOf(folder)
+  for (const file of [foreign, marked, text]) assert.throws(() => open(file), refusal(/is no event log|cannot be used/))
+  assert.deepEqual(filesOf(folder), before)
+})
+
+test('a store that is closed is one file', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
+  const events = [{ appId: 'a', tags: ['x'], payload: '1' }]
+  await store.append({ ...packed(events), streams: new Uint32Array(1) })
+  await store.close()
+  assert.deepEqual(readdirSync(folder), ['log.db'])
+})
+
+test('a file that was only begun becomes a store', (t) => {
+  const folder = temporaryFolder(t)
+  const [empty, begun] = [join(folder, 'empty.db'), join(folder, 'begun.db')]
+  writeFileSync(empty, '')
+  change(begun, 'PRAGMA journal_mode = WAL')
+  for (const file of [empty, begun]) {
+    open(file).close()
+    assert.deepEqual(verifyLog(file).problems, [])
+  }
+})
+
+for (const version of ['v1'])
+  test(`a store that ${version} of the format was written with is read`, (t) => {
+    const kept = fileURLToPath(new URL(`./fixtures/${version}/`, import.meta.url))
+    const folder = temporaryFolder(t)
+    cpSync(kept, folder, { recursive: true })
+    const file = join(folder, 'log.db')
+    const own = parsePrivateKey(readFileSync(join(kept, 'node-key.txt'), 'utf8').trim())
+    assert.deepEqual(verifyLog(file).problems, [])
+    const expected = zstdDecompressSync(readFileSync(join(kept, 'contents.ndjson.zst'))).toString()
+    assert.ok(contentsOf(file, 'fixture', own) === expected, 'its contents are what they were')
+    assert.ok(!existsSync(`${kept}/log.db-wal`), 'what is kept is not opened itself')
+  })

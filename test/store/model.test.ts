@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder } from '../support/folder.ts'
+import './acceptance/sqlite.ts'
+import { sequences } from './model/steps.ts'
+import { World } from './model/world.ts'
+
+/**
+ * Sequences that are tried; SHOAL_TEST_RUNS asks for more. With the seed of another run as SHOAL_TEST_SEED, a sequence that
+ * fails is also made shorter, which takes its time.
+ */
+const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 20)
+const seed = process.env['SHOAL_TEST_SEED']
+const secondsPerRun = 30
+
+test('whatever is done with a store, it answers like an array of all events', {
+  timeout: 1000 * secondsPerRun * (runs + 10),
+}, async (t) => {
+  const folder = temporaryFolder(t)
+  const seen = new Map<string, number>()
+  const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1)
+  let worlds = 0
+  await fc.assert(
+    fc.asyncProperty(sequences, fc.integer({ min: 1, max: 3 }), async (steps, sources) => {
+      const world = await World.open(join(folder, `${worlds++}.db`), sources, count)
+      try {
+        for (const step of steps) await world.perform(step)
+        await world.finish()
+      } finally {
+        await world.close()
+      }
+    }),
+    { numRuns: runs, ...(seed === undefined ? { endOnFailure: true } : { seed: Number(seed) }) },
+  )
+  t.diagnostic([...seen].map(([what, times]) => `${what}: ${times}`).join(', '))
+  // A test in which nothing happens would show nothing.
+  const expected = [
+    'chunk stored',
+    'chunk waiting',
+    'chunk known',
+    'pruned',
+    'prune refused',
+    'redacted',
+    'redacted by others',
+    'reopened',
+    'query with events',
+    'query without events',
+    'read while events were written',
+    'read while events were removed',
+  ]
+  assert.deepEqual(
+    expected.filter((what) => !seen.has(what)),
+    [],
+  )
+})

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { verifyLog } from '../../src/store/log/index.ts'
+import { memoryFolder } from './damage/folder.ts'
+import { type Commit, contentsOf, type Disk, Recording, steps } from './damage/recording.ts'
+
+/** Cutting everywhere takes many minutes: where it matters is around the borders of frames; all bytes where time is no matter. */
+const everywhere = process.env['SHOAL_TORN'] === 'all'
+
+const logHeaderBytes = 32
+const frameBytes = 24 + 4096
+/** Around the start of a frame, between its header and its page, and in the middle of both. */
+const placesInFrame = [0, 1, 12, 23, 24, 25, 2000, frameBytes - 1]
+
+function cuts(length: number): number[] {
+  if (everywhere) return Array.from({ length: length + 1 }, (_, i) => i)
+  const header = [0, 1, logHeaderBytes - 1]
+  const frames = Math.floor((length - logHeaderBytes) / frameBytes)
+  const inFrames = Array.from({ length: frames }, (_, i) => logHeaderBytes + i * frameBytes).flatMap((start) => [
+    ...placesInFrame.map((place) => start + place),
+    start + Math.floor(Math.random() * frameBytes),
+  ])
+  return [...header, ...inFrames, length]
+}
+
+/** What is there has to be what was there after some commit, and no commit before that may be missing that had returned. */
+function assertPrefix(commits: readonly Commit[], returned: number, contents: string, where: string): void {
+  const found = commits.findIndex((commit) => commit.contents === contents)
+  assert.ok(found >= 0, `${where}: what is there was never there`)
+  assert.ok(
+    found >= Math.max(0, returned),
+    `${where}: '${commits[returned]?.name}' is lost, '${commits[found]?.name}' is the last`,
+  )
+}
+
+/** Opens what is left, compares it with what was there, and now and then verifies every byte of it. */
+function openLeft(file: string, disk: Disk, commits: readonly Commit[], returned: number, where: string): void {
+  assertPrefix(commits, returned, contentsOf(file, disk), where)
+  if (Math.random() < 0.02) assert.deepEqual(verifyLog(file).problems, [], where)
+}
+
+test('a write-ahead log that is cut anywhere holds every commit that had returned', { timeout: 36_000_000 }, (t) => {
+  const folder = memoryFolder(t)
+  const recording = new Recording(folder)
+  t.after(() => recording.close())
+  recording.run(steps(folder))
+  const { commits } = recording
+  const { database, log } = (commits.at(-1) as Commit).disk
+  assert.ok(
+    commits.every(({ disk }) => disk.database.equals(database)),
+    'nothing was folded back',
+  )
+  const file = join(folder, 'cut.db')
+  const lengths = cuts(log.length)
+  for (const length of lengths) {
+    const kept = log.subarray(0, length)
+    const returned = commits.findLastIndex(({ disk }) => disk.log.length <= length)
+    openLeft(file, { database, log: kept }, commits, returned, `cut at ${length}`)
+    // The file may have grown before its bytes were written.
+    if (length % 4 === 0) {
+      const grown = Buffer.concat([kept, Buffer.alloc(2 * frameBytes)])
+      openLeft(file, { database, log: grown }, commits, returned, `zeros from ${length} on`)
+    }
+  }
+  t.diagnostic(`${lengths.length} cuts, ${commits.length} commits, ${log.length} bytes`)
+})
+
+test('a write-ahead log that is written over from its start holds every commit that had returned', (t) => {
+  const folder = memoryFolder(t)
+  const recording = new Recording(folder)
+  t.after(() => recording.close())
+  const [before, after] = halves(steps(folder))
+  recording.run(before)
+  const { database, log: old } = recording.fold()
+  const begun = recording.commits.length - 1
+  recording.run(after)
+  const commits = recording.commits.slice(begun)
+  const { log } = (commits.at(-1) as Commit).disk
+  const ends = commits.map(({ disk }) => endOfChange(old, disk.log))
+  const file = join(folder, 'cut.db')
+  const lengths = cuts(ends.at(-1) as number)
+  for (const length of lengths) {
+    const mixed = Buffer.concat([log.subarray(0, length), old.subarray(length)])
+    const returned = ends.findLastIndex((end) => end <= length)
+    openLeft(file, { database, log: mixed }, commits, returned, `old bytes from ${length} on`)
+  }
+  t.diagnostic(`${lengths.length} cuts, ${commits.length} commits`)
+})
+
+test('a folding back that is cut anywhere loses nothing', (t) => {
+  const folder = memoryFolder(t)
+  const recording = new Recording(folder)
+  t.after(() => recording.close())
+  recording.run(steps(folder))
+  const last = recording.commits.at(-1) as Commit
+  const { database: folded } = recording.fold()
+  const file = join(folder, 'mixed.db')
+  for (let round = 0; round < 200; round++) {
+    const database = mixedSectors(last.disk.database, folded)
+    openLeft(file, { database, log: last.disk.log }, [last], 0, 'some sectors are old, some are new')
+  }
+})
+
+function halves<T>(all: Readonly<Record<string, T>>): [Record<string, T>, Record<string, T>] {
+  const entries = Object.entries(all)
+  const middle = Math.ceil(entries.length / 2)
+  return [Object.fromEntries(entries.slice(0, middle)), Object.fromEntries(entries.slice(middle))]
+}
+
+/** Where the last frame ends that differs. */
+function endOfChange(before: Buffer, after: Buffer): number {
+  if (after.length > before.length) return after.length
+  let end = after.length
+  while (end > 0 && before[end - 1] === after[end - 1]) end--
+  return end === 0 ? 0 : logHeaderBytes + Math.ceil((end - logHeaderBytes) / frameBytes) * frameBytes
+}
+
+const sectorBytes = 512
+
+/** Sectors of two files in any mixture: a disk writes them in any order. */
+function mixedSectors(old: Buffer, young: Buffer): Buffer {
+  const mixed = Buffer.from(young)
+  const share = Math.random()
+  for (let at = 0; at < old.length; at += sectorBytes)
+    if (Math.random() < share) old.copy(mixed, at, at, at + sectorBytes)
+  return mixed
+}
