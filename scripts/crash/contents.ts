@@ -10,6 +10,11 @@ export interface SentEvent {
   readonly payload: string
 }
 
+/** Requests of one life have numbers below this, counted from `life × this`. */
+export const requestsPerLife = 1_000_000
+/** From here on they are as large as they get and all for one stream, so that it has to be sealed while it grows. */
+export const firstHeavy = 500_000
+
 /** The own streams that are written to. */
 export const streams = [0, 1, 2] as const
 
@@ -25,8 +30,9 @@ const letters = filler()
 /** The events of a request: they follow from the seed and the number of the request, so nobody has to keep them. */
 export function eventsOf(seed: string, id: number): SentEvent[] {
   const random = new Random(`${seed}/request/${id}`)
-  const count = sizeOf(random)
-  const streamOf = layout(random, count)
+  const heavy = id % requestsPerLife >= firstHeavy
+  const count = heavy ? 1500 : sizeOf(random)
+  const streamOf = heavy ? () => 0 : layout(random, count)
   const large = count === 1 ? largeOf(random) : 0
   return Array.from({ length: count }, (_, i) => {
     const length = large > 0 ? large : random.below(120)

@@ -1,5 +1,11 @@
 import { writeSync } from 'node:fs'
 
+/**
+ * How a victim behaves: it does everything at once; or it appends so much that the store seals while it goes on; or it
+ * pauses after a few requests, so that the store finds time to seal.
+ */
+export type Mood = 'mixed' | 'heavy' | 'quiet'
+
 /** What a victim is to do: it writes to a store until it is killed. */
 export interface Job {
   readonly file: string
@@ -10,8 +16,7 @@ export interface Job {
   readonly life: number
   /** How many append at the same time. */
   readonly callers: number
-  /** After a few requests nothing more comes, so that the store finds time to seal. */
-  readonly quiet: boolean
+  readonly mood: Mood
   /** Only opens the store and closes it again. */
   readonly idle?: boolean
 }
@@ -37,9 +42,6 @@ export type Report =
 
 /** The file descriptor that a victim writes its reports to. */
 export const reportPipe = 3
-
-/** Requests of one life have numbers below this, counted from `life × this`. */
-export const requestsPerLife = 1_000_000
 
 /** When this returns, the other side has it, whatever happens to this process then. */
 export function say(report: Report): void {

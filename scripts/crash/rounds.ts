@@ -5,7 +5,7 @@ import { KeyPair } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
 import { type Checked, check } from './check.ts'
 import { Ledger } from './ledger.ts'
-import type { Job, Report } from './messages.ts'
+import type { Job, Mood, Report } from './messages.ts'
 import { Problems } from './problems.ts'
 import { Random } from './random.ts'
 import { type Life, VictimProcess } from './victim-process.ts'
@@ -37,17 +37,19 @@ export interface Summary {
   readonly kept: string[]
 }
 
-/** Milliseconds after the store has opened, within which it is killed; a few may live longer. */
-const killWithinMs = 300
-const longLife = { share: 0.1, withinMs: 1000 }
-/** When it has been quiet for 250 ms, the store begins to seal. */
-const quietKillMs = { from: 200, within: 250 }
+/** From when on after the store has opened it is killed, and within which time, in milliseconds; a few live longer. */
+const killMs = {
+  mixed: { from: 0, within: 300 },
+  heavy: { from: 100, within: 600 },
+  quiet: { from: 200, within: 300 },
+} as const
+const longLife = { share: 0.1, times: 3 }
 /** Every byte is read after this many kills, and at the end of a store. */
 const fullEvery = 10
 /** Of the lives, how many end while the store opens, or while it is made. */
 const openShare = 0.15
 const makingShare = 0.5
-const quietShare = 0.1
+const moodShares = { quiet: 0.1, heavy: 0.1 }
 /** After how many kills on average another store is begun. */
 const killsPerStore = 20
 const failuresAtMost = 10
@@ -92,7 +94,7 @@ async function fillCache(cache: string, key: KeyPair, folder: string): Promise<v
   const first = join(folder, 'first')
   mkdirSync(first)
   const victim = new VictimProcess(cache)
-  const job = { topic, privateKey: key.toPrivateText(), seed: '', life: 0, callers: 0, quiet: true }
+  const job = { topic, privateKey: key.toPrivateText(), seed: '', life: 0, callers: 0, mood: 'quiet' } as const
   victim.give({ ...job, file: join(first, fileName), idle: true })
   await victim.opened()
   await victim.end()
@@ -154,15 +156,22 @@ class Lane {
   }
 
   #job(): Job {
+    const mood = this.#mood()
     return {
       file: this.#store.file,
       topic,
       privateKey: this.#options.key.toPrivateText(),
       seed: this.#options.seed,
       life: this.#lives * lanes + this.#options.number,
-      callers: this.#random.pick([1, 4, 16, 32]),
-      quiet: this.#random.chance(quietShare),
+      callers: mood === 'heavy' ? 4 : this.#random.pick([1, 4, 16, 32]),
+      mood,
     }
+  }
+
+  #mood(): Mood {
+    const share = this.#random.next()
+    if (share < moodShares.quiet) return 'quiet'
+    return share < moodShares.quiet + moodShares.heavy ? 'heavy' : 'mixed'
   }
 
   async #round(kills: number): Promise<void> {
@@ -198,7 +207,7 @@ class Lane {
     this.#spare = undefined
     const job = this.#job()
     const duringOpen = this.#random.chance(openShare)
-    const within = this.#random.chance(longLife.share) ? longLife.withinMs : killWithinMs
+    const times = this.#random.chance(longLife.share) ? longLife.times : 1
     const moment = this.#random.next()
     const start = performance.now()
     victim.give(job)
@@ -207,7 +216,8 @@ class Lane {
       await victim.opened()
       // Follows what it takes on this machine, at this time.
       this.#openMs += (performance.now() - start - this.#openMs) / 8
-      await sleep(job.quiet ? quietKillMs.from + moment * quietKillMs.within : moment * within)
+      const { from, within } = killMs[job.mood]
+      await sleep(from + moment * times * within)
     }
     return await victim.kill()
   }

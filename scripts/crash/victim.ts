@@ -7,15 +7,16 @@ import { messageOf } from '../../src/errors.ts'
 import { parsePrivateKey } from '../../src/identity/index.ts'
 import type { StreamStatus } from '../../src/store/event-store.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
-import { eventsOf, streams, toRequest } from './contents.ts'
-import { type Job, type RunText, requestsPerLife, say } from './messages.ts'
+import { eventsOf, firstHeavy, requestsPerLife, streams, toRequest } from './contents.ts'
+import { type Job, type RunText, say } from './messages.ts'
 import { Random } from './random.ts'
 
 /** Events of a stream from which on most of them are pruned, and how many are kept then: a round has to stay short. */
 const manyEvents = 20_000
 const keptEvents = 4000
-/** How many requests a caller makes when it is to be quiet afterwards. */
-const requestsBeforeQuiet = 4
+/** How many requests a caller makes before it pauses, and for how long: then the store begins to seal. */
+const requestsBeforePause = 4
+const pauseMs = 220
 
 class Victim {
   readonly #job: Job
@@ -32,15 +33,30 @@ class Victim {
     this.#store = store
     this.#atStart = atStart
     this.#random = new Random(`${job.seed}/life/${job.life}`)
-    this.#nextRequest = job.life * requestsPerLife
+    this.#nextRequest = job.life * requestsPerLife + (job.mood === 'heavy' ? firstHeavy : 0)
   }
 
   async run(): Promise<void> {
-    const { callers, quiet } = this.#job
-    const appending = Array.from({ length: callers }, () => this.#appendAll(quiet ? requestsBeforeQuiet : Infinity))
-    // A quiet one leaves the store alone once it has appended.
-    if (quiet) await Promise.all(appending)
-    else await Promise.all([...appending, this.#readAll(), ...this.#maintenance()])
+    const { callers, mood } = this.#job
+    const appending = Array.from({ length: callers }, () =>
+      this.#appendAll(mood === 'quiet' ? requestsBeforePause : Infinity),
+    )
+    if (mood === 'quiet') {
+      await Promise.all(appending)
+      await sleep(pauseMs + this.#random.below(100))
+    }
+    const others =
+      mood === 'mixed'
+        ? [this.#again(() => this.#prune(), 80), this.#again(() => this.#settle(), 160), this.#readAll()]
+        : []
+    await Promise.all([...appending, this.#again(() => this.#redact(), 40), ...others])
+  }
+
+  async #again(work: () => Promise<void>, pauseMs: number): Promise<void> {
+    while (true) {
+      await sleep(this.#random.below(pauseMs))
+      await work()
+    }
   }
 
   async #appendAll(requests: number): Promise<void> {
@@ -60,17 +76,6 @@ class Victim {
     const place = { stream, offset: offset + this.#random.below(count) }
     if (this.#recent.length < 32) this.#recent.push(place)
     else this.#recent[this.#random.below(32)] = place
-  }
-
-  /** Each of them beside the others, again and again. */
-  #maintenance(): Promise<void>[] {
-    const again = async (work: () => Promise<void>, pauseMs: number): Promise<void> => {
-      while (true) {
-        await sleep(this.#random.below(pauseMs))
-        await work()
-      }
-    }
-    return [again(() => this.#redact(), 40), again(() => this.#prune(), 80), again(() => this.#settle(), 160)]
   }
 
   async #redact(): Promise<void> {

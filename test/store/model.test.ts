@@ -47,6 +47,8 @@ test('whatever is done with a store, it answers like an array of all events', {
     'reopened',
     'query with events',
     'query without events',
+    'query from a lower bound on',
+    'query up to an upper bound',
     'read while events were written',
     'read while events were removed',
   ]

@@ -93,7 +93,7 @@ const branch: fc.Arbitrary<BranchSpec> = fc.record(
   },
   { requiredKeys: ['tags'] },
 )
-const bounds = fc.option(fc.array(fc.option(pick, { freq: 4 }), { minLength: 1, maxLength: 6 }), { freq: 1 })
+const bounds = fc.option(fc.array(fc.option(pick, { freq: 4 }), { minLength: 1, maxLength: 6 }), { freq: 2 })
 const query: fc.Arbitrary<QuerySpec> = fc.record({
   anyOf: fc.oneof(
     { weight: 1, arbitrary: fc.constant([{ tags: [] }]) },

@@ -247,6 +247,8 @@ export class World {
   async #query(selection: PlainSelection): Promise<void> {
     const found = await compare(this.#store, this.#model, selection)
     this.#count(found > 0 ? 'query with events' : 'query without events')
+    if (found > 0 && (selection.lower?.size ?? 0) > 0) this.#count('query from a lower bound on')
+    if (found > 0 && (selection.upper?.size ?? 0) > 0) this.#count('query up to an upper bound')
   }
 
   async #queryDuring({ queries, writes, atOnce }: Extract<Step, { kind: 'query during' }>): Promise<void> {

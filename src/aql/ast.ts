@@ -1,0 +1,140 @@
+/**
+ * What a query says, as a tree. Chains of operators are flat (`a | b | c` is one node with three parts), so that ten
+ * thousand terms are no deeper than two.
+ */
+export interface Query {
+  readonly source: Source
+  readonly stages: readonly Stage[]
+}
+
+/** A query with what stands before it; only the outermost one has that. */
+export interface MainQuery extends Query {
+  readonly pragmas: readonly Pragma[]
+  /** The words of `FEATURES(…)`, as they stand there. */
+  readonly features: readonly string[]
+}
+
+export interface Pragma {
+  readonly name: string
+  readonly value: string
+}
+
+export type Source =
+  | { readonly kind: 'events'; readonly tags: TagExpr; readonly order: Order | undefined }
+  | { readonly kind: 'array'; readonly items: readonly Item[] }
+
+export type Order = 'asc' | 'desc' | 'stream-asc'
+
+export type Stage =
+  | { readonly kind: 'filter'; readonly condition: Expr }
+  | { readonly kind: 'select'; readonly items: readonly Item[] }
+  | { readonly kind: 'aggregate'; readonly expr: Expr }
+  | { readonly kind: 'limit'; readonly count: bigint }
+  | { readonly kind: 'let'; readonly name: string; readonly expr: Expr }
+
+export interface Item {
+  readonly spread: boolean
+  readonly expr: Expr
+}
+
+// ---- which events ----
+
+export type TagExpr = TagChain | TagAtom
+
+/** Operators applied from left to right: `first` is never a chain itself, a term may be one. */
+export interface TagChain {
+  readonly kind: 'chain'
+  readonly first: TagAtom
+  readonly rest: readonly { readonly operator: 'and' | 'or'; readonly operand: TagExpr }[]
+}
+
+export type TagAtom =
+  | { readonly kind: 'tag'; readonly tag: string }
+  | { readonly kind: 'template'; readonly parts: Template }
+  | { readonly kind: 'allEvents' }
+  | { readonly kind: 'isLocal' }
+  /** `me` is the one who asks. */
+  | { readonly kind: 'appId'; readonly appId: string }
+  | { readonly kind: 'time'; readonly comparison: Inequality; readonly time: Micros }
+  | { readonly kind: 'key'; readonly comparison: Inequality; readonly key: EventKey }
+
+export type Inequality = '<' | '<=' | '>' | '>='
+
+/** Microseconds since 1970, not negative. */
+export type Micros = bigint
+
+/** A place in the order of all events. Without a stream it is before all events of that lamport timestamp. */
+export interface EventKey {
+  readonly lamport: bigint
+  readonly stream: StreamId
+}
+
+export interface StreamId {
+  /** The 43 characters of the node ID; all dots when the text names no stream. */
+  readonly node: string
+  readonly number: bigint
+}
+
+// ---- values ----
+
+export type Expr =
+  | { readonly kind: 'natural'; readonly value: bigint }
+  | { readonly kind: 'decimal'; readonly value: number }
+  | { readonly kind: 'string'; readonly value: string }
+  | { readonly kind: 'template'; readonly parts: Template }
+  | { readonly kind: 'null' }
+  | { readonly kind: 'bool'; readonly value: boolean }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'index'; readonly head: Expr; readonly path: readonly Expr[] }
+  | { readonly kind: 'object'; readonly entries: readonly Entry[] }
+  | { readonly kind: 'array'; readonly items: readonly Item[] }
+  | { readonly kind: 'case'; readonly clauses: readonly Clause[] }
+  | { readonly kind: 'aggregator'; readonly operator: AggregateOperator; readonly argument: Expr }
+  | { readonly kind: 'query'; readonly query: Query }
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly Expr[] }
+  | { readonly kind: 'meta'; readonly what: 'key' | 'time' | 'tags' | 'app'; readonly variable: string }
+  | { readonly kind: 'keyLiteral'; readonly key: EventKey }
+  | { readonly kind: 'timeLiteral'; readonly time: Micros }
+  | { readonly kind: 'not'; readonly operand: Expr }
+  | Chain
+
+/** Operators applied from left to right, whatever their precedence: `first` is never a chain itself, an operand may be one. */
+export interface Chain {
+  readonly kind: 'chain'
+  readonly first: Expr
+  readonly rest: readonly { readonly operator: BinaryOperator; readonly operand: Expr }[]
+}
+
+export type BinaryOperator =
+  | '??'
+  | '|'
+  | '~'
+  | '&'
+  | '='
+  | '!='
+  | '<'
+  | '<='
+  | '>'
+  | '>='
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
+  | '^'
+
+export type AggregateOperator = 'SUM' | 'PRODUCT' | 'MIN' | 'MAX' | 'FIRST' | 'LAST'
+
+export interface Entry {
+  /** A natural or a string when the text has it literally. */
+  readonly key: Expr
+  readonly value: Expr
+}
+
+export interface Clause {
+  readonly condition: Expr
+  readonly value: Expr
+}
+
+/** Literal texts and values in turn. */
+export type Template = readonly (string | Expr)[]
