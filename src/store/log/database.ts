@@ -10,9 +10,12 @@ const applicationId = 0x73686c6f
 /** The format of the tables. A higher one is not touched. */
 const formatVersion = 1
 
-const pageBytes = 4096
+export const pageBytes = 4096
 /** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
 const checkpointPages = 1000
+
+const tailColumns =
+  'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
 
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
@@ -21,12 +24,10 @@ const tables = `
     crc INTEGER NOT NULL,
     UNIQUE (node, nr)
   ) STRICT;
-  CREATE TABLE tail (
-    key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL
-  ) STRICT;
+  CREATE TABLE tail (${tailColumns}) STRICT;
   CREATE TABLE waiting (key INTEGER PRIMARY KEY, chunk BLOB NOT NULL) STRICT;
   CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
-  CREATE TABLE segment (key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, last INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE TABLE segment (key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, last INTEGER NOT NULL, crc INTEGER NOT NULL, pad BLOB NOT NULL, body BLOB NOT NULL) STRICT;
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
   CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
@@ -40,7 +41,7 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
     const isNew = userVersion(database) === 0
     // These hold for new files only, and have to come before the first table. A file that is there would be written to.
     if (isNew) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON')
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
     database.exec(
       `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 1048576; PRAGMA cache_size = -8192`,
     )
@@ -48,6 +49,18 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
     checkMeta(database, file, topic, kind)
     checkEnds(database)
   })
+}
+
+/**
+ * Writes the tail into other pages, row after row. Where SQLite splits and joins pages, copies of rows stay behind in
+ * them; pages that were only ever written at their end have none.
+ */
+export function rewriteTail(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE fresh (${tailColumns}) STRICT;
+    INSERT INTO fresh SELECT * FROM tail ORDER BY key;
+    DROP TABLE tail;
+    ALTER TABLE fresh RENAME TO tail`)
 }
 
 /** Opens the log of a topic for a connection that only reads. */

@@ -68,17 +68,28 @@ export class Receiver {
     attempt(() => this.#append(state, chunk))
   }
 
-  /** Keeps a chunk that came too early. Nothing of it can be read, and only so many are kept. */
+  /**
+   * Keeps a chunk that came too early. Nothing of it can be read, and only so many are kept. One with a payload that is
+   * to be removed has to come again.
+   */
   #wait(state: StreamState, chunk: Chunk, bytes: Uint8Array): Received {
     const { database } = this.#log
     const kept = database
       .prepare('SELECT count(*) AS count FROM waiting WHERE key >= ? AND key < ?')
       .get(rowKey(state.number, 0), rowKey(state.number + 1, 0))
-    if (Number(kept?.['count']) < limits.waitingChunks)
+    if (!this.#hasRedacted(state, chunk) && Number(kept?.['count']) < limits.waitingChunks)
       database
         .prepare('INSERT OR IGNORE INTO waiting (key, chunk) VALUES (?, ?)')
         .run(rowKey(state.number, chunk.first), bytes)
     return { state: 'waiting', count: state.count }
+  }
+
+  /** Whether a payload that was told to be removed is still in a chunk. */
+  #hasRedacted(state: StreamState, { frames, first, head }: Chunk): boolean {
+    return redactedBetween(this.#log.database, state.number, first, head.count).some((offset) => {
+      const frame = frames.find((frame) => offset < frame.first + frame.count) as Frame
+      return (frame.payloads[2 * (offset - frame.first)] as number) >= 0
+    })
   }
 
   /** The chunk that continues the stream, of those that wait. */

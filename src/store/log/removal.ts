@@ -14,7 +14,9 @@ import {
 } from '../../protocol/index.ts'
 import { checkpointAt } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
+import { rewriteTail } from './database.ts'
 import type { LogState } from './log-state.ts'
+import { padding } from './padding.ts'
 import { soundRanges } from './ranges.ts'
 import { isTooFarAhead, type Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
@@ -136,10 +138,14 @@ export class Remover {
     const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
     if (offset < state.pruned) return
     this.#log.transaction(() => {
-      keepRedaction(this.#log.database, state.number, offset, signed)
+      const { database } = this.#log
+      keepRedaction(database, state.number, offset, signed)
+      // Chunks that wait may contain it. They come again.
+      database.exec('DELETE FROM waiting')
       if (offset >= state.count) return
       if (offset < state.sealed) this.#redactSegment(state, offset)
       else this.#redactTail(state, offset)
+      rewriteTail(database)
       state.revision++
     })
     this.#log.scrub()
@@ -166,7 +172,8 @@ export class Remover {
     checkSegmentRow(row)
     const frames = framesOfSegment(new Segment(row.body, row.key - start))
     const body = encodeSegment(withoutOffset(frames, offset))
-    database.prepare('UPDATE segment SET body = ? WHERE key = ?').run(body, row.key)
+    const pad = padding([row.count, row.lamport, row.last, row.crc], body)
+    database.prepare('UPDATE segment SET pad = ?, body = ? WHERE key = ?').run(pad, body, row.key)
   }
 
   #redactTail(state: StreamState, offset: number): void {

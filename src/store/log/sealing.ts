@@ -4,6 +4,7 @@ import type { Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
+import { padding } from './padding.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { encodeSegment } from './segment.ts'
 import { type StreamState, segmentCrc } from './stream-state.ts'
@@ -97,11 +98,12 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
   log.transaction(() => {
     const { database } = log
     const insert = database.prepare(
-      'INSERT INTO segment (key, count, lamport, last, crc, body) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO segment (key, count, lamport, last, crc, pad, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
     for (const { first, count, lamport, last, body } of segments) {
       const row = { key: rowKey(plan.stream, first), count, lamport, last }
-      insert.run(row.key, count, lamport, last, segmentCrc(row), body)
+      const crc = segmentCrc(row)
+      insert.run(row.key, count, lamport, last, crc, padding([count, lamport, last, crc], body), body)
     }
     log.insertRange(plan.stream, plan.from, end - plan.from, bits, rows)
     database

@@ -1,0 +1,55 @@
+import { ok } from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { openForWriting, pageBytes } from '../../src/store/log/database.ts'
+import { padding } from '../../src/store/log/padding.ts'
+
+const number = fc.oneof(fc.nat(200), fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.maxSafeNat(), edges())
+/** Sizes around those at which something about the row changes. */
+const size = fc.oneof(
+  fc.nat(300),
+  fc.nat(20_000),
+  fc.nat(300).map((over) => 3400 + over),
+  fc.constant(1_100_000),
+)
+const row = fc.tuple(fc.tuple(number, number, number, number), size)
+
+function edges(): fc.Arbitrary<number> {
+  return fc
+    .tuple(fc.constantFrom(7, 8, 15, 16, 23, 24, 31, 32, 47, 48), fc.integer({ min: -1, max: 1 }))
+    .map(([bits, over]) => 2 ** bits + over)
+}
+
+test('the body of a segment shares no page with another row', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-test-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const mark = Buffer.alloc(16, 'MARK')
+  let files = 0
+  fc.assert(
+    fc.property(fc.array(row, { minLength: 1, maxLength: 8 }), (rows) => {
+      const file = join(folder, `${files++}.db`)
+      const database: DatabaseSync = openForWriting(file, 'a topic', 'live')
+      const insert = database.prepare(
+        'INSERT INTO segment (key, count, lamport, last, crc, pad, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      )
+      for (const [i, [numbers, bytes]] of rows.entries()) {
+        const body = Buffer.alloc(bytes, 'MARK')
+        // Not in the order of the keys, so that pages are split.
+        insert.run((i * 7919) % 1009, ...numbers, padding(numbers, body), body)
+      }
+      database.close()
+      const stored = readFileSync(file)
+      for (let page = 0; page < stored.length; page += pageBytes) {
+        const leaf = stored[page] === 0x0d
+        ok(!leaf || !stored.subarray(page, page + pageBytes).includes(mark), 'no body stands beside other rows')
+      }
+      const waste = stored.length - rows.reduce((sum, [, bytes]) => sum + bytes, 0)
+      ok(waste < rows.length * 3 * pageBytes + 20 * pageBytes, 'it takes no more than it has to')
+    }),
+    { numRuns: 150 },
+  )
+})
