@@ -1,6 +1,7 @@
 import { assert } from '../../assert.ts'
 import type { Block } from './block.ts'
 import type { LogReader, ReadStream } from './reader.ts'
+import type { StreamNumber } from './row-key.ts'
 import { branchesFor, type Selection } from './selection.ts'
 import { StreamCursor } from './stream-cursor.ts'
 
@@ -21,20 +22,49 @@ export class LogCursor {
   readonly #heap: StreamCursor[] = []
   /** Cursors that have not been moved to their first event. */
   #fresh: StreamCursor[] = []
+  /** By stream the cursors of those who wait for more. */
+  readonly #live: Map<StreamNumber, StreamCursor> | undefined
+  readonly #selection: Selection
   /** How often something had been removed when the cursors went to where they stand. */
   #removals: number
 
-  constructor(reader: LogReader, selection: Selection) {
+  /** One that is live can be extended to what comes later; it goes upwards. */
+  constructor(reader: LogReader, selection: Selection, { live = false } = {}) {
+    assert(!live || selection.order === 'asc', 'what comes later comes at the end')
     this.#reader = reader
+    this.#selection = selection
+    this.#live = live ? new Map() : undefined
     this.#descending = selection.order === 'desc'
     this.#byStream = selection.order === 'stream-asc'
     this.#removals = reader.refresh()
+    const { upper } = selection
     for (const stream of reader.streams()) {
-      const bounds = boundsOf(reader, selection, stream)
-      const branches = branchesFor(selection, stream.own)
-      if (bounds === undefined || branches.length === 0) continue
-      this.#fresh.push(new StreamCursor(reader, stream, branches, ...bounds, this.#descending ? -1 : 1))
+      const last = reader.counts.count(stream.number) - 1
+      this.#add(stream, upper === undefined ? last : Math.min(last, upper.get(stream.number) ?? -1))
     }
+  }
+
+  /** Goes on to the events that have come to these streams, whatever the upper bound was. */
+  extend(grown: Iterable<StreamNumber>): void {
+    assert(this.#live !== undefined, 'only a live cursor can be extended')
+    const streams = this.#reader.streams()
+    for (const number of grown) {
+      const last = this.#reader.counts.count(number) - 1
+      const known = this.#live.get(number)
+      if (known === undefined) this.#add(streams[number] as ReadStream, last)
+      else if (known.extend(last)) this.#fresh.push(known)
+    }
+  }
+
+  /** Reads a stream from the lower bound on, up to an offset. */
+  #add(stream: ReadStream, last: number): void {
+    const branches = branchesFor(this.#selection, stream.own)
+    const lower = this.#selection.lower?.get(stream.number) ?? -1
+    const first = Math.max(this.#reader.counts.pruned(stream.number), lower + 1)
+    if (branches.length === 0 || (this.#live === undefined && first > last)) return
+    const cursor = new StreamCursor(this.#reader, stream, branches, first, last, this.#descending ? -1 : 1)
+    this.#live?.set(stream.number, cursor)
+    this.#fresh.push(cursor)
   }
 
   /** Gives events to the sink until it wants no more, the time is over, or there are none left: then the answer is true. */
@@ -144,18 +174,4 @@ class Slice {
 /** Streams are ordered by the bytes of their node, then by their number. */
 export function compareStreams(a: ReadStream, b: ReadStream): number {
   return Buffer.compare(a.key.node, b.key.node) || a.key.number - b.key.number
-}
-
-/** The first and the last offset to read of a stream; nothing when there is none. */
-function boundsOf(
-  reader: LogReader,
-  { lower, upper }: Selection,
-  { number }: ReadStream,
-): [number, number] | undefined {
-  const last = Math.min(
-    reader.counts.count(number) - 1,
-    upper === undefined ? Number.POSITIVE_INFINITY : (upper.get(number) ?? -1),
-  )
-  const first = Math.max(reader.counts.pruned(number), (lower?.get(number) ?? -1) + 1)
-  return first <= last ? [first, last] : undefined
 }

@@ -46,9 +46,13 @@ export class StreamCursor {
     this.#all = selectsAll(branches)
   }
 
-  /** Raises the upper bound: a cursor that goes upwards then finds the events that came since. */
-  extend(to: number): void {
-    this.#to = Math.max(this.#to, to)
+  /** Raises the upper bound. Answers whether a cursor that was at its end has to be moved on now. */
+  extend(to: number): boolean {
+    if (to <= this.#to) return false
+    this.#to = to
+    if (Number.isFinite(this.lamport)) return false
+    this.lamport = 0
+    return true
   }
 
   /** Looks again at the event it stands at, which may have been removed, and answers whether it stands at one. */

@@ -7,6 +7,7 @@ import { Receiver } from './receive.ts'
 import { dropIndexAt, reindexNext } from './reindex.ts'
 import { Remover } from './removal.ts'
 import type { Appended, AppendRequest, Received } from './requests.ts'
+import type { StreamNumber } from './row-key.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from './sealing.ts'
 import { SharedCounts } from './shared-counts.ts'
 
@@ -17,6 +18,7 @@ export class LogWriter {
   readonly #appender: Appender
   readonly #receiver: Receiver
   readonly #remover: Remover
+  #grown: StreamNumber[] = []
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
@@ -38,6 +40,13 @@ export class LogWriter {
 
   receive(chunk: Uint8Array): Received {
     return this.#telling(() => this.#receiver.receive(chunk))
+  }
+
+  /** Streams that have events which those who were told the last time do not know. */
+  takeGrown(): StreamNumber[] {
+    const grown = this.#grown
+    this.#grown = []
+    return grown
   }
 
   prune(stream: number, count: number): Uint8Array {
@@ -146,7 +155,10 @@ export class LogWriter {
   }
 
   #tell(): void {
-    for (const { number, count, pruned } of this.#log.changed) this.counts.set(number, count, pruned)
+    for (const { number, count, pruned } of this.#log.changed) {
+      if (count > this.counts.count(number)) this.#grown.push(number)
+      this.counts.set(number, count, pruned)
+    }
     this.#log.changed.clear()
   }
 }

@@ -8,7 +8,9 @@ import type { Appended, AppendRequest, Received, Selection } from '../log/index.
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { fromMessage, type Opened, packRequest } from './messages.ts'
-import type { FromReader, ReaderData, ToReader } from './reader-thread.ts'
+import { PieceQueue } from './piece-queue.ts'
+import { splitPieces } from './pieces.ts'
+import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
 import type { SealerData } from './sealer-thread.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
@@ -17,6 +19,8 @@ export interface EventStoreOptions {
   readonly topic: string
   readonly kind: TopicKind
   readonly key: KeyPair
+  /** The module that runs in the thread that reads: it may know more jobs than the store does. */
+  readonly readerModule?: URL
 }
 
 interface Waiting {
@@ -57,17 +61,21 @@ export class SqliteEventStore implements EventStore {
     }
   }
 
-  static async open({ file, topic, kind, key }: EventStoreOptions): Promise<SqliteEventStore> {
+  static async open(options: EventStoreOptions): Promise<SqliteEventStore> {
+    const { file, topic, kind, key, readerModule = moduleOf('reader-thread') } = options
     const counts = new SharedCounts().memory
-    const { port1: sealer, port2: writerPort } = new MessageChannel()
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer }
-    const sealerData: SealerData = { file, port: writerPort }
-    const readerData: ReaderData = { file, own: key.publicKey, counts }
+    const seals = new MessageChannel()
+    const commits = new MessageChannel()
+    const ports = { sealer: seals.port1, commits: commits.port1 }
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports }
+    const sealerData: SealerData = { file, port: seals.port2 }
+    const readerData: ReaderData = { file, own: key.publicKey, counts, commits: commits.port2 }
     const threads: Worker[] = []
     try {
-      const writer = await thread(threads, 'writer-thread', writerData, [sealer])
-      const others = [await thread(threads, 'sealer-thread', sealerData, [writerPort])]
-      return new SqliteEventStore(file, writer, await thread(threads, 'reader-thread', readerData), others)
+      const writer = await thread(threads, moduleOf('writer-thread'), writerData, Object.values(ports))
+      const others = [await thread(threads, moduleOf('sealer-thread'), sealerData, [seals.port2])]
+      const reader = await thread(threads, readerModule, readerData, [commits.port2])
+      return new SqliteEventStore(file, writer, reader, others)
     } catch (error) {
       await Promise.all(threads.map((worker) => worker.terminate()))
       throw error
@@ -127,7 +135,7 @@ export class SqliteEventStore implements EventStore {
   /** Copies everything that is stored at one moment into a new file, while the store is used. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#file, target, now: nowMicros() }
-    const worker = spawn('backup-thread', data)
+    const worker = spawn(moduleOf('backup-thread'), data)
     const { error } = await new Promise<FromBackup>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
@@ -137,9 +145,14 @@ export class SqliteEventStore implements EventStore {
   }
 
   read(selection: Selection): Reading {
+    return this.start('read', selection)
+  }
+
+  /** Starts a job that the module of the reader knows. */
+  start(job: string, request: unknown): Reading {
     const id = this.#nextId++
     const queue = new PieceQueue(
-      () => this.#reader.postMessage({ type: 'credit', id } satisfies ToReader),
+      (bytes) => this.#reader.postMessage({ type: 'credit', id, bytes } satisfies ToReader),
       () => {
         this.#readings.delete(id)
         this.#reader.postMessage({ type: 'cancel', id } satisfies ToReader)
@@ -150,7 +163,7 @@ export class SqliteEventStore implements EventStore {
       return queue
     }
     this.#readings.set(id, queue)
-    this.#reader.postMessage({ type: 'read', id, selection } satisfies ToReader)
+    this.#reader.postMessage({ type: 'start', id, job, request } satisfies ToReader)
     return queue
   }
 
@@ -175,7 +188,7 @@ export class SqliteEventStore implements EventStore {
     return this.#ask(this.#toWriter, (id) => this.#writer.postMessage({ id, call, args } satisfies ToWriter))
   }
 
-  #call(message: DistributiveOmit<Exclude<ToReader, { type: 'read' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
+  #call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
     return this.#ask(this.#toReader, (id) => this.#reader.postMessage({ ...message, id }))
   }
 
@@ -197,14 +210,14 @@ export class SqliteEventStore implements EventStore {
       this.#write('dropIndexAt', ...message.damagedIndex).catch(() => {})
       return
     }
+    if ('pieces' in message) {
+      splitPieces(message.pieces, (id, piece) => this.#readings.get(id)?.push(piece))
+      return
+    }
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
       if ('result' in message) settle(this.#toReader, message.id, message.result, undefined)
       else if ('error' in message) settle(this.#toReader, message.id, undefined, fromMessage(message.error))
-      return
-    }
-    if ('piece' in message) {
-      queue.push(Buffer.from(message.piece.buffer))
       return
     }
     this.#readings.delete(message.id)
@@ -236,20 +249,23 @@ function settle(waiting: Map<number, Waiting>, id: number, result: unknown, erro
   else request?.reject(error)
 }
 
-function spawn(name: string, workerData: unknown, transferList: MessagePort[] = []): Worker {
-  const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+function moduleOf(name: string): URL {
+  return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+}
+
+function spawn(module: URL, workerData: unknown, transferList: MessagePort[] = []): Worker {
   const resourceLimits = { maxYoungGenerationSizeMb: limits.youngGenerationMb }
-  return new Worker(new URL(`./${name}.${suffix}`, import.meta.url), { workerData, transferList, resourceLimits })
+  return new Worker(module, { workerData, transferList, resourceLimits })
 }
 
 /** Starts a thread, and waits until it says that it is open: what keeps it from that is thrown here. */
 async function thread(
   started: Worker[],
-  name: string,
+  module: URL,
   workerData: unknown,
   transferList: MessagePort[] = [],
 ): Promise<Worker> {
-  const worker = spawn(name, workerData, transferList)
+  const worker = spawn(module, workerData, transferList)
   started.push(worker)
   const { error } = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', resolve)
@@ -258,57 +274,4 @@ async function thread(
   worker.removeAllListeners('error')
   if (error !== undefined) throw fromMessage(error)
   return worker
-}
-
-/** Pieces between the thread that makes them and whoever takes them. */
-class PieceQueue implements Reading {
-  readonly #pieces: Buffer[] = []
-  readonly #taken: () => void
-  readonly #cancelled: () => void
-  #ended = false
-  #error: Error | undefined
-  #wake: (() => void) | undefined
-
-  constructor(taken: () => void, cancelled: () => void) {
-    this.#taken = taken
-    this.#cancelled = cancelled
-  }
-
-  push(piece: Buffer): void {
-    this.#pieces.push(piece)
-    this.#wake?.()
-  }
-
-  end(error: Error | undefined): void {
-    this.#ended = true
-    this.#error = error
-    this.#wake?.()
-  }
-
-  cancel(): void {
-    const ended = this.#ended
-    this.#pieces.length = 0
-    this.end(undefined)
-    if (!ended) this.#cancelled()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    try {
-      while (true) {
-        const piece = this.#pieces.shift()
-        if (piece !== undefined) {
-          yield piece
-          this.#taken()
-        } else if (this.#ended) {
-          if (this.#error !== undefined) throw this.#error
-          return
-        } else
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve
-          })
-      }
-    } finally {
-      this.cancel()
-    }
-  }
 }

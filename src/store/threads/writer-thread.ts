@@ -16,6 +16,8 @@ export interface WriterData {
   readonly counts: SharedArrayBuffer
   /** To the thread that seals. */
   readonly sealer: MessagePort
+  /** To the thread that reads. */
+  readonly commits: MessagePort
 }
 
 /** What the writer is asked to do besides appending, by name. */
@@ -45,16 +47,18 @@ class WriterThread {
   readonly #port: MessagePort
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
+  readonly #commits: MessagePort
   #tidying = false
   #idle: NodeJS.Timeout | undefined
 
-  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer }: WriterData) {
+  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer, commits }: WriterData) {
     this.#port = port
     this.#writer = new LogWriter(
       { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros },
       new SharedCounts(counts),
     )
     this.#sealer = sealer
+    this.#commits = commits
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
     this.#tidy(false)
@@ -73,8 +77,10 @@ class WriterThread {
       // Whatever came before it is done before it.
       this.#commit(appends.splice(0))
       this.#answer(message.id, () => this.#call(message as Exclude<ToWriter, { append: ArrayBuffer }>))
+      this.#tellReaders()
     }
     this.#commit(appends)
+    this.#tellReaders()
     this.#tidy(false)
   }
 
@@ -99,6 +105,12 @@ class WriterThread {
     }
   }
 
+  /** After the answers: whoever has published something waits for them. */
+  #tellReaders(): void {
+    const grown = this.#writer.takeGrown()
+    if (grown.length > 0) this.#commits.postMessage(grown)
+  }
+
   #answer(id: number, work: () => unknown): void {
     try {
       this.#port.postMessage([{ id, result: work() }] satisfies FromWriter)
@@ -111,6 +123,7 @@ class WriterThread {
     if (call === 'close') {
       clearTimeout(this.#idle)
       this.#sealer.close()
+      this.#commits.close()
       this.#writer.close()
       // After the answer, which would not get through any more.
       setImmediate(() => this.#port.close())

@@ -395,7 +395,7 @@ export class World {
 
 /** At most so much of a read is made before anybody asks for more than its first piece. */
 const longestLine = 2048
-const readAhead = limits.piecesAhead * (limits.pieceBytes + longestLine)
+const readAhead = limits.bytesAhead + limits.pieceBytes + longestLine
 
 function openStore(file: string, key: KeyPair): Promise<SqliteEventStore> {
   return SqliteEventStore.open({ file, topic, kind: 'live', key })

@@ -1,0 +1,65 @@
+import { limits } from '../../limits.ts'
+import type { Reading } from '../event-store.ts'
+
+/** Pieces between the thread that makes them and whoever takes them. */
+export class PieceQueue implements Reading {
+  readonly #pieces: Buffer[] = []
+  readonly #taken: (bytes: number) => void
+  readonly #cancelled: () => void
+  #ended = false
+  #error: Error | undefined
+  #wake: (() => void) | undefined
+  /** Bytes that were taken and not yet told. */
+  #untold = 0
+
+  constructor(taken: (bytes: number) => void, cancelled: () => void) {
+    this.#taken = taken
+    this.#cancelled = cancelled
+  }
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece)
+    this.#wake?.()
+  }
+
+  end(error: Error | undefined): void {
+    this.#ended = true
+    this.#error = error
+    this.#wake?.()
+  }
+
+  cancel(): void {
+    const ended = this.#ended
+    this.#pieces.length = 0
+    this.end(undefined)
+    if (!ended) this.#cancelled()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      while (true) {
+        const piece = this.#pieces.shift()
+        if (piece !== undefined) {
+          yield piece
+          this.#tell(piece.length)
+        } else if (this.#ended) {
+          if (this.#error !== undefined) throw this.#error
+          return
+        } else
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve
+          })
+      }
+    } finally {
+      this.cancel()
+    }
+  }
+
+  /** Not for every small piece: there may be thousands in a second. */
+  #tell(bytes: number): void {
+    this.#untold += bytes
+    if (this.#untold < limits.bytesAhead / 4) return
+    this.#taken(this.#untold)
+    this.#untold = 0
+  }
+}

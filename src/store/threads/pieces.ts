@@ -1,0 +1,29 @@
+/** What several jobs have written, on its way from one thread to another as one piece of memory. */
+export interface Pieces {
+  readonly ids: readonly number[]
+  /** Where the bytes of each end. */
+  readonly ends: readonly number[]
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+export function joinPieces(pieces: readonly { readonly id: number; readonly bytes: Uint8Array }[]): Pieces {
+  const joined = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0))
+  const ends: number[] = []
+  let at = 0
+  for (const { bytes } of pieces) {
+    joined.set(bytes, at)
+    at += bytes.length
+    ends.push(at)
+  }
+  return { ids: pieces.map(({ id }) => id), ends, bytes: joined }
+}
+
+/** Gives the bytes of each job to whom they belong. */
+export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, piece: Buffer) => void): void {
+  let start = 0
+  for (const [i, id] of ids.entries()) {
+    const end = ends[i] as number
+    give(id, Buffer.from(bytes.buffer, start, end - start))
+    start = end
+  }
+}

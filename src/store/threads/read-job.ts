@@ -1,0 +1,24 @@
+import { limits } from '../../limits.ts'
+import { LogCursor, type LogReader, NdjsonWriter, type Selection } from '../log/index.ts'
+import type { Job, JobMaker } from './reader-host.ts'
+
+/** Selected events as lines of JSON. */
+class ReadJob implements Job {
+  readonly #cursor: LogCursor
+  readonly #lines = new NdjsonWriter(limits.pieceBytes)
+
+  constructor(reader: LogReader, selection: Selection) {
+    this.#cursor = new LogCursor(reader, selection)
+  }
+
+  run(deadline: number): 'busy' | 'done' {
+    this.#lines.clear()
+    return this.#cursor.run(this.#lines, deadline) ? 'done' : 'busy'
+  }
+
+  take(): Uint8Array {
+    return this.#lines.written
+  }
+}
+
+export const makeReadJob: JobMaker = (reader, selection) => new ReadJob(reader, selection as Selection)

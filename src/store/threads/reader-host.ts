@@ -1,0 +1,211 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
+import type { PublicKey } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
+import { type ErrorMessage, open, toMessage } from './messages.ts'
+import { joinPieces, type Pieces } from './pieces.ts'
+
+export interface ReaderData {
+  readonly file: string
+  readonly own: Uint8Array
+  readonly counts: SharedArrayBuffer
+  /** Through which the writer tells which streams have grown. */
+  readonly commits: MessagePort
+}
+
+export type ToReader =
+  | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
+  /** So many bytes were taken: as many may follow. */
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+  | { readonly type: 'cancel'; readonly id: number }
+  | { readonly type: 'streams' | 'close'; readonly id: number }
+  | { readonly type: 'checkpoints'; readonly id: number; readonly stream: number }
+  | {
+      readonly type: 'chunk'
+      readonly id: number
+      readonly stream: number
+      readonly from: number
+      readonly newest: Uint8Array | undefined
+    }
+
+export type FromReader =
+  | { readonly pieces: Pieces }
+  | { readonly id: number; readonly result: unknown }
+  /** A piece of the index is damaged. */
+  | { readonly damagedIndex: readonly [stream: number, offset: number] }
+  | { readonly id: number; readonly error: ErrorMessage }
+
+/** Something that is read for somebody, in slices: a query, or a subscription. */
+export interface Job {
+  /**
+   * Works until the time is over, a piece is full, or there is nothing to do: for now, then it waits for the next
+   * commit, or for good.
+   */
+  run(deadline: number): 'busy' | 'waiting' | 'done'
+  /** What it has written since the last time; it may be written over once the job runs again. */
+  take(): Uint8Array
+  /** These streams have grown. */
+  wake?(grown: ReadonlySet<StreamNumber>): void
+}
+
+/** Makes a job; what is wrong with the request is thrown. */
+export type JobMaker = (reader: LogReader, request: unknown) => Job
+
+interface Running {
+  readonly id: number
+  readonly job: Job
+  /** Bytes that whoever reads it takes before it has to wait. */
+  credit: number
+  state: 'busy' | 'waiting' | 'done'
+}
+
+/** Runs jobs in slices, one after the other in turn, each only as far ahead of its reader as its credit goes. */
+class ReaderHost {
+  readonly #port: MessagePort
+  readonly #makers: Readonly<Record<string, JobMaker>>
+  readonly #reader: LogReader
+  readonly #jobs = new Map<number, Running>()
+  /** Those that have something to do, in the order of their turns. */
+  #turns: Running[] = []
+  #scheduled = false
+
+  constructor(
+    port: MessagePort,
+    { file, own, counts, commits }: ReaderData,
+    makers: Readonly<Record<string, JobMaker>>,
+  ) {
+    this.#port = port
+    this.#makers = makers
+    this.#reader = new LogReader(file, new SharedCounts(counts), own as PublicKey)
+    this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
+    port.on('message', (message: ToReader) => this.#receive(message))
+    commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
+  }
+
+  #receive(message: ToReader): void {
+    try {
+      if (message.type === 'start') this.#start(message.id, message.job, message.request)
+      else if (message.type === 'credit') this.#credit(message.id, message.bytes)
+      else if (message.type === 'cancel') this.#cancel(message.id)
+      else this.#post({ id: message.id, result: this.#call(message) })
+    } catch (error) {
+      this.#post({ id: message.id, error: toMessage(error) })
+    }
+  }
+
+  #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunk' }>): unknown {
+    switch (message.type) {
+      case 'streams':
+        return this.#reader.status()
+      case 'checkpoints':
+        return this.#reader.checkpoints(message.stream)
+      case 'chunk':
+        return this.#reader.chunk(message.stream, message.from, message.newest)
+      case 'close':
+        this.#reader.close()
+        // After the answer, which would not get through any more.
+        setImmediate(() => this.#port.close())
+        return undefined
+    }
+  }
+
+  #start(id: number, name: string, request: unknown): void {
+    const maker = this.#makers[name]
+    assert(maker !== undefined, `there is no job '${name}'`)
+    const running: Running = { id, job: maker(this.#reader, request), credit: limits.bytesAhead, state: 'busy' }
+    this.#jobs.set(id, running)
+    this.#turns.push(running)
+    this.#schedule()
+  }
+
+  #credit(id: number, bytes: number): void {
+    const running = this.#jobs.get(id)
+    if (running === undefined) return
+    const waited = running.credit <= 0
+    running.credit += bytes
+    if (!waited || running.credit <= 0 || running.state !== 'busy') return
+    this.#turns.push(running)
+    this.#schedule()
+  }
+
+  #cancel(id: number): void {
+    const running = this.#jobs.get(id)
+    if (running === undefined) return
+    running.state = 'done'
+    this.#jobs.delete(id)
+  }
+
+  /** Those who wait for a commit come first: they have little to do, and somebody looks at them. */
+  #wake(grown: ReadonlySet<StreamNumber>): void {
+    const woken: Running[] = []
+    for (const running of this.#jobs.values()) {
+      running.job.wake?.(grown)
+      if (running.state !== 'waiting') continue
+      running.state = 'busy'
+      if (running.credit > 0) woken.push(running)
+    }
+    if (woken.length === 0) return
+    this.#turns = [...woken, ...this.#turns]
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.#round())
+  }
+
+  /** Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out together. */
+  #round(): void {
+    this.#scheduled = false
+    const end = performance.now() + limits.sliceMs
+    const pieces: { id: number; bytes: Uint8Array }[] = []
+    const ended: FromReader[] = []
+    const turns = this.#turns
+    this.#turns = []
+    let at = 0
+    // At most one slice for each: what a job has written stays as it is until it is sent.
+    do {
+      const running = turns[at++]
+      if (running?.state === 'busy') this.#slice(running, end, pieces, ended)
+    } while (at < turns.length && performance.now() < end)
+    this.#turns = [...turns.slice(at), ...this.#turns]
+    if (pieces.length > 0) {
+      const joined = joinPieces(pieces)
+      this.#port.postMessage({ pieces: joined } satisfies FromReader, [joined.bytes.buffer])
+    }
+    for (const message of ended) this.#post(message)
+    if (this.#turns.length > 0) this.#schedule()
+  }
+
+  #slice(running: Running, end: number, pieces: { id: number; bytes: Uint8Array }[], ended: FromReader[]): void {
+    const { id, job } = running
+    try {
+      running.state = job.run(end)
+      const bytes = job.take()
+      if (bytes.length > 0) {
+        running.credit -= bytes.length
+        pieces.push({ id, bytes })
+      }
+      if (running.state === 'busy' && running.credit > 0) this.#turns.push(running)
+      if (running.state !== 'done') return
+      ended.push({ id, result: undefined })
+    } catch (error) {
+      running.state = 'done'
+      ended.push({ id, error: toMessage(error) })
+    }
+    this.#jobs.delete(id)
+  }
+
+  #post(message: FromReader): void {
+    this.#port.postMessage(message)
+  }
+}
+
+/** Makes this thread one that reads: it runs the jobs that it has makers for. */
+export function runReader(makers: Readonly<Record<string, JobMaker>>): void {
+  const port = parentPort
+  assert(port !== null, 'a reader runs in a thread of its own')
+  open(port, () => new ReaderHost(port, workerData as ReaderData, makers))
+}

@@ -1,0 +1,110 @@
+import { deepEqual } from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { KeyPair } from '../../src/identity/index.ts'
+import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+type Block = Parameters<EventSink['event']>[1]
+
+/** Takes offsets and streams of events, a few at a time. */
+class Places implements EventSink {
+  readonly found: [stream: number, offset: number][] = []
+  readonly #atOnce: number
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
+
+  event({ number }: { number: number }, block: Block, index: number): boolean {
+    this.found.push([number, block.first + index])
+    return this.found.length % this.#atOnce !== 0
+  }
+}
+
+type Step =
+  | { readonly kind: 'append'; readonly stream: number; readonly count: number; readonly tag: 'a' | 'b' }
+  | { readonly kind: 'read' }
+  | { readonly kind: 'seal' }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('append' as const),
+      stream: fc.nat(3),
+      count: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(1100)),
+      tag: fc.constantFrom('a' as const, 'b' as const),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('read' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('seal' as const) }) },
+)
+
+test('a live cursor finds what there is, and then what comes, each once and each burst in order', (t) => {
+  const folder = temporaryFolder(t)
+  const key = KeyPair.generate()
+  let files = 0
+  const run = (before: Step[], after: Step[], lower: Map<number, number>, atOnce: number): void => {
+    const file = join(folder, `${files++}.db`)
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const reader = new LogReader(file, writer.counts, key.publicKey)
+    /** The places of selected events that were not read yet, in the order of their lamport timestamps. */
+    let expected: [number, number][] = []
+    let grown: number[] = []
+    const numbers = new Map<number, number>()
+    let cursor: LogCursor | undefined
+    const read = (): void => {
+      const sink = new Places(atOnce)
+      cursor?.extend(grown.splice(0))
+      cursor ??= new LogCursor(reader, { anyOf: [{ tags: ['a'] }], order: 'asc', lower }, { live: true })
+      while (!cursor.run(sink));
+      deepEqual(sink.found, expected)
+      expected = []
+    }
+    const seal = (): void => {
+      for (let plan = writer.planSeal(true); plan !== undefined; plan = writer.planSeal(true))
+        writer.applySeal(buildSeal(writer.database, plan))
+    }
+    const append = ({ stream, count, tag }: Extract<Step, { kind: 'append' }>): void => {
+      const events = Array.from({ length: count }, () => ({ appId: 'app', tags: [tag], payload: '1' }))
+      const [appended] = writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
+      const newly = writer.takeGrown()
+      grown.push(...newly)
+      const number = numbers.get(stream) ?? (newly[0] as number)
+      numbers.set(stream, number)
+      const first = appended?.runs[0]?.offset as number
+      const places = Array.from({ length: count }, (_, i): [number, number] => [number, first + i])
+      if (tag === 'a') expected.push(...places.filter(([, offset]) => offset > (lower.get(number) ?? -1)))
+    }
+    const take = (one: Step): void => {
+      if (one.kind === 'read') read()
+      else if (one.kind === 'seal') seal()
+      else append(one)
+    }
+    try {
+      for (const one of before) if (one.kind !== 'read') take(one)
+      grown = []
+      read()
+      for (const one of after) take(one)
+      read()
+    } finally {
+      reader.close()
+      writer.close()
+      rmSync(file)
+    }
+  }
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 6 }),
+      fc.array(step, { maxLength: 12 }),
+      fc.array(fc.tuple(fc.nat(3), fc.nat(30)), { maxLength: 2 }),
+      fc.integer({ min: 1, max: 9 }),
+      (before, after, lower, atOnce) => run(before, after, new Map(lower), atOnce),
+    ),
+    { numRuns: 100 },
+  )
+})
