@@ -27,6 +27,8 @@ export class LogCursor {
   readonly #selection: Selection
   /** How often something had been removed when the cursors went to where they stand. */
   #removals: number
+  /** The event on top was taken by `next`. */
+  #taken = false
 
   /** One that is live can be extended to what comes later; it goes upwards. */
   constructor(reader: LogReader, selection: Selection, { live = false } = {}) {
@@ -62,14 +64,15 @@ export class LogCursor {
     const lower = this.#selection.lower?.get(stream.number) ?? -1
     const first = Math.max(this.#reader.counts.pruned(stream.number), lower + 1)
     if (branches.length === 0 || (this.#live === undefined && first > last)) return
-    const cursor = new StreamCursor(this.#reader, stream, branches, first, last, this.#descending ? -1 : 1)
+    const step = this.#descending ? -1 : 1
+    const cursor = new StreamCursor(this.#reader, stream, branches, ...this.#inLamports(stream, first, last), step)
     this.#live?.set(stream.number, cursor)
     this.#fresh.push(cursor)
   }
 
   /** Gives events to the sink until it wants no more, the time is over, or there are none left: then the answer is true. */
   run(sink: EventSink, deadline = Number.POSITIVE_INFINITY): boolean {
-    this.#begin()
+    this.begin()
     const slice = new Slice(sink, deadline)
     while (this.#heap.length > 0) {
       const goesOn = this.#drain(this.#heap[0] as StreamCursor, this.#second(), slice)
@@ -79,8 +82,30 @@ export class LogCursor {
     return true
   }
 
-  /** Moves new cursors to their first events, and all of them away from events that were removed since the last slice. */
-  #begin(): void {
+  /** Lamport timestamps rise with offsets, so bounds of the one are bounds of the other. */
+  #inLamports({ number }: ReadStream, first: number, last: number): [number, number] {
+    const { lamports } = this.#selection
+    if (lamports === undefined || first > last) return [first, last]
+    const from = lamports.from <= 0 ? first : this.#reader.offsetAt(number, lamports.from, first, last)
+    // What comes later comes with greater ones, and is looked at one by one.
+    if (this.#live !== undefined || lamports.to === Number.POSITIVE_INFINITY) return [from, last]
+    return [from, this.#reader.offsetAt(number, lamports.to + 1, from, last) - 1]
+  }
+
+  /**
+   * Goes to the next event: the cursor of its stream stands there until the next call. To be used between `begin` and
+   * the end of a slice.
+   */
+  next(): StreamCursor | undefined {
+    this.#pass()
+    const top = this.#heap[0]
+    this.#taken = top !== undefined
+    return top
+  }
+
+  /** Begins a slice: moves new cursors to their first events, and all of them away from events that were removed since. */
+  begin(): void {
+    this.#pass()
     const moved = this.#fresh
     this.#fresh = []
     for (const cursor of moved) if (cursor.next()) this.#push(cursor)
@@ -97,6 +122,14 @@ export class LogCursor {
       if (!cursor.next() || !goesOn) return goesOn
     } while (second === undefined || this.#isBefore(cursor, second))
     return true
+  }
+
+  /** Leaves an event that was taken. */
+  #pass(): void {
+    if (!this.#taken) return
+    this.#taken = false
+    this.#heap[0]?.next()
+    this.#sift()
   }
 
   #isBefore(a: StreamCursor, b: StreamCursor): boolean {

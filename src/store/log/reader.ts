@@ -103,6 +103,21 @@ export class LogReader {
     return reading(() => this.#block(stream, offset))
   }
 
+  /** Of the offsets from one to another the first whose event has at least this lamport timestamp; the one after them when none has. */
+  offsetAt(stream: StreamNumber, lamport: number, first: number, last: number): number {
+    let [low, high] = [first, last + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const block = this.block(stream, middle)
+      // What was pruned is behind everything that is still there.
+      if (block === undefined) low = middle + 1
+      else if ((block.lamports[0] as number) >= lamport) high = Math.min(middle, block.first)
+      else if ((block.lamports[block.count - 1] as number) < lamport) low = block.first + block.count
+      else return clamp(block.first + firstAtLeast(block.lamports, lamport), low, high)
+    }
+    return clamp(low, first, last + 1)
+  }
+
   /** Where each stream stands. */
   status(): (ReadStream & { count: number; pruned: number })[] {
     return this.streams().map((stream) => ({
@@ -228,4 +243,18 @@ export class LogReader {
     this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
     return block
   }
+}
+
+function firstAtLeast(rising: Float64Array, value: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((rising[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(value, most))
 }

@@ -18,6 +18,8 @@ export interface Selection {
   readonly lower?: ReadonlyMap<StreamNumber, number>
   /** By stream, the last offset to read. Streams that are not in it are left out. */
   readonly upper?: ReadonlyMap<StreamNumber, number>
+  /** Lamport timestamps that all selected events are known to be in, both included. */
+  readonly lamports?: { readonly from: number; readonly to: number }
 }
 
 /** The branches of a selection that can hold in a stream. */
