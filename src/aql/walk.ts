@@ -51,12 +51,15 @@ export function tagAtoms(tags: TagExpr): readonly TagAtom[] {
   return [tags.first, ...tags.rest.flatMap((step) => tagAtoms(step.operand))]
 }
 
-/** Every query there is: this one and those nested in it. */
-export function* queriesIn(query: Query): Generator<Query> {
-  yield query
-  const parts = [...sourceParts(query.source), ...query.stages.flatMap(stageParts)]
-  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
-    if (part.kind === 'query') yield* queriesIn(part.query)
-    else for (const inner of partsOf(part)) parts.push(inner)
+/** Every expression of a query, in no particular order, those of nested queries included. */
+export function* exprsIn(query: Query): Generator<Expr> {
+  const waiting = [...queryParts(query)]
+  for (let expr = waiting.pop(); expr !== undefined; expr = waiting.pop()) {
+    yield expr
+    for (const part of expr.kind === 'query' ? queryParts(expr.query) : partsOf(expr)) waiting.push(part)
   }
+}
+
+function queryParts(query: Query): readonly Expr[] {
+  return [...sourceParts(query.source), ...query.stages.flatMap(stageParts)]
 }

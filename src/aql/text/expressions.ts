@@ -322,7 +322,9 @@ export abstract class ExprRules extends TagRules {
       if (!reader.glued('{')) return undefined
       const part = this.#character() ?? this.expr()
       if (part === undefined || !reader.glued('}')) return undefined
+      // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
       if (typeof part === 'string') literal += part
+      else if (part.kind === 'string') literal += part.value
       else {
         if (literal !== '') parts.push(literal)
         literal = ''

@@ -1,4 +1,5 @@
 import type { Inequality, Micros, TagAtom, TagChain, TagExpr, Template } from '../ast.ts'
+import { readAppId } from './app-id.ts'
 import type { Name } from './expected.ts'
 import { readAgo, readInstant, type Time } from './instants.ts'
 import { readKey } from './keys.ts'
@@ -90,7 +91,7 @@ export abstract class TagRules extends Rules {
     if (reader.token('allEvents')) return { kind: 'allEvents' }
     if (reader.token('isLocal')) return { kind: 'isLocal' }
     if (!reader.glued('appId(')) return undefined
-    const appId = reader.match('app_id', /[-0-9a-z]+(?:\.[-0-9a-z]+)*/y)
+    const appId = readAppId(reader)
     return appId !== undefined && reader.token(')') ? { kind: 'appId', appId } : undefined
   }
 
