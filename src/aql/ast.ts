@@ -98,7 +98,10 @@ export type Expr =
   | { readonly kind: 'not'; readonly operand: Expr }
   | Chain
 
-/** Operators applied from left to right, whatever their precedence: `first` is never a chain itself, an operand may be one. */
+/**
+ * Operators applied from left to right, whatever their precedence: `first` is never a chain itself, an operand may be one.
+ * Without operators it is a literal in parentheses, as in `x[('a')]`, which is computed while `x['a']` is not.
+ */
 export interface Chain {
   readonly kind: 'chain'
   readonly first: Expr

@@ -1,0 +1,141 @@
+import type { AggregateOperator } from '../ast.ts'
+import { Failure } from '../values/failure.ts'
+import { type Metadata, sameMetadata } from '../values/metadata.ts'
+import { same } from '../values/same.ts'
+import type { Value } from '../values/value.ts'
+import { type Aggregator, aggregator } from './aggregators.ts'
+import { attempt, attemptSlowly, type Code, originOf } from './code.ts'
+import type { Frame } from './frame.ts'
+import type { Result, Stage, StageCode } from './stage.ts'
+import type { Steps } from './steps.ts'
+
+/** One aggregator of the text: the same one standing there twice is one. Its result will stand in a slot. */
+export interface AggregatorCode {
+  readonly operator: AggregateOperator
+  readonly argument: Code
+  readonly slot: number
+}
+
+export interface Aggregation {
+  /** In the order in which their failures are told. */
+  readonly aggregators: readonly AggregatorCode[]
+  /** What is computed from their results. */
+  readonly around: Code
+  /** Where that goes. */
+  readonly slot: number
+  /** The order of events in which all of them know their result after the first input. */
+  readonly preferred: 'asc' | 'desc' | undefined
+}
+
+export interface AggregateCode extends StageCode {
+  readonly preferred: 'asc' | 'desc' | undefined
+  open(frame: Frame, next: Stage): Aggregate
+}
+
+export function aggregate(aggregation: Aggregation): AggregateCode {
+  const { around, aggregators, preferred } = aggregation
+  const quick = around.quick && aggregators.every(({ argument }) => argument.quick)
+  return { quick, preferred, open: (frame, next) => new Aggregate(aggregation, frame, next) }
+}
+
+/** The result of an aggregator, in the expression around it. */
+export function aggregated(slot: number): Code {
+  const run = (frame: Frame): Value => {
+    const failure = frame.failures?.get(slot)
+    if (failure !== undefined) throw failure
+    return frame.values[slot] as Value
+  }
+  return { quick: true, run, origin: originOf([{ hops: 0, slot }]) }
+}
+
+export class Aggregate implements Stage {
+  readonly #aggregation: Aggregation
+  readonly #states: readonly Aggregator[]
+  readonly #frame: Frame
+  readonly #next: Stage
+  /** What was emitted last. */
+  #emitted: { readonly value: Value; readonly metadata: Metadata } | undefined
+
+  constructor(aggregation: Aggregation, frame: Frame, next: Stage) {
+    this.#aggregation = aggregation
+    this.#states = aggregation.aggregators.map(({ operator }) => aggregator(operator))
+    this.#frame = frame
+    this.#next = next
+  }
+
+  feed(anti: boolean): void {
+    const { aggregators } = this.#aggregation
+    for (let at = 0; at < aggregators.length; at++) {
+      const { argument } = aggregators[at] as AggregatorCode
+      if (argument.quick) this.#add(at, argument, attempt(argument, this.#frame), anti)
+    }
+    this.#fed()
+  }
+
+  *feedSlowly(anti: boolean): Steps<void> {
+    for (const [at, { argument }] of this.#aggregation.aggregators.entries())
+      this.#add(at, argument, yield* attemptSlowly(argument, this.#frame), anti)
+    this.#fed()
+  }
+
+  #add(at: number, { origin }: Code, result: Result, anti: boolean): void {
+    if (result instanceof Failure) this.#frame.output.failed(result)
+    else this.#states[at]?.add(result, origin.of(this.#frame), anti)
+  }
+
+  #fed(): void {
+    const { aggregators, preferred } = this.#aggregation
+    const isSettled = preferred !== undefined && preferred === this.#frame.order
+    if (aggregators.length > 0 && !isSettled) return
+    if (this.#states.every((state) => !(state.result() instanceof Failure))) this.#frame.done = true
+  }
+
+  /** Emits what it has come to; on later calls only if that has changed, and takes back what it emitted before. */
+  flush(): void {
+    this.#show()
+    const { around } = this.#aggregation
+    if (!around.quick) return
+    for (const { value, metadata, anti } of this.#changes(attempt(around, this.#frame))) {
+      this.#frame.set(this.#aggregation.slot, value, metadata)
+      this.#next.feed(anti)
+    }
+  }
+
+  *flushSlowly(): Steps<void> {
+    this.#show()
+    for (const { value, metadata, anti } of this.#changes(
+      yield* attemptSlowly(this.#aggregation.around, this.#frame),
+    )) {
+      this.#frame.set(this.#aggregation.slot, value, metadata)
+      yield* this.#next.feedSlowly(anti)
+    }
+  }
+
+  /** Puts the results where the expression around them looks for them. */
+  #show(): void {
+    for (const [at, { slot }] of this.#aggregation.aggregators.entries()) {
+      const state = this.#states[at]
+      const result = state?.result()
+      if (result instanceof Failure) {
+        this.#frame.failures ??= new Map()
+        this.#frame.failures.set(slot, result)
+      } else if (result !== undefined) {
+        this.#frame.failures?.delete(slot)
+        this.#frame.set(slot, result, state?.metadata)
+      }
+    }
+  }
+
+  #changes(result: Result): { value: Value; metadata: Metadata; anti: boolean }[] {
+    if (result instanceof Failure) {
+      this.#frame.output.failed(result)
+      return []
+    }
+    const metadata = this.#aggregation.around.origin.of(this.#frame)
+    const before = this.#emitted
+    if (before !== undefined && sameMetadata(before.metadata, metadata) && same(before.value, result)) return []
+    this.#emitted = { value: result, metadata }
+    const now = { value: result, metadata, anti: false }
+    return before === undefined ? [now] : [{ ...before, anti: true }, now]
+  }
+}

@@ -1,0 +1,37 @@
+import { Failure } from '../values/failure.ts'
+import { attempt, attemptSlowly, type Code } from './code.ts'
+import type { Frame } from './frame.ts'
+import { notBool } from './operators.ts'
+import type { Result, Stage, StageCode } from './stage.ts'
+import type { Steps } from './steps.ts'
+
+export function filter(condition: Code): StageCode {
+  return { quick: condition.quick, open: (frame, next) => new Filter(condition, frame, next) }
+}
+
+class Filter implements Stage {
+  readonly #condition: Code
+  readonly #frame: Frame
+  readonly #next: Stage
+
+  constructor(condition: Code, frame: Frame, next: Stage) {
+    this.#condition = condition
+    this.#frame = frame
+    this.#next = next
+  }
+
+  feed(anti: boolean): void {
+    if (this.#condition.quick && this.#passes(attempt(this.#condition, this.#frame))) this.#next.feed(anti)
+  }
+
+  *feedSlowly(anti: boolean): Steps<void> {
+    if (this.#passes(yield* attemptSlowly(this.#condition, this.#frame))) yield* this.#next.feedSlowly(anti)
+  }
+
+  #passes(result: Result): boolean {
+    if (typeof result === 'boolean') return result
+    const failure = result instanceof Failure ? result : notBool(result, this.#condition.origin.of(this.#frame))
+    this.#frame.output.failed(failure)
+    return false
+  }
+}

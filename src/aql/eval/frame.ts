@@ -1,0 +1,83 @@
+import type { Order } from '../ast.ts'
+import type { AqlEvent } from '../values/event.ts'
+import type { Failure } from '../values/failure.ts'
+import { readJson } from '../values/json-read.ts'
+import { type Metadata, Span } from '../values/metadata.ts'
+import type { Value } from '../values/value.ts'
+import type { Events, Turn } from './port.ts'
+
+/** Takes what a query comes to, one after the other. */
+export interface Output {
+  /** A value that stands in a slot of the frame. */
+  emit(frame: Frame, slot: number, anti: boolean): void
+  /** Takes the place of one value. A sub-query ends here, by throwing it on. */
+  failed(failure: Failure): void
+}
+
+/** What all the queries of one request share. */
+export class Session {
+  readonly events: Events
+  /** Who asks: `appId(me)`. */
+  readonly appId: string
+  readonly #turn: Turn
+  #steps = 0
+
+  constructor(events: Events, appId: string, turn: Turn) {
+    this.events = events
+    this.appId = appId
+    this.#turn = turn
+  }
+
+  /** Whether to give way. Called once per event or item; the clock is only looked at now and then. */
+  step(): boolean {
+    this.#steps = (this.#steps + 1) & 63
+    return this.#steps === 0 && this.#turn.isOver()
+  }
+}
+
+/** The variables of one run of a query. Which slot a variable has is known since the query was compiled. */
+export class Frame {
+  readonly session: Session
+  readonly outer: Frame | undefined
+  /** Nothing where the payload of an event has not been read yet. */
+  readonly values: (Value | undefined)[]
+  readonly metadata: Metadata[]
+  readonly output: Output
+  /** The order in which events come, if that is of use for stopping early. */
+  readonly order: Order | undefined
+  /** Of the value that was computed last, where it cannot be told from the variables. */
+  computed: Metadata = undefined
+  /** Of aggregators without a result, by the slot where it would be. */
+  failures: Map<number, Failure> | undefined
+  /** Whether nothing that may come can change what the query comes to. */
+  done = false
+
+  constructor(slots: number, session: Session, output: Output, order?: Order, outer?: Frame) {
+    this.session = session
+    this.outer = outer
+    this.values = new Array(slots).fill(null)
+    this.metadata = new Array(slots).fill(undefined)
+    this.output = output
+    this.order = order
+  }
+
+  /** The payload of the event in the first slot, read when it is needed. */
+  read(): Value {
+    const known = this.values[0]
+    if (known !== undefined) return known
+    const event = this.metadata[0]
+    const value = event === undefined || event instanceof Span ? null : readJson(event.payload)
+    this.values[0] = value
+    return value
+  }
+
+  set(slot: number, value: Value, metadata: Metadata): void {
+    this.values[slot] = value
+    this.metadata[slot] = metadata
+  }
+
+  setEvent(event: AqlEvent): void {
+    this.values[0] = undefined
+    this.metadata[0] = event
+  }
+}

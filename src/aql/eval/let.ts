@@ -1,0 +1,41 @@
+import { Failure } from '../values/failure.ts'
+import { attempt, attemptSlowly, type Code } from './code.ts'
+import type { Frame } from './frame.ts'
+import type { Result, Stage, StageCode } from './stage.ts'
+import type { Steps } from './steps.ts'
+
+/** `slot` is where the variable will be looked for. */
+export function binding(code: Code, slot: number): StageCode {
+  return { quick: code.quick, open: (frame, next) => new Binding(code, slot, frame, next) }
+}
+
+class Binding implements Stage {
+  readonly #code: Code
+  readonly #slot: number
+  readonly #frame: Frame
+  readonly #next: Stage
+
+  constructor(code: Code, slot: number, frame: Frame, next: Stage) {
+    this.#code = code
+    this.#slot = slot
+    this.#frame = frame
+    this.#next = next
+  }
+
+  feed(anti: boolean): void {
+    if (this.#code.quick && this.#bind(attempt(this.#code, this.#frame))) this.#next.feed(anti)
+  }
+
+  *feedSlowly(anti: boolean): Steps<void> {
+    if (this.#bind(yield* attemptSlowly(this.#code, this.#frame))) yield* this.#next.feedSlowly(anti)
+  }
+
+  #bind(result: Result): boolean {
+    if (result instanceof Failure) {
+      this.#frame.output.failed(result)
+      return false
+    }
+    this.#frame.set(this.#slot, result, this.#code.origin.of(this.#frame))
+    return true
+  }
+}

@@ -1,0 +1,40 @@
+import { Failure } from '../values/failure.ts'
+import type { Frame } from './frame.ts'
+import type { Stage, StageCode } from './stage.ts'
+import type { Steps } from './steps.ts'
+
+export function limit(count: bigint): StageCode {
+  return { quick: true, open: (frame, next) => new Limit(Number(count), frame, next) }
+}
+
+class Limit implements Stage {
+  #left: number
+  readonly #frame: Frame
+  readonly #next: Stage
+
+  constructor(count: number, frame: Frame, next: Stage) {
+    this.#left = count
+    this.#frame = frame
+    this.#next = next
+  }
+
+  feed(anti: boolean): void {
+    if (this.#passes(anti)) this.#next.feed(anti)
+  }
+
+  *feedSlowly(anti: boolean): Steps<void> {
+    if (this.#passes(anti)) yield* this.#next.feedSlowly(anti)
+  }
+
+  #passes(anti: boolean): boolean {
+    if (anti) {
+      if (this.#left === 0) throw new Failure('anti-input cannot be processed in saturated LIMIT', true)
+      this.#left++
+      return true
+    }
+    if (this.#left === 0) return false
+    this.#left--
+    if (this.#left === 0) this.#frame.done = true
+    return true
+  }
+}

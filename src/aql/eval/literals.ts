@@ -1,0 +1,131 @@
+import { aqlLimits } from '../limits.ts'
+import { compareTexts } from '../values/comparison.ts'
+import { Failure } from '../values/failure.ts'
+import { isNatural, isNumber, toDouble } from '../values/numbers.ts'
+import { textOf } from '../values/text.ts'
+import { Composed, isArray, type Key, kindOf, type Value } from '../values/value.ts'
+import { type Code, strict } from './code.ts'
+
+export interface ArrayPart {
+  readonly spread: boolean
+  readonly code: Code
+}
+
+export function array(parts: readonly ArrayPart[]): Code {
+  const codes = parts.map(({ code }) => code)
+  // The list of values was made for this, so it can be the array.
+  if (!parts.some(({ spread }) => spread)) return strict(codes, (values) => values)
+  return strict(codes, (values) => {
+    const items: Value[] = []
+    for (const [at, value] of values.entries()) {
+      const added = parts[at]?.spread ? spreadable(value) : [value]
+      if (items.length + added.length > aqlLimits.arrayLength) throw longArray()
+      for (const item of added) items.push(item)
+    }
+    return items
+  })
+}
+
+function longArray(): Failure {
+  return new Failure(`the array has too many items (limit arrayLength: ${aqlLimits.arrayLength})`)
+}
+
+export function spreadable(value: Value): readonly Value[] {
+  if (isArray(value)) return value
+  throw new Failure(`cannot spread a value of type ${kindOf(value)}`)
+}
+
+/** Texts and the codes of values in turn. */
+export function template(parts: readonly (string | Code)[]): Code {
+  const codes = parts.filter((part) => typeof part !== 'string')
+  return strict(codes, (values) => {
+    let text = ''
+    let next = 0
+    for (const part of parts) {
+      text += typeof part === 'string' ? part : textOf(values[next++] as Value)
+      if (text.length > aqlLimits.templateLength) throw longText()
+    }
+    return text
+  })
+}
+
+function longText(): Failure {
+  return new Failure(`the text is too long (limit templateLength: ${aqlLimits.templateLength})`)
+}
+
+export interface EntryPart {
+  /** The key itself, where the query spells it out. */
+  readonly key: string | Code
+  readonly value: Code
+}
+
+export function object(entries: readonly EntryPart[]): Code {
+  const names = entries.flatMap(({ key }) => (typeof key === 'string' ? [key] : []))
+  return names.length === entries.length && names.every(isOrdinary) ? plainObject(names, entries) : composed(entries)
+}
+
+/** Whether JS keeps a property of this name in its place: it sorts numbers, and has a meaning of its own for one name. */
+function isOrdinary(name: string): boolean {
+  return name !== '__proto__' && !/^\d+$/.test(name)
+}
+
+/** An object whose keys are all known: it is made with its keys in the order of output. */
+function plainObject(names: readonly string[], entries: readonly EntryPart[]): Code {
+  const order = [...new Set(names)].sort(compareKeys)
+  const places = order.map((name) => names.lastIndexOf(name))
+  return strict(
+    entries.map(({ value }) => value),
+    (values) => {
+      const made: Record<string, Value> = {}
+      for (let at = 0; at < order.length; at++) made[order[at] as string] = values[places[at] as number] as Value
+      return made
+    },
+  )
+}
+
+function composed(entries: readonly EntryPart[]): Code {
+  const parts = entries.flatMap(({ key, value }) => (typeof key === 'string' ? [value] : [key, value]))
+  return strict(parts, (values) => {
+    let next = 0
+    const made = entries.map(({ key }): [Key, Value] => {
+      const name = typeof key === 'string' ? key : keyOf(values[next++] as Value)
+      return [name, values[next++] as Value]
+    })
+    made.sort(([a], [b]) => compareKeys(a, b))
+    return new Composed(
+      made.filter(([key], at) => at + 1 === made.length || compareKeys(key, made[at + 1]?.[0] as Key) !== 0),
+    )
+  })
+}
+
+function keyOf(value: Value): Key {
+  if (typeof value === 'string' || typeof value === 'boolean' || isNumber(value)) return value
+  throw new Failure(`a value of type ${kindOf(value)} cannot be the key of an object`)
+}
+
+/** Naturals, then texts by their length in UTF-8 and then bytewise, then booleans, then decimals. */
+function compareKeys(a: Key, b: Key): number {
+  const [rankA, rankB] = [rankOf(a), rankOf(b)]
+  if (rankA !== rankB) return rankA - rankB
+  if (typeof a === 'string' && typeof b === 'string') return utf8Length(a) - utf8Length(b) || compareTexts(a, b)
+  if (isNumber(a) && isNumber(b)) {
+    if (isNatural(a) && isNatural(b)) return a < b ? -1 : Number(a > b)
+    return toDouble(a) - toDouble(b)
+  }
+  return Number(a) - Number(b)
+}
+
+function rankOf(key: Key): number {
+  if (typeof key === 'string') return 1
+  if (typeof key === 'boolean') return 2
+  return isNatural(key) ? 0 : 3
+}
+
+function utf8Length(text: string): number {
+  let length = 0
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0
+    length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
+  }
+  return length
+}

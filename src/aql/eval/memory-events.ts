@@ -1,0 +1,53 @@
+import type { Order } from '../ast.ts'
+import type { GivenEvent } from '../given.ts'
+import type { Plan } from '../plan/plan.ts'
+import { isOfBranch } from '../plan/predicate.ts'
+import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
+import type { Cursor, Events } from './port.ts'
+
+/** Events that are all in memory: those that a query brings along, or a file has. */
+export class MemoryEvents implements Events {
+  readonly #ascending: readonly AqlEvent[]
+  readonly #byStream: readonly AqlEvent[]
+
+  constructor(events: readonly AqlEvent[]) {
+    this.#ascending = events.toSorted(comparePlaces)
+    // Sorting is stable, so that each stream stays in its own order.
+    this.#byStream = this.#ascending.toSorted((a, b) => {
+      const zero = { lamport: 0 }
+      return comparePlaces({ ...zero, stream: a.stream }, { ...zero, stream: b.stream })
+    })
+  }
+
+  open({ anyOf, residual }: Plan, order: Order): Cursor {
+    const events = order === 'stream-asc' ? this.#byStream : this.#ascending
+    const isDescending = order === 'desc'
+    let next = 0
+    return {
+      next() {
+        while (next < events.length) {
+          const event = events[isDescending ? events.length - ++next : next++] as AqlEvent
+          if (anyOf.some((branch) => isOfBranch(branch, event)) && (residual?.(event) ?? true)) return event
+        }
+        return undefined
+      },
+      close() {
+        next = events.length
+      },
+    }
+  }
+}
+
+/** The given events as one stream that counts from zero. */
+export function eventsOfStream(given: readonly GivenEvent[], stream: EventStream): AqlEvent[] {
+  return given.map(({ payload, tags, appId, time }, at) => ({
+    lamport: at,
+    stream,
+    offset: at,
+    time: Number(time),
+    tags,
+    appId,
+    own: true,
+    payload,
+  }))
+}

@@ -1,0 +1,125 @@
+import type { BinaryOperator } from '../ast.ts'
+import { arithmetic } from '../values/arithmetic.ts'
+import { comparison } from '../values/comparison.ts'
+import { Failure } from '../values/failure.ts'
+import type { Metadata } from '../values/metadata.ts'
+import { show } from '../values/show.ts'
+import type { Value } from '../values/value.ts'
+import { otherwise } from './choices.ts'
+import { type Code, knownOrigin, strict } from './code.ts'
+import type { Frame } from './frame.ts'
+
+export interface Link {
+  readonly operator: BinaryOperator
+  readonly operand: Code
+}
+
+/** Chains up to here become closures within closures, which is quick; longer ones would need too much of the stack. */
+const nestedOperators = 16
+
+/** Operators applied from left to right. */
+export function chain(first: Code, links: readonly Link[]): Code {
+  let left = first
+  for (const group of grouped(links)) {
+    const operands = group.map(({ operand }) => operand)
+    if (group[0]?.operator === '??') left = otherwise([left, ...operands])
+    else if (group.length > nestedOperators) left = flat(left, group)
+    else left = group.reduce((sum, { operator, operand }) => binary(operator as Strict, sum, operand), left)
+  }
+  return left
+}
+
+type Strict = Exclude<BinaryOperator, '??'>
+
+/** Links in a row that are all `??`, or none. */
+function grouped(links: readonly Link[]): Link[][] {
+  const groups: Link[][] = []
+  for (const link of links) {
+    const group = groups.at(-1)
+    if (group !== undefined && (group[0]?.operator === '??') === (link.operator === '??')) group.push(link)
+    else groups.push([link])
+  }
+  return groups
+}
+
+/** Tells where one of the values that an operator works on comes from. */
+type From = (part: number) => Metadata
+
+function binary(operator: Strict, left: Code, right: Code): Code {
+  const origin = knownOrigin([left, right])
+  if (!left.quick || !right.quick || origin === undefined) {
+    return strict([left, right], ([a, b], from) => apply(operator, a as Value, b as Value, from))
+  }
+  const [first, second] = [left.run, right.run]
+  if (isLogical(operator)) {
+    const logical = logic[operator]
+    const origins = [left.origin, right.origin]
+    const run = (frame: Frame): Value => {
+      const a = first(frame)
+      const b = second(frame)
+      if (typeof a === 'boolean' && typeof b === 'boolean') return logical(a, b)
+      return apply(operator, a, b, (part) => origins[part]?.of(frame))
+    }
+    return { quick: true, run, origin }
+  }
+  const plain = operations[operator]
+  return { quick: true, run: (frame) => plain(first(frame), second(frame)), origin }
+}
+
+/** A long chain, worked off in a loop. */
+function flat(first: Code, links: readonly Link[]): Code {
+  return strict([first, ...links.map(({ operand }) => operand)], (values, from) => {
+    let value = values[0] as Value
+    for (const [at, { operator }] of links.entries()) {
+      // What was computed on the way is a boolean wherever that matters, so only the operands need to be traced.
+      value = apply(operator as Strict, value, values[at + 1] as Value, (part) => from(part === 0 ? 0 : at + 1))
+    }
+    return value
+  })
+}
+
+function apply(operator: Strict, left: Value, right: Value, from: From): Value {
+  if (!isLogical(operator)) return operations[operator](left, right)
+  if (typeof left !== 'boolean') throw notBool(left, from(0))
+  // The right side is evaluated in any case, but may be of any kind when it does not matter.
+  if (typeof right !== 'boolean' && decided(operator, left)) return left
+  if (typeof right !== 'boolean') throw notBool(right, from(1))
+  return logic[operator](left, right)
+}
+
+function decided(operator: Logical, left: boolean): boolean {
+  return operator === '&' ? !left : operator === '|' && left
+}
+
+type Logical = '&' | '|' | '~'
+
+function isLogical(operator: Strict): operator is Logical {
+  return operator === '&' || operator === '|' || operator === '~'
+}
+
+const logic: Readonly<Record<Logical, (left: boolean, right: boolean) => boolean>> = {
+  '&': (left, right) => left && right,
+  '|': (left, right) => left || right,
+  '~': (left, right) => left !== right,
+}
+
+const operations: Readonly<Record<Exclude<Strict, Logical>, (left: Value, right: Value) => Value>> = {
+  ...arithmetic,
+  '=': comparison('='),
+  '!=': comparison('!='),
+  '<': comparison('<'),
+  '<=': comparison('<='),
+  '>': comparison('>'),
+  '>=': comparison('>='),
+}
+
+export function not(operand: Code): Code {
+  return strict([operand], ([value], from) => {
+    if (typeof value !== 'boolean') throw notBool(value as Value, from(0))
+    return !value
+  })
+}
+
+export function notBool(value: Value, metadata: Metadata): Failure {
+  return new Failure(`${show(value, metadata)} is not a bool`)
+}

@@ -1,0 +1,75 @@
+import type { Order, Query } from '../ast.ts'
+import { caught, type Failure } from '../values/failure.ts'
+import { Span } from '../values/metadata.ts'
+import type { Value } from '../values/value.ts'
+import { compileQuery } from './compile.ts'
+import { drive } from './drive.ts'
+import { Frame, type Output, Session } from './frame.ts'
+import type { Sink } from './messages.ts'
+import type { Events, Turn } from './port.ts'
+import type { Program } from './program.ts'
+import { Scope } from './scope.ts'
+import type { Steps } from './steps.ts'
+
+/** Who asks, and on what terms. */
+export interface Request {
+  /** Where the events come from, within the bounds of the request. */
+  readonly events: Events
+  /** The app that asks: `appId(me)`. */
+  readonly appId: string
+  /** The order of the request; the text may have its own. */
+  readonly order: Order
+  readonly turn: Turn
+}
+
+/**
+ * Answers a query: runs it to its end and hands the results to the sink. What is wrong with the text itself is thrown
+ * before the first step. It comes to whether the answer is complete; if not, the last message said why.
+ */
+export function answer(query: Query, request: Request, sink: Sink): Steps<boolean> {
+  const program = compileQuery(query, outside)
+  return run(program, request, sink)
+}
+
+/** Outside of all queries there are no variables. */
+export const outside = new Scope(undefined, false)
+
+function* run(program: Program, request: Request, sink: Sink): Steps<boolean> {
+  const session = new Session(request.events, request.appId, request.turn)
+  const output = new SinkOutput(program, sink)
+  const around = new Frame(0, session, output)
+  const order = program.order ?? request.order
+  const isOrdered = program.source.kind === 'events'
+  const frame = new Frame(program.slots, session, output, isOrdered ? order : undefined, around)
+  try {
+    yield* drive(program, frame, around, order)
+    return true
+  } catch (thrown) {
+    // An array ends with its first bad item; a source that cannot be opened is an error.
+    const failure = caught(thrown)
+    sink.diagnostic(isOrdered || failure.fatal ? 'error' : 'warning', failure.message)
+    return false
+  }
+}
+
+/** Hands results to whoever takes the messages. */
+export class SinkOutput implements Output {
+  readonly #sink: Sink
+  readonly #ofEvents: boolean
+
+  constructor(program: Program, sink: Sink) {
+    this.#sink = sink
+    this.#ofEvents = program.source.kind === 'events'
+  }
+
+  emit(frame: Frame, slot: number, anti: boolean): void {
+    const metadata = frame.metadata[slot]
+    if (slot === 0 && this.#ofEvents && metadata !== undefined && !(metadata instanceof Span))
+      this.#sink.unchanged(metadata)
+    else this.#sink.value(frame.values[slot] as Value, metadata, anti)
+  }
+
+  failed(failure: Failure): void {
+    this.#sink.diagnostic('warning', failure.message)
+  }
+}

@@ -1,0 +1,75 @@
+import { caught, Failure } from '../values/failure.ts'
+import type { Value } from '../values/value.ts'
+import { attempt } from './code.ts'
+import type { Frame } from './frame.ts'
+import { type Found, foundBy, type ItemCode } from './items.ts'
+import { spreadable } from './literals.ts'
+import type { Result, Stage, StageCode } from './stage.ts'
+import type { Steps } from './steps.ts'
+
+/** `slot` is where the selected values go. */
+export function select(items: readonly ItemCode[], slot: number): StageCode {
+  const quick = items.every(({ code }) => code.quick)
+  return { quick, open: (frame, next) => new Select(items, slot, frame, next) }
+}
+
+class Select implements Stage {
+  readonly #items: readonly ItemCode[]
+  readonly #slot: number
+  readonly #frame: Frame
+  readonly #next: Stage
+
+  constructor(items: readonly ItemCode[], slot: number, frame: Frame, next: Stage) {
+    this.#items = items
+    this.#slot = slot
+    this.#frame = frame
+    this.#next = next
+  }
+
+  feed(anti: boolean): void {
+    const frame = this.#frame
+    for (const { code, spread } of this.#items) {
+      if (!code.quick) continue
+      const result = attempt(code, frame)
+      const metadata = code.origin.of(frame)
+      if (!spread && !(result instanceof Failure)) {
+        frame.set(this.#slot, result, metadata)
+        this.#next.feed(anti)
+        continue
+      }
+      for (const value of this.#several(result)) {
+        frame.set(this.#slot, value, metadata)
+        this.#next.feed(anti)
+      }
+    }
+  }
+
+  *feedSlowly(anti: boolean): Steps<void> {
+    for (const item of this.#items) {
+      for (const { value, metadata } of yield* this.#found(item)) {
+        this.#frame.set(this.#slot, value, metadata)
+        yield* this.#next.feedSlowly(anti)
+      }
+    }
+  }
+
+  *#found(item: ItemCode): Steps<readonly Found[]> {
+    try {
+      return yield* foundBy(item, this.#frame)
+    } catch (thrown) {
+      this.#frame.output.failed(caught(thrown))
+      return []
+    }
+  }
+
+  /** The items of a result that is to be spread. */
+  #several(result: Result): readonly Value[] {
+    try {
+      if (result instanceof Failure) throw result
+      return spreadable(result)
+    } catch (thrown) {
+      this.#frame.output.failed(caught(thrown))
+      return []
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { TagAtom, TagExpr } from '../ast.ts'
+import type { AqlEvent } from '../values/event.ts'
+import type { Branch } from './plan.ts'
+import { inKeyRange, inTimeRange, keyRange, timeRange } from './ranges.ts'
+
+/** What a condition means to the one who asks. */
+export interface Meaning {
+  /** Who `appId(me)` is. */
+  readonly appId: string
+  /** The tag that a template came to. */
+  tagOf(template: TagAtom): string
+}
+
+type Predicate = (event: AqlEvent) => boolean
+
+/** The condition itself, as a question to one event. */
+export function predicate(tags: TagExpr, meaning: Meaning): Predicate {
+  if (tags.kind !== 'chain') return atomPredicate(tags, meaning)
+  const first = predicate(tags.first, meaning)
+  const rest = tags.rest.map(({ operator, operand }) => ({ operator, holds: predicate(operand, meaning) }))
+  return (event) => {
+    let sum = first(event)
+    for (const { operator, holds } of rest) sum = operator === 'and' ? sum && holds(event) : sum || holds(event)
+    return sum
+  }
+}
+
+function atomPredicate(atom: TagAtom, meaning: Meaning): Predicate {
+  switch (atom.kind) {
+    case 'tag':
+      return ({ tags }) => tags.includes(atom.tag)
+    case 'template': {
+      const tag = meaning.tagOf(atom)
+      return ({ tags }) => tags.includes(tag)
+    }
+    case 'allEvents':
+      return () => true
+    case 'isLocal':
+      return ({ own }) => own
+    case 'appId': {
+      const wanted = atom.appId === 'me' ? meaning.appId : atom.appId
+      return ({ appId }) => appId === wanted
+    }
+    case 'time': {
+      const range = timeRange(atom.comparison, atom.time)
+      return ({ time }) => inTimeRange(range, time)
+    }
+    case 'key': {
+      const range = keyRange(atom.comparison, atom.key)
+      return (event) => inKeyRange(range, event)
+    }
+  }
+}
+
+/** Whether an event is in one of the branches, given that it is when one forgets about keys and times. */
+export function isInOneOf(branches: readonly Branch[]): Predicate {
+  const [first, ...others] = branches
+  if (first === undefined) return () => false
+  const { key, time } = first
+  if (others.every((other) => other.key === key && other.time === time)) return (event) => inRanges(first, event)
+  return (event) => branches.some((branch) => inRanges(branch, event) && isOfBranch(branch, event))
+}
+
+function inRanges({ key, time }: Branch, event: AqlEvent): boolean {
+  return (time === undefined || inTimeRange(time, event.time)) && (key === undefined || inKeyRange(key, event))
+}
+
+/** Whether an event has what an index knows of a branch. */
+export function isOfBranch({ tags, appId, own }: Branch, event: AqlEvent): boolean {
+  if (own && !event.own) return false
+  if (appId !== undefined && appId !== event.appId) return false
+  return tags.length === 0 || tags.every((tag) => event.tags.includes(tag))
+}

@@ -1,0 +1,88 @@
+import type { EventKey, Inequality, Micros } from '../ast.ts'
+import { comparePlaces, type Place } from '../values/event.ts'
+
+/** A range of places in the order of events. */
+export interface KeyRange {
+  readonly lower?: KeyBound
+  readonly upper?: KeyBound
+}
+
+export interface KeyBound {
+  readonly place: Place
+  readonly inclusive: boolean
+}
+
+/** From the first microsecond to before the second. */
+export interface TimeRange {
+  readonly from: number
+  readonly to: number
+}
+
+export function keyRange(comparison: Inequality, { lamport, stream }: EventKey): KeyRange {
+  const bound = { place: { lamport: Number(lamport), stream }, inclusive: comparison.endsWith('=') }
+  return comparison.startsWith('>') ? { lower: bound } : { upper: bound }
+}
+
+export function timeRange(comparison: Inequality, time: Micros): TimeRange {
+  const micros = Number(time)
+  const edge = comparison === '>' || comparison === '<=' ? micros + 1 : micros
+  return comparison.startsWith('>') ? { from: edge, to: Number.POSITIVE_INFINITY } : { from: 0, to: edge }
+}
+
+export function inKeyRange({ lower, upper }: KeyRange, place: Place): boolean {
+  if (lower !== undefined && !isAfter(place, lower)) return false
+  return upper === undefined || isBefore(place, upper)
+}
+
+export function inTimeRange({ from, to }: TimeRange, time: number): boolean {
+  return time >= from && time < to
+}
+
+function isAfter(place: Place, lower: KeyBound): boolean {
+  const sign = comparePlaces(place, lower.place)
+  return sign > 0 || (sign === 0 && lower.inclusive)
+}
+
+function isBefore(place: Place, upper: KeyBound): boolean {
+  const sign = comparePlaces(place, upper.place)
+  return sign < 0 || (sign === 0 && upper.inclusive)
+}
+
+/** What is in both; nothing when that is known to be nothing. */
+export function bothKeys(a: KeyRange, b: KeyRange): KeyRange | undefined {
+  const lower = tighter(a.lower, b.lower, 1)
+  const upper = tighter(a.upper, b.upper, -1)
+  if (lower !== undefined && upper !== undefined) {
+    const sign = comparePlaces(lower.place, upper.place)
+    if (sign > 0 || (sign === 0 && !(lower.inclusive && upper.inclusive))) return undefined
+  }
+  return { ...(lower && { lower }), ...(upper && { upper }) }
+}
+
+function tighter(a: KeyBound | undefined, b: KeyBound | undefined, side: 1 | -1): KeyBound | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  const sign = comparePlaces(a.place, b.place) * side
+  if (sign === 0) return a.inclusive ? b : a
+  return sign > 0 ? a : b
+}
+
+export function bothTimes(a: TimeRange, b: TimeRange): TimeRange | undefined {
+  const range = { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) }
+  return range.from < range.to ? range : undefined
+}
+
+/** Whether everything in `inner` is in `outer`. */
+export function keysWithin(inner: KeyRange | undefined, outer: KeyRange | undefined): boolean {
+  if (outer === undefined) return true
+  const both = inner && bothKeys(inner, outer)
+  return both !== undefined && sameBound(both.lower, inner?.lower) && sameBound(both.upper, inner?.upper)
+}
+
+function sameBound(a: KeyBound | undefined, b: KeyBound | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return comparePlaces(a.place, b.place) === 0 && a.inclusive === b.inclusive
+}
+
+export function timesWithin(inner: TimeRange | undefined, outer: TimeRange | undefined): boolean {
+  return outer === undefined || (inner !== undefined && inner.from >= outer.from && inner.to <= outer.to)
+}

@@ -1,0 +1,54 @@
+import type { EventKey, Micros } from '../ast.ts'
+import { naturalOf } from '../text/numbers.ts'
+
+const day = 86_400_000_000n
+const second = 1_000_000n
+/** The largest difference to UTC that an instant can have. */
+const furthestZone = -(23n * 60n + 59n) * 60n * second
+
+export function printString(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+/** A decimal without exponent, and such that it is not taken for a natural. */
+export function printDecimal(value: number): string {
+  const text = Object.is(value, -0) ? '-0' : positional(value)
+  return /^\d+$/.test(text) && naturalOf(text) !== undefined ? `${text}.0` : text
+}
+
+function positional(value: number): string {
+  // No number is infinite as it is written, but one may be too large.
+  if (!Number.isFinite(value)) return `${value < 0 ? '-' : ''}1${'0'.repeat(309)}`
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? []
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
+  if (point >= digits.length) return sign + digits.padEnd(point, '0')
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
+}
+
+export function printKey({ lamport, stream }: EventKey): string {
+  return `${lamport}/${stream.node}-${stream.number}`
+}
+
+/** An instant with as many parts as it needs. */
+export function printInstant(time: Micros): string {
+  if (time % day === 0n && yearOf(time) <= 9999) return printExactly(time).replace(/T.*Z$/, 'Z')
+  return printExactly(time)
+    .replace(/\.000000/, '')
+    .replace(/(\.\d{3})000/, '$1')
+}
+
+/** An instant with microseconds. */
+export function printExactly(time: Micros): string {
+  // Years have four digits. What is after them in UTC is not yet in the zone that is furthest behind.
+  const behind = yearOf(time) > 9999
+  const local = behind ? time + furthestZone : time
+  const date = new Date(Number(local / second) * 1000).toISOString().slice(0, -5)
+  return `${date}.${String(local % second).padStart(6, '0')}${behind ? '-23:59' : 'Z'}`
+}
+
+function yearOf(time: Micros): number {
+  return new Date(Number(time / 1000n)).getUTCFullYear()
+}

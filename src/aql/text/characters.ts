@@ -1,0 +1,54 @@
+/** Whether a UTF-16 unit has the Unicode property `White_Space`. All such characters are single units. */
+export function isSpace(unit: number): boolean {
+  if (unit < 0x85) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
+  if (unit === 0x85 || unit === 0xa0 || unit === 0x1680 || unit === 0x3000) return true
+  return (unit >= 0x2000 && unit <= 0x200a) || unit === 0x2028 || unit === 0x2029 || unit === 0x202f || unit === 0x205f
+}
+
+export function isLineBreak(unit: number): boolean {
+  return unit === 0x0a || unit === 0x0d
+}
+
+/** Where the line break is that ends the line, or the end of the text. */
+export function lineEnd(text: string, start: number): number {
+  let at = start
+  while (at < text.length && !isLineBreak(text.charCodeAt(at))) at++
+  return at
+}
+
+export function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39
+}
+
+/** Where the name of a variable or of a property ends that starts here; `start` itself when there is none. */
+export function identifierEnd(text: string, start: number): number {
+  if (text[start] === '_') return start + 1
+  return /[\p{Lowercase}]|\p{Uppercase}\p{Lowercase}/uy.test(text.slice(start, start + 4))
+    ? wordEnd(text, start)
+    : start
+}
+
+/** Where the name of a function ends that starts here; `start` itself when there is none. */
+export function functionNameEnd(text: string, start: number): number {
+  return /\p{Uppercase}\p{Lowercase}/uy.test(text.slice(start, start + 4)) ? wordEnd(text, start) : start
+}
+
+export function isIdentifier(text: string): boolean {
+  return text !== '' && identifierEnd(text, 0) === text.length
+}
+
+/** A loop, because a regular expression needs a stack that grows with a name of a million letters. */
+function wordEnd(text: string, start: number): number {
+  let at = start
+  while (at < text.length) {
+    const code = text.codePointAt(at) ?? 0
+    if (!isWordCharacter(code)) break
+    at += code > 0xffff ? 2 : 1
+  }
+  return at
+}
+
+function isWordCharacter(code: number): boolean {
+  if (code > 0x7f) return /[\p{Alphabetic}\p{N}]/u.test(String.fromCodePoint(code))
+  return isDigit(code) || (code >= 0x41 && code <= 0x5a) || (code >= 0x61 && code <= 0x7a) || code === 0x5f
+}

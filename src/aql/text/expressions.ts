@@ -1,0 +1,361 @@
+import type { AggregateOperator, BinaryOperator, Chain, Clause, Entry, Expr, Item, Query, Template } from '../ast.ts'
+import { functionNameEnd } from './characters.ts'
+import type { Name } from './expected.ts'
+import { readInstant } from './instants.ts'
+import { readKey } from './keys.ts'
+import { readDigits, readNumber } from './numbers.ts'
+import { binaryNames, binaryPrecedence, binarySpellings } from './operators.ts'
+import { bind } from './precedence.ts'
+import { readString } from './strings.ts'
+import { TagRules } from './tags.ts'
+
+const atomNames: readonly Name[] = [
+  ...([
+    'query',
+    'interpolation',
+    'string',
+    'null',
+    'bool',
+    'decimal',
+    'object',
+    'array',
+    'ident',
+    'func_name',
+  ] as const),
+  ...(['meta_key', 'meta_time', 'meta_tags', 'meta_app', 'expr_index', 'simple_cases', 'aggr_op'] as const),
+]
+const aggregators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'FIRST', 'LAST']
+
+/**
+ * Values: the rules of expressions. What cannot be read is tried again by every query around it, so the places where
+ * no operand begins are remembered; a template may be read as a tag and again as a value, so it is remembered too.
+ * Without that a text of a few hundred characters could take forever.
+ */
+export abstract class ExprRules extends TagRules {
+  readonly #noOperand = new Set<number>()
+  readonly #templates = new Map<number, { readonly parts: Template; readonly end: number } | undefined>()
+
+  protected abstract query(): Query | undefined
+
+  expr(): Expr | undefined {
+    return this.deeper(1, () => this.#operations())
+  }
+
+  #operations(): Expr | undefined {
+    const { reader } = this
+    const start = reader.at
+    const mark = reader.expected.mark(start)
+    const first = this.#operand()
+    if (first === undefined) {
+      reader.expected.missed('simple_expr', start, mark)
+      return undefined
+    }
+    const rest: { operator: BinaryOperator; operand: Expr }[] = []
+    while (true) {
+      const next = this.whole(() => this.#operation())
+      // Whatever it is, it may belong to something around this expression.
+      if (next === undefined) return bind({ first, rest }, binaryPrecedence, chain)
+      rest.push(next)
+    }
+  }
+
+  protected item(): Item | undefined {
+    const spread = this.reader.token('...')
+    if (!spread) this.reader.miss('spread')
+    const expr = this.expr()
+    return expr && { spread, expr }
+  }
+
+  protected array(): readonly Item[] | undefined {
+    const { reader } = this
+    const start = reader.at
+    const mark = reader.expected.mark(start)
+    const items = this.enclosed('[', () => (reader.text[reader.at] === ']' ? [] : this.list(() => this.item())), ']')
+    if (items === undefined) reader.expected.missed('array', start, mark)
+    return items
+  }
+
+  protected template(): Template | undefined {
+    const { reader } = this
+    const start = reader.at
+    if (reader.text[start] !== '`') return undefined
+    if (!this.#templates.has(start)) {
+      const parts = this.whole(() => this.#parts())
+      this.#templates.set(start, parts && { parts, end: reader.at })
+      return parts
+    }
+    const known = this.#templates.get(start)
+    if (known !== undefined) reader.at = known.end
+    return known?.parts
+  }
+
+  #operation(): { operator: BinaryOperator; operand: Expr } | undefined {
+    const { reader } = this
+    const found = binarySpellings.find(([spelling]) => reader.token(spelling))
+    if (found === undefined) {
+      reader.expected.missedAll(binaryNames, reader.at)
+      return undefined
+    }
+    const operand = this.#operand()
+    return operand && { operator: found[1], operand }
+  }
+
+  #operand(): Expr | undefined {
+    const { reader } = this
+    const start = reader.at
+    reader.steps++
+    if (this.#noOperand.has(start)) return undefined
+    let nots = 0
+    while (reader.token('!') || reader.token('¬')) nots++
+    reader.miss('not')
+    // Within a template blanks may stand before the operand, but not before a `!`.
+    reader.skip()
+    let operand = nots === 0 ? this.#atom() : this.deeper(nots, () => this.#atom())
+    if (operand === undefined) {
+      reader.at = start
+      this.#noOperand.add(start)
+    } else for (; nots > 0; nots--) operand = { kind: 'not', operand }
+    return operand
+  }
+
+  #atom(): Expr | undefined {
+    const { reader } = this
+    const start = reader.at
+    const read =
+      readNumber(reader) ?? this.#call() ?? this.#path() ?? this.#text() ?? this.#composite() ?? this.#keyword()
+    if (read === undefined) reader.expected.missedAll(atomNames, start)
+    return read
+  }
+
+  #call(): Expr | undefined {
+    const { reader } = this
+    const start = reader.at
+    const end = functionNameEnd(reader.text, start)
+    if (end === start) return undefined
+    return this.whole(() => {
+      reader.pass(end)
+      reader.skip()
+      const values = this.enclosed('(', () => (reader.text[reader.at] === ')' ? [] : this.list(() => this.expr())), ')')
+      return values && { kind: 'call', name: reader.text.slice(start, end), arguments: values }
+    })
+  }
+
+  #path(): Expr | undefined {
+    const place = this.reader.at
+    const name = this.variable()
+    if (name === undefined) return undefined
+    return this.#indexed(this.#placed({ kind: 'variable', name }, place))
+  }
+
+  #indexed(head: Expr): Expr {
+    const path: Expr[] = []
+    while (true) {
+      const next = this.whole(() => (this.reader.token('.') ? this.#property() : this.#bracket()))
+      if (next === undefined) return path.length === 0 ? head : { kind: 'index', head, path }
+      path.push(next)
+    }
+  }
+
+  #property(): Expr | undefined {
+    const value = this.identifier()
+    return value === undefined ? undefined : { kind: 'string', value }
+  }
+
+  /** An index or a key in brackets: a number, a text, or an expression for one. */
+  #bracket(): Expr | undefined {
+    const { reader } = this
+    const start = reader.at
+    if (reader.text[start] !== '[') return undefined
+    const digits = this.enclosed('[', () => this.#digits(), ']')
+    if (digits !== undefined) return { kind: 'natural', value: this.naturalOf(digits, start) }
+    return this.enclosed('[', () => this.#string(), ']') ?? this.#computed()
+  }
+
+  #digits(): string | undefined {
+    const digits = readDigits(this.reader)
+    this.reader.skip()
+    return digits
+  }
+
+  #string(): Expr | undefined {
+    const value = readString(this.reader)
+    if (value !== undefined) return { kind: 'string', value }
+    this.reader.miss('string')
+    return undefined
+  }
+
+  #computed(): Expr | undefined {
+    const value = this.enclosed('[', () => this.expr(), ']')
+    // Only the parentheses tell that it is not a literal, so they stay.
+    if (value?.kind === 'natural' || value?.kind === 'string') return { kind: 'chain', first: value, rest: [] }
+    return value
+  }
+
+  #text(): Expr | undefined {
+    const value = readString(this.reader)
+    if (value !== undefined) return { kind: 'string', value }
+    const parts = this.template()
+    return parts && { kind: 'template', parts }
+  }
+
+  #composite(): Expr | undefined {
+    const { reader } = this
+    switch (reader.text[reader.at]) {
+      case '(': {
+        const head = this.enclosed('(', () => this.expr(), ')')
+        return head && this.#indexed(head)
+      }
+      case '{': {
+        const entries = this.enclosed('{', () => this.#entries(), '}')
+        return entries && { kind: 'object', entries }
+      }
+      case '[': {
+        const items = this.array()
+        return items && { kind: 'array', items }
+      }
+      default:
+        return undefined
+    }
+  }
+
+  #entries(): readonly Entry[] {
+    const entries: Entry[] = []
+    while (true) {
+      const entry = this.whole(() => this.#entry())
+      if (entry === undefined) return entries
+      entries.push(entry)
+      this.reader.token(',')
+    }
+  }
+
+  #entry(): Entry | undefined {
+    const key = this.#property() ?? this.#bracket()
+    const value = key !== undefined && this.reader.token(':') ? this.expr() : undefined
+    return key && value && { key, value }
+  }
+
+  #keyword(): Expr | undefined {
+    const { reader } = this
+    // All of them begin with a capital letter.
+    if (!/[A-Z]/.test(reader.text.charAt(reader.at))) return undefined
+    if (reader.token('NULL')) return { kind: 'null' }
+    if (reader.token('TRUE')) return { kind: 'bool', value: true }
+    if (reader.token('FALSE')) return { kind: 'bool', value: false }
+    return this.#case() ?? this.#aggregator() ?? this.#nested() ?? this.#meta()
+  }
+
+  #case(): Expr | undefined {
+    return this.whole(() => {
+      const clauses: Clause[] = []
+      while (true) {
+        const clause = this.whole(() => this.#clause())
+        if (clause === undefined) break
+        clauses.push(clause)
+      }
+      return clauses.length > 0 && this.reader.token('ENDCASE') ? { kind: 'case', clauses } : undefined
+    })
+  }
+
+  #clause(): Clause | undefined {
+    const condition = this.reader.token('CASE') ? this.expr() : undefined
+    const value = condition !== undefined && this.reader.token('=>') ? this.expr() : undefined
+    return condition && value && { condition, value }
+  }
+
+  #aggregator(): Expr | undefined {
+    const place = this.reader.at
+    const operator = aggregators.find((name) => this.reader.text.startsWith(`${name}(`, place))
+    const argument = operator && this.enclosed(`${operator}(`, () => this.expr(), ')')
+    return operator && argument && this.#placed({ kind: 'aggregator', operator, argument }, place)
+  }
+
+  #nested(): Expr | undefined {
+    const query = this.query()
+    return query && { kind: 'query', query }
+  }
+
+  #meta(): Expr | undefined {
+    return (
+      this.#metaOf('key', 'KEY(', () => this.#keyLiteral()) ??
+      this.#metaOf('time', 'TIME(', () => this.#timeLiteral()) ??
+      this.#metaOf('tags', 'TAGS(') ??
+      this.#metaOf('app', 'APP(')
+    )
+  }
+
+  #metaOf(what: 'key' | 'time' | 'tags' | 'app', open: string, literal?: () => Expr | undefined): Expr | undefined {
+    const place = this.reader.at
+    const read = () => {
+      const variable = this.variable()
+      return variable === undefined ? literal?.() : this.#placed({ kind: 'meta', what, variable }, place)
+    }
+    return this.enclosed(open, read, ')')
+  }
+
+  #keyLiteral(): Expr | undefined {
+    const place = this.reader.at
+    const key = readKey(this.reader)
+    return key && { kind: 'keyLiteral', key: this.keyOf(key, place) }
+  }
+
+  #timeLiteral(): Expr | undefined {
+    const place = this.reader.at
+    const time = readInstant(this.reader)
+    return time && { kind: 'timeLiteral', time: this.timeOf(time, place) }
+  }
+
+  #placed(expr: Expr, place: number): Expr {
+    this.places.set(expr, place)
+    return expr
+  }
+
+  #parts(): Template | undefined {
+    const { reader } = this
+    const parts: (string | Expr)[] = []
+    let literal = ''
+    reader.glued('`')
+    while (true) {
+      const end = nextOf(reader.text, reader.at)
+      literal += reader.text.slice(reader.at, end)
+      reader.pass(end)
+      if (reader.token('`')) break
+      if (!reader.glued('{')) return undefined
+      const part = this.#character() ?? this.expr()
+      if (part === undefined || !reader.glued('}')) return undefined
+      // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
+      if (typeof part === 'string') literal += part
+      else if (part.kind === 'string') literal += part.value
+      else {
+        if (literal !== '') parts.push(literal)
+        literal = ''
+        parts.push(part)
+      }
+    }
+    if (literal !== '') parts.push(literal)
+    return parts
+  }
+
+  /** The character of `{U+1f41f}`. */
+  #character(): string | undefined {
+    const place = this.reader.at
+    const written = this.reader.match('unicode', /U\+[0-9A-Fa-f]{1,6}/y)
+    if (written === undefined) return undefined
+    const code = Number.parseInt(written.slice(2), 16)
+    if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) return String.fromCodePoint(code)
+    this.note(place, `invalid unicode scalar value \`${written}\``)
+    return ''
+  }
+}
+
+/** Whatever is grouped on the left is applied first anyway, so it is a part of the chain. */
+function chain(first: Expr, rest: Chain['rest']): Chain {
+  if (first.kind !== 'chain') return { kind: 'chain', first, rest }
+  return { kind: 'chain', first: first.first, rest: [...first.rest, ...rest] }
+}
+
+/** Where the literal text of a template ends. */
+function nextOf(text: string, start: number): number {
+  let at = start
+  while (at < text.length && text[at] !== '`' && text[at] !== '{') at++
+  return at
+}

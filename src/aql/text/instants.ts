@@ -1,0 +1,142 @@
+import type { Micros } from '../ast.ts'
+import type { Name } from './expected.ts'
+import { naturalOf, readDigits, tooLarge } from './numbers.ts'
+import type { Reader } from './reader.ts'
+
+/** A time, or what is wrong with one that is written correctly. */
+export type Time = { readonly time: Micros } | { readonly fault: string }
+
+const patterns = {
+  year: /\d{4}/y,
+  month: /0[1-9]|1[0-2]/y,
+  day: /0[1-9]|[12]\d|3[01]/y,
+  hour: /[01]\d|2[0-3]/y,
+  minute: /[0-5]\d/y,
+  second: /[0-5]\d/y,
+  nanosecond: /\d{9}/y,
+  microsecond: /\d{6}/y,
+  millisecond: /\d{3}/y,
+  sign: /[+-]/y,
+} satisfies Partial<Record<Name, RegExp>>
+
+/** Reads an instant: a date with the parts of a time that it has, and its zone. */
+export function readInstant(reader: Reader): Time | undefined {
+  const start = reader.at
+  const read = instant(reader)
+  if (read === undefined) reader.at = start
+  else reader.skip()
+  return read
+}
+
+function instant(reader: Reader): Time | undefined {
+  const year = part(reader, 'year')
+  const month = year === undefined ? undefined : partAfter(reader, '-', 'month')
+  const day = month === undefined ? undefined : partAfter(reader, '-', 'day')
+  if (year === undefined || month === undefined || day === undefined) return undefined
+  const time = timeOfDay(reader)
+  const offset = zone(reader)
+  if (offset === undefined) return undefined
+  if (day > daysOf(year, month)) {
+    const date = [padded(year, 4), padded(month, 2), padded(day, 2)].join('-')
+    return { fault: `invalid date ${date}: that month has ${daysOf(year, month)} days` }
+  }
+  const date = new Date(0)
+  // Not Date.UTC, for which the year 70 is 1970.
+  date.setUTCFullYear(year, month - 1, day)
+  const micros = BigInt(date.getTime()) * 1000n + time - offset
+  // Nothing was published before 1970.
+  return { time: micros < 0n ? 0n : micros }
+}
+
+/** Microseconds since midnight. A part counts only if those before it are there. */
+function timeOfDay(reader: Reader): bigint {
+  const minutes = after(reader, 'T', () => hourAndMinute(reader))
+  if (minutes === undefined) return 0n
+  const seconds = after(reader, ':', () => part(reader, 'second'))
+  const fraction = seconds === undefined ? undefined : after(reader, '.', () => fractionOf(reader))
+  return BigInt(minutes * 60 + (seconds ?? 0)) * 1_000_000n + BigInt(fraction ?? 0)
+}
+
+function hourAndMinute(reader: Reader): number | undefined {
+  const hour = part(reader, 'hour')
+  const minute = hour === undefined ? undefined : partAfter(reader, ':', 'minute')
+  return hour === undefined || minute === undefined ? undefined : hour * 60 + minute
+}
+
+/** Microseconds of a fraction of three, six or nine digits. */
+function fractionOf(reader: Reader): number | undefined {
+  const nanos = part(reader, 'nanosecond')
+  if (nanos !== undefined) return Math.floor(nanos / 1000)
+  const micros = part(reader, 'microsecond')
+  if (micros !== undefined) return micros
+  const millis = part(reader, 'millisecond')
+  return millis === undefined ? undefined : millis * 1000
+}
+
+/** Microseconds that the zone is ahead of UTC. */
+function zone(reader: Reader): bigint | undefined {
+  if (reader.glued('Z')) return 0n
+  const sign = reader.match('sign', patterns.sign)
+  const minutes = sign === undefined ? undefined : hourAndMinute(reader)
+  return minutes === undefined ? undefined : BigInt(sign === '-' ? -minutes : minutes) * 60_000_000n
+}
+
+function part(reader: Reader, name: keyof typeof patterns): number | undefined {
+  const digits = reader.match(name, patterns[name])
+  return digits === undefined ? undefined : Number(digits)
+}
+
+function partAfter(reader: Reader, separator: string, name: keyof typeof patterns): number | undefined {
+  return reader.glued(separator) ? part(reader, name) : undefined
+}
+
+/** What stands behind a separator, both or nothing of it. */
+function after<T>(reader: Reader, separator: string, read: () => T | undefined): T | undefined {
+  const start = reader.at
+  const found = reader.glued(separator) ? read() : undefined
+  if (found === undefined) reader.at = start
+  return found
+}
+
+function daysOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+function padded(value: number, width: number): string {
+  return String(value).padStart(width, '0')
+}
+
+/** Microseconds; months and years are the mean ones of the moon and the sun. */
+const units: Readonly<Record<string, bigint>> = {
+  s: 1_000_000n,
+  m: 60_000_000n,
+  h: 3_600_000_000n,
+  D: 86_400_000_000n,
+  W: 7n * 86_400_000_000n,
+  M: 2_551_442_876_908n,
+  Y: 31_556_925_250_733n,
+}
+
+/** Reads `7s ago`, which has exactly one blank. It is counted from the time at which the text is read. */
+export function readAgo(reader: Reader, now: Micros): Time | undefined {
+  const start = reader.at
+  const mark = reader.expected.mark(start)
+  const count = readDigits(reader)
+  const unit = count === undefined ? undefined : reader.match('duration_unit', /[smhDWMY]/y)
+  if (
+    count === undefined ||
+    unit === undefined ||
+    !/\p{White_Space}ago/uy.test(reader.text.slice(reader.at, reader.at + 4))
+  ) {
+    reader.at = start
+    reader.expected.missed('duration_ago', start, mark)
+    return undefined
+  }
+  reader.pass(reader.at + 4)
+  reader.skip()
+  const natural = naturalOf(count)
+  if (natural === undefined) return { fault: tooLarge }
+  const time = now - natural * (units[unit] ?? 0n)
+  return { time: time < 0n ? 0n : time }
+}

@@ -1,0 +1,116 @@
+import type { EventKey, Expr, Micros } from '../ast.ts'
+import { AqlError } from '../error.ts'
+import { aqlLimits } from '../limits.ts'
+import { identifierEnd } from './characters.ts'
+import type { Time } from './instants.ts'
+import { type Key, noStream } from './keys.ts'
+import { naturalOf, tooLarge } from './numbers.ts'
+import type { Reader } from './reader.ts'
+
+/** Something that is written correctly and still cannot be. */
+export interface Fault {
+  readonly position: number
+  readonly detail: string
+}
+
+/**
+ * What the rules of the grammar have in common. A rule is a method that reads a construct and returns it, or leaves the
+ * reader where it was, notes what it missed there and returns nothing. The first alternative that can be read is final.
+ */
+export abstract class Rules {
+  protected readonly reader: Reader
+  /** Where the parts of a tree stand that not every place may have. */
+  readonly places = new Map<Expr, number>()
+  #fault: Fault | undefined
+  #depth = 0
+
+  constructor(reader: Reader) {
+    this.reader = reader
+  }
+
+  /** The first thing in the text that cannot be. A text that is no query is told so first. */
+  get fault(): Fault | undefined {
+    return this.#fault
+  }
+
+  /** What was read twice, by way of two alternatives, is noted once. */
+  protected note(position: number, detail: string): void {
+    if (this.#fault === undefined || position < this.#fault.position) this.#fault = { position, detail }
+  }
+
+  /** Reads what is some levels deeper. Every rule that can contain itself goes through here. */
+  protected deeper<T>(levels: number, rule: () => T): T {
+    this.#depth += levels
+    if (this.#depth > aqlLimits.nesting) {
+      const detail = `the query is nested more than ${aqlLimits.nesting} levels deep`
+      throw new AqlError('static', detail, this.reader.at)
+    }
+    const read = rule()
+    this.#depth -= levels
+    return read
+  }
+
+  /** A name as it is written: a property's, or a variable's before it is normalised. */
+  protected identifier(): string | undefined {
+    const { reader } = this
+    const start = reader.at
+    const end = identifierEnd(reader.text, start)
+    if (end === start) {
+      reader.miss('ident')
+      return undefined
+    }
+    reader.pass(end)
+    reader.skip()
+    return reader.text.slice(start, end)
+  }
+
+  protected variable(): string | undefined {
+    return this.identifier()?.normalize('NFC')
+  }
+
+  /** Reads all that a rule needs, or nothing of it. */
+  protected whole<T>(rule: () => T | undefined): T | undefined {
+    const start = this.reader.at
+    const read = rule()
+    if (read === undefined) this.reader.at = start
+    return read
+  }
+
+  /** Reads a rule between two tokens. */
+  protected enclosed<T>(open: string, rule: () => T | undefined, close: string): T | undefined {
+    return this.whole(() => {
+      const read = this.reader.token(open) ? rule() : undefined
+      return read !== undefined && this.reader.token(close) ? read : undefined
+    })
+  }
+
+  /** Reads a rule and, as long as there is a comma, the rule again. */
+  protected list<T>(rule: () => T | undefined): readonly T[] | undefined {
+    const first = rule()
+    if (first === undefined) return undefined
+    const items = [first]
+    while (true) {
+      const next = this.whole(() => (this.reader.token(',') ? rule() : undefined))
+      if (next === undefined) return items
+      items.push(next)
+    }
+  }
+
+  protected naturalOf(digits: string, position: number): bigint {
+    const value = naturalOf(digits)
+    if (value === undefined) this.note(position, tooLarge)
+    return value ?? 0n
+  }
+
+  protected timeOf(read: Time, position: number): Micros {
+    if ('time' in read) return read.time
+    this.note(position, read.fault)
+    return 0n
+  }
+
+  protected keyOf(read: Key, position: number): EventKey {
+    if ('key' in read) return read.key
+    this.note(position, read.fault)
+    return { lamport: 0n, stream: noStream }
+  }
+}

@@ -1,0 +1,138 @@
+import type { Inequality, Micros, TagAtom, TagChain, TagExpr, Template } from '../ast.ts'
+import { readAppId } from './app-id.ts'
+import type { Name } from './expected.ts'
+import { readAgo, readInstant, type Time } from './instants.ts'
+import { readKey } from './keys.ts'
+import { bind } from './precedence.ts'
+import type { Reader } from './reader.ts'
+import { Rules } from './rules.ts'
+import { readFilledString } from './strings.ts'
+
+const atomNames: readonly Name[] = [
+  ...(['tag', 'all_events', 'is_local', 'tag_from', 'tag_to', 'tag_app', 'tag_key', 'tag_time'] as const),
+]
+const precedence = new Map<'and' | 'or', number>([
+  ['or', 0],
+  ['and', 1],
+])
+const inequalities: readonly (readonly [string, Inequality])[] = [
+  ['<=', '<='],
+  ['≤', '<='],
+  ['<', '<'],
+  ['>=', '>='],
+  ['≥', '>='],
+  ['>', '>'],
+]
+
+/** Which events: the rules of tag expressions. */
+export abstract class TagRules extends Rules {
+  readonly #now: Micros
+
+  constructor(reader: Reader, now: Micros) {
+    super(reader)
+    this.#now = now
+  }
+
+  protected abstract template(): Template | undefined
+
+  tagExpr(): TagExpr | undefined {
+    const { reader } = this
+    const start = reader.at
+    const mark = reader.expected.mark(start)
+    const first = this.#atom()
+    if (first === undefined) {
+      reader.expected.missed('tag_expr', start, mark)
+      return undefined
+    }
+    const rest: { operator: 'and' | 'or'; operand: TagExpr }[] = []
+    while (true) {
+      const before = reader.at
+      const operator = this.#operator()
+      const operand = operator === undefined ? undefined : this.#atom()
+      if (operator === undefined || operand === undefined) {
+        // The operator may belong to an expression around the query.
+        reader.at = before
+        return bind({ first, rest }, precedence, tagChain)
+      }
+      rest.push({ operator, operand })
+    }
+  }
+
+  #operator(): 'and' | 'or' | undefined {
+    const { reader } = this
+    if (reader.token('&') || reader.token('∧')) return 'and'
+    if (reader.token('|') || reader.token('∨')) return 'or'
+    reader.expected.missedAll(['and', 'or'], reader.at)
+    return undefined
+  }
+
+  #atom(): TagExpr | undefined {
+    const { reader } = this
+    const start = reader.at
+    const read = this.#tag() ?? this.#group() ?? this.whole(() => this.#named()) ?? this.whole(() => this.#range())
+    if (read === undefined) reader.expected.missedAll(atomNames, start)
+    return read
+  }
+
+  #tag(): TagAtom | undefined {
+    const tag = readFilledString(this.reader)
+    // Tags are normalised when they are published, so they have to be here.
+    if (tag !== undefined) return { kind: 'tag', tag: tag.normalize('NFC') }
+    const parts = this.template()
+    return parts === undefined ? undefined : { kind: 'template', parts }
+  }
+
+  #group(): TagExpr | undefined {
+    return this.enclosed('(', () => this.deeper(1, () => this.tagExpr()), ')')
+  }
+
+  #named(): TagAtom | undefined {
+    const { reader } = this
+    if (reader.token('allEvents')) return { kind: 'allEvents' }
+    if (reader.token('isLocal')) return { kind: 'isLocal' }
+    if (!reader.glued('appId(')) return undefined
+    const appId = readAppId(reader)
+    return appId !== undefined && reader.token(')') ? { kind: 'appId', appId } : undefined
+  }
+
+  #range(): TagAtom | undefined {
+    const { reader } = this
+    const bound =
+      this.enclosed('from(', () => this.#bound('>='), ')') ?? this.enclosed('to(', () => this.#bound('<'), ')')
+    if (bound !== undefined) return bound
+    const what = reader.token('KEY') ? 'key' : reader.token('TIME') ? 'time' : undefined
+    const comparison = what && this.#comparison()
+    if (comparison === undefined) return undefined
+    if (what === 'key') return this.#key(comparison)
+    return this.#time(comparison, readInstant) ?? this.#time(comparison, (times) => readAgo(times, this.#now))
+  }
+
+  #bound(comparison: Inequality): TagAtom | undefined {
+    return this.#time(comparison, readInstant) ?? this.#key(comparison)
+  }
+
+  #comparison(): Inequality | undefined {
+    const { reader } = this
+    const found = inequalities.find(([spelling]) => reader.token(spelling))
+    if (found === undefined) reader.expected.missedAll(['lt', 'le', 'gt', 'ge'], reader.at)
+    return found?.[1]
+  }
+
+  #time(comparison: Inequality, read: (reader: Reader) => Time | undefined): TagAtom | undefined {
+    const start = this.reader.at
+    const time = read(this.reader)
+    return time && { kind: 'time', comparison, time: this.timeOf(time, start) }
+  }
+
+  #key(comparison: Inequality): TagAtom | undefined {
+    const start = this.reader.at
+    const key = readKey(this.reader)
+    return key && { kind: 'key', comparison, key: this.keyOf(key, start) }
+  }
+}
+
+/** Whatever is grouped on the left is applied first anyway, so it is a part of the chain. */
+function tagChain(first: TagExpr, rest: TagChain['rest']): TagChain {
+  if (first.kind !== 'chain') return { kind: 'chain', first, rest }
+  return { kind: 'chain', first: first.first, rest: [...first.rest, ...rest] }
+}

@@ -1,0 +1,65 @@
+import { Failure } from './failure.ts'
+import { isNatural, isNumber, type NumberValue, toDouble } from './numbers.ts'
+import { kindOf, Timestamp, type Value } from './value.ts'
+
+export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
+
+/** Below zero, zero or above zero; nothing when the two are not of one kind, or of a kind without an order. */
+export function compare(left: Value, right: Value): number | undefined {
+  if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
+  if (isNumber(left) && isNumber(right)) return compareNumbers(left, right)
+  if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
+  if (left === null && right === null) return 0
+  if (left instanceof Timestamp && right instanceof Timestamp) return left.micros - right.micros
+  return undefined
+}
+
+function compareNumbers(left: NumberValue, right: NumberValue): number {
+  if (isNatural(left) && isNatural(right)) return order(left, right)
+  return order(toDouble(left), toDouble(right))
+}
+
+function order(left: number | bigint, right: number | bigint): number {
+  if (left < right) return -1
+  return left > right ? 1 : 0
+}
+
+/** By code points, like their UTF-8 bytes: by UTF-16 units an emoji would come before U+FFFD. */
+export function compareTexts(left: string, right: string): number {
+  if (left === right) return 0
+  const length = Math.min(left.length, right.length)
+  for (let at = 0; at < length; at++) {
+    const [a, b] = [left.charCodeAt(at), right.charCodeAt(at)]
+    if (a === b) continue
+    // Where the units differ, only halves of a pair are in the wrong place: they stand for more than any single unit.
+    if (isSurrogate(a) !== isSurrogate(b)) return isSurrogate(a) ? 1 : -1
+    return a - b
+  }
+  return left.length - right.length
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff
+}
+
+const verdicts: Readonly<Record<ComparisonOperator, (sign: number) => boolean>> = {
+  '=': (sign) => sign === 0,
+  '!=': (sign) => sign !== 0,
+  '<': (sign) => sign < 0,
+  '<=': (sign) => sign <= 0,
+  '>': (sign) => sign > 0,
+  '>=': (sign) => sign >= 0,
+}
+
+export function comparison(operator: ComparisonOperator): (left: Value, right: Value) => boolean {
+  const verdict = verdicts[operator]
+  return (left, right) => {
+    const sign = compare(left, right)
+    if (sign === undefined) throw incomparable(operator, left, right)
+    return verdict(sign)
+  }
+}
+
+function incomparable(operator: ComparisonOperator, left: Value, right: Value): Failure {
+  return new Failure(`binary operation ${operator} cannot be applied to ${kindOf(left)} and ${kindOf(right)}`)
+}

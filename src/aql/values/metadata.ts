@@ -1,0 +1,87 @@
+import { type AqlEvent, comparePlaces, type Place } from './event.ts'
+
+/** Where a value comes from: from nowhere, from one event, or from several. */
+export type Metadata = AqlEvent | Span | undefined
+
+/** All that is kept of several events. */
+export class Span {
+  readonly first: EventPlace
+  readonly last: EventPlace
+  readonly earliest: number
+  readonly latest: number
+
+  constructor(first: EventPlace, last: EventPlace, earliest: number, latest: number) {
+    this.first = first
+    this.last = last
+    this.earliest = earliest
+    this.latest = latest
+  }
+}
+
+export type EventPlace = Place & Pick<AqlEvent, 'offset'>
+
+export function merge(a: Metadata, b: Metadata): Metadata {
+  if (a === b || b === undefined) return a
+  if (a === undefined) return b
+  if (!(a instanceof Span || b instanceof Span) && comparePlaces(a, b) === 0 && a.time === b.time) return a
+  return new Span(
+    comparePlaces(firstOf(a), firstOf(b)) <= 0 ? firstOf(a) : firstOf(b),
+    comparePlaces(lastOf(a), lastOf(b)) >= 0 ? lastOf(a) : lastOf(b),
+    Math.min(earliestOf(a), earliestOf(b)),
+    Math.max(latestOf(a), latestOf(b)),
+  )
+}
+
+/** The metadata of many values together, without making anything for each of them. */
+export class MetadataSum {
+  /** As long as all there was came from one event. */
+  #only: AqlEvent | undefined
+  #first: EventPlace | undefined
+  #last: EventPlace | undefined
+  #earliest = Number.POSITIVE_INFINITY
+  #latest = Number.NEGATIVE_INFINITY
+
+  add(metadata: Metadata): void {
+    if (metadata === undefined || metadata === this.#only) return
+    const [first, last] = [firstOf(metadata), lastOf(metadata)]
+    const isNew = this.#first === undefined
+    const isSame = this.#only !== undefined && merge(this.#only, metadata) === this.#only
+    if (!isSame) this.#only = isNew && !(metadata instanceof Span) ? metadata : undefined
+    if (this.#first === undefined || comparePlaces(first, this.#first) < 0) this.#first = first
+    if (this.#last === undefined || comparePlaces(last, this.#last) > 0) this.#last = last
+    this.#earliest = Math.min(this.#earliest, earliestOf(metadata))
+    this.#latest = Math.max(this.#latest, latestOf(metadata))
+  }
+
+  get metadata(): Metadata {
+    if (this.#only !== undefined || this.#first === undefined || this.#last === undefined) return this.#only
+    return new Span(this.#first, this.#last, this.#earliest, this.#latest)
+  }
+}
+
+export function firstOf(metadata: AqlEvent | Span): EventPlace {
+  return metadata instanceof Span ? metadata.first : metadata
+}
+
+export function lastOf(metadata: AqlEvent | Span): EventPlace {
+  return metadata instanceof Span ? metadata.last : metadata
+}
+
+function earliestOf(metadata: AqlEvent | Span): number {
+  return metadata instanceof Span ? metadata.earliest : metadata.time
+}
+
+function latestOf(metadata: AqlEvent | Span): number {
+  return metadata instanceof Span ? metadata.latest : metadata.time
+}
+
+export function sameMetadata(a: Metadata, b: Metadata): boolean {
+  if (a === b) return true
+  if (a === undefined || b === undefined || a instanceof Span !== b instanceof Span) return false
+  return (
+    comparePlaces(firstOf(a), firstOf(b)) === 0 &&
+    comparePlaces(lastOf(a), lastOf(b)) === 0 &&
+    earliestOf(a) === earliestOf(b) &&
+    latestOf(a) === latestOf(b)
+  )
+}

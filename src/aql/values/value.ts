@@ -1,0 +1,105 @@
+/**
+ * What a query computes with. Numbers come in the cheapest form that keeps their kind:
+ *
+ * - a JS number that is an integer: a natural number, or a negative integer of a payload;
+ * - a JS number that is none: a decimal;
+ * - a bigint: an integer beyond 2^53;
+ * - `Decimal`: a decimal without a fraction, like 1.0 or -0.0, so that it is not taken for an integer.
+ */
+export type Value =
+  | null
+  | boolean
+  | string
+  | number
+  | bigint
+  | Decimal
+  | Timestamp
+  | Bytes
+  | readonly Value[]
+  | Composed
+  | Plain
+
+/** An object with string keys only: of a payload, or of a query that spells all its keys out. */
+export interface Plain {
+  readonly [key: string]: Value
+}
+
+export class Decimal {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+export class Timestamp {
+  /** Since 1970. */
+  readonly micros: number
+
+  constructor(micros: number) {
+    this.micros = micros
+  }
+}
+
+export class Bytes {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
+export type Key = string | number | bigint | boolean | Decimal
+
+/** An object of a query whose keys were computed, or are not all strings. Its entries are in the order of output. */
+export class Composed {
+  readonly entries: readonly (readonly [key: Key, value: Value])[]
+
+  constructor(entries: readonly (readonly [key: Key, value: Value])[]) {
+    this.entries = entries
+  }
+
+  get(key: string | number | bigint): Value | undefined {
+    return this.entries.find((entry) => entry[0] === key)?.[1]
+  }
+}
+
+export type Kind = 'Null' | 'Bool' | 'Number' | 'String' | 'Timestamp' | 'Bytes' | 'Array' | 'Object'
+
+/** The name of a value's kind in messages. */
+export function kindOf(value: Value): Kind {
+  switch (typeof value) {
+    case 'string':
+      return 'String'
+    case 'boolean':
+      return 'Bool'
+    case 'number':
+    case 'bigint':
+      return 'Number'
+    default:
+      return kindOfObject(value)
+  }
+}
+
+function kindOfObject(value: Exclude<Value, string | boolean | number | bigint>): Kind {
+  if (value === null) return 'Null'
+  if (Array.isArray(value)) return 'Array'
+  if (value instanceof Decimal) return 'Number'
+  if (value instanceof Timestamp) return 'Timestamp'
+  if (value instanceof Bytes) return 'Bytes'
+  return 'Object'
+}
+
+/** The property of a thing, or nothing when it has none of that name. */
+export function propertyOf(thing: Value, key: string | number | bigint): Value | undefined {
+  if (typeof thing !== 'object' || thing === null) return undefined
+  if (isArray(thing)) return typeof key === 'number' ? thing[key] : undefined
+  if (thing instanceof Composed) return thing.get(key)
+  if (thing instanceof Decimal || thing instanceof Timestamp || thing instanceof Bytes) return undefined
+  return typeof key === 'string' && Object.hasOwn(thing, key) ? thing[key] : undefined
+}
+
+/** `Array.isArray` for values: it alone does not know read-only arrays. */
+export function isArray(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}

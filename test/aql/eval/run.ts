@@ -1,0 +1,65 @@
+import type { Order, Query } from '../../../src/aql/ast.ts'
+import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
+import { MessageWriter } from '../../../src/aql/eval/messages.ts'
+import { answer } from '../../../src/aql/eval/query.ts'
+import { finish } from '../../../src/aql/eval/steps.ts'
+import { parseQuery } from '../../../src/aql/index.ts'
+import type { AqlEvent } from '../../../src/aql/values/event.ts'
+
+export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
+export const now = 1_700_000_000_000_000n
+
+/** What a test says of an event; the rest follows from its place in the list. */
+export interface TestEvent {
+  readonly payload: unknown
+  readonly tags?: readonly string[]
+  readonly appId?: string
+  readonly lamport?: number
+  readonly timestamp?: number
+  readonly stream?: number
+}
+
+export function eventsFrom(given: readonly TestEvent[], first = 0): AqlEvent[] {
+  const offsets = new Map<number, number>()
+  return given.map(({ payload, tags = [], appId = 'com.example.test', lamport, timestamp, stream: number = 0 }, at) => {
+    const offset = offsets.get(number) ?? first
+    offsets.set(number, offset + 1)
+    return {
+      lamport: lamport ?? first + at + 1,
+      stream: { ...stream, number },
+      offset,
+      time: timestamp ?? Number(now) + first + at,
+      tags,
+      appId,
+      own: true,
+      payload: typeof payload === 'string' ? JSON.stringify(payload) : JSON.stringify(payload),
+    }
+  })
+}
+
+export interface Message {
+  readonly type: string
+  readonly payload?: unknown
+  readonly severity?: string
+  readonly message?: string
+  readonly [field: string]: unknown
+}
+
+export interface Options {
+  readonly order?: Order
+  readonly appId?: string
+}
+
+/** The messages of a query; `offsets` at the end when it is complete. */
+export function messagesOf(query: Query | string, events: readonly AqlEvent[], options: Options = {}): Message[] {
+  return linesOf(query, events, options).map((line) => JSON.parse(line) as Message)
+}
+
+export function linesOf(query: Query | string, events: readonly AqlEvent[], options: Options = {}): string[] {
+  const parsed = typeof query === 'string' ? parseQuery(query, { now }) : query
+  const lines: string[] = []
+  const { order = 'asc', appId = 'com.example.test' } = options
+  const request = { events: new MemoryEvents(events), appId, order, turn: { isOver: () => false } }
+  if (finish(answer(parsed, request, new MessageWriter((line) => lines.push(line))))) lines.push('{"type":"offsets"}')
+  return lines
+}
