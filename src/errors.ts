@@ -19,6 +19,11 @@ export const errorTable = {
     text: 'Payload too large (<size> > <limit>).',
     when: 'more bytes than a limit allows',
   },
+  ERR_UNSUPPORTED_FEATURE: {
+    status: 418,
+    text: 'Feature `<feature>` is not supported on endpoint `<endpoint>`.',
+    when: 'a part of the query language that this endpoint does not have',
+  },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {
     status: 500,

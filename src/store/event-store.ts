@@ -10,6 +10,8 @@ export interface StreamStatus extends ReadStream {
 
 /** Events as lines of JSON, in pieces; it ends when whoever reads ends it, or with the last event. */
 export interface Reading extends AsyncIterable<Buffer> {
+  /** Fulfilled once it is under way; what is wrong with the request is its failure. */
+  readonly started: Promise<void>
   /** Ends it: nothing more is read for it. */
   cancel(): void
 }

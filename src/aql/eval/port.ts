@@ -27,7 +27,10 @@ export interface Cursor {
 /** Not the end, but enough for now. */
 export const later: unique symbol = Symbol('later')
 
-/** Says when a query has computed long enough and it is another one's turn. It is asked now and then, not every step. */
+/** Says when it is another one's turn. */
 export interface Turn {
+  /** Whether a query has computed long enough. It is asked now and then, not every step. */
   isOver(): boolean
+  /** Whether so much was written that somebody has to take it first. It is looked at after every event. */
+  readonly isFull: boolean
 }

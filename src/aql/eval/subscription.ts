@@ -29,7 +29,7 @@ export class Subscription {
     const program = compileQuery(query, outside)
     if (!program.quick || program.source.kind !== 'events') throw new Error('the features of the query are not checked')
     const output = new SinkOutput(program, sink)
-    const session = new Session(noEvents, appId, { isOver: () => false })
+    const session = new Session(noEvents, appId, { isOver: () => false, isFull: false })
     const around = new Frame(0, session, output)
     try {
       this.plan = finish(planOf(program.source, around))

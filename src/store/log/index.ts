@@ -1,4 +1,5 @@
 export { backupLog } from './backup.ts'
+export type { Block } from './block.ts'
 export { DamagedData } from './checksum.ts'
 export { compareStreams, type EventSink, LogCursor } from './cursor.ts'
 export { NdjsonWriter } from './ndjson.ts'

@@ -33,8 +33,27 @@ export class NdjsonWriter implements EventSink {
     return this.#buffer.subarray(0, this.#length)
   }
 
+  /** Whether there is no room for another line of the ordinary kind. */
+  get isFull(): boolean {
+    return this.#length + fixedBytes >= this.#capacity
+  }
+
   clear(): void {
     this.#length = 0
+  }
+
+  /** Writes a line that somebody else has made. */
+  line(text: string): void {
+    this.#reserve(3 * text.length + 1)
+    this.#length += this.#buffer.write(text, this.#length)
+    this.#buffer[this.#length++] = newline
+  }
+
+  /** Writes bytes that are lines, or become one. */
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length)
+    this.#buffer.set(bytes, this.#length)
+    this.#length += bytes.length
   }
 
   event(stream: ReadStream, block: Block, index: number): boolean {
@@ -60,7 +79,7 @@ export class NdjsonWriter implements EventSink {
     buffer[at++] = brace
     buffer[at++] = newline
     this.#length = at
-    return at + fixedBytes < this.#capacity
+    return !this.isFull
   }
 
   #streamKey(stream: ReadStream): Buffer {

@@ -10,6 +10,7 @@ interface Found {
 
 /** The selected events of some streams as they are now; those that are removed while they are read are left out. */
 export class MemoryReading implements Reading {
+  readonly started = Promise.resolve()
   readonly #found: readonly Found[]
   readonly #check: () => void
   #cancelled = false

@@ -3,7 +3,9 @@ import type { Reading } from '../event-store.ts'
 
 /** Pieces between the thread that makes them and whoever takes them. */
 export class PieceQueue implements Reading {
+  readonly started: Promise<void>
   readonly #pieces: Buffer[] = []
+  readonly #started: { resolve(): void; reject(error: Error): void }
   readonly #taken: (bytes: number) => void
   readonly #cancelled: () => void
   #ended = false
@@ -13,8 +15,17 @@ export class PieceQueue implements Reading {
   #untold = 0
 
   constructor(taken: (bytes: number) => void, cancelled: () => void) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.started = promise
+    this.#started = { resolve, reject }
+    // Whoever does not ask for it is told when reading.
+    promise.catch(() => {})
     this.#taken = taken
     this.#cancelled = cancelled
+  }
+
+  start(): void {
+    this.#started.resolve()
   }
 
   push(piece: Buffer): void {
@@ -25,6 +36,8 @@ export class PieceQueue implements Reading {
   end(error: Error | undefined): void {
     this.#ended = true
     this.#error = error
+    if (error === undefined) this.#started.resolve()
+    else this.#started.reject(error)
     this.#wake?.()
   }
 

@@ -20,10 +20,18 @@ export function joinPieces(pieces: readonly { readonly id: number; readonly byte
 
 /** Gives the bytes of each job to whom they belong. */
 export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, piece: Buffer) => void): void {
+  const whole = Buffer.from(bytes.buffer)
+  if (ids.length === 1) {
+    give(ids[0] as number, whole)
+    return
+  }
   let start = 0
   for (const [i, id] of ids.entries()) {
     const end = ends[i] as number
-    give(id, Buffer.from(bytes.buffer, start, end - start))
+    // A copy: somebody who does not take a small piece for long would keep all the others with it.
+    const piece = Buffer.allocUnsafeSlow(end - start)
+    whole.copy(piece, 0, start, end)
+    give(id, piece)
     start = end
   }
 }

@@ -31,6 +31,7 @@ export type ToReader =
 
 export type FromReader =
   | { readonly pieces: Pieces }
+  | { readonly started: number }
   | { readonly id: number; readonly result: unknown }
   /** A piece of the index is damaged. */
   | { readonly damagedIndex: readonly [stream: number, offset: number] }
@@ -114,6 +115,7 @@ class ReaderHost {
     const maker = this.#makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
     const running: Running = { id, job: maker(this.#reader, request), credit: limits.bytesAhead, state: 'busy' }
+    this.#post({ started: id })
     this.#jobs.set(id, running)
     this.#turns.push(running)
     this.#schedule()

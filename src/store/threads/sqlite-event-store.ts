@@ -214,6 +214,10 @@ export class SqliteEventStore implements EventStore {
       splitPieces(message.pieces, (id, piece) => this.#readings.get(id)?.push(piece))
       return
     }
+    if ('started' in message) {
+      this.#readings.get(message.started)?.start()
+      return
+    }
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
       if ('result' in message) settle(this.#toReader, message.id, message.result, undefined)

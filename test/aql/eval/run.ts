@@ -59,7 +59,7 @@ export function linesOf(query: Query | string, events: readonly AqlEvent[], opti
   const parsed = typeof query === 'string' ? parseQuery(query, { now }) : query
   const lines: string[] = []
   const { order = 'asc', appId = 'com.example.test' } = options
-  const request = { events: new MemoryEvents(events), appId, order, turn: { isOver: () => false } }
+  const request = { events: new MemoryEvents(events), appId, order, turn: { isOver: () => false, isFull: false } }
   if (finish(answer(parsed, request, new MessageWriter((line) => lines.push(line))))) lines.push('{"type":"offsets"}')
   return lines
 }

@@ -1,0 +1,30 @@
+import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink, type Value } from '../../aql/index.ts'
+import type { NdjsonWriter } from '../../store/log/index.ts'
+import { StoredEvent } from './stored-event.ts'
+
+/** Writes the messages of a query as lines; events that are as they were stored are copied byte by byte. */
+export class LinesSink implements Sink {
+  readonly #lines: NdjsonWriter
+  readonly #writer: MessageWriter
+  /** The message of an error, which is the last one. */
+  error: string | undefined
+
+  constructor(lines: NdjsonWriter) {
+    this.#lines = lines
+    this.#writer = new MessageWriter((line) => lines.line(line))
+  }
+
+  unchanged(event: AqlEvent): void {
+    if (event instanceof StoredEvent) this.#lines.event(event.read, event.block, event.index)
+    else this.#writer.unchanged(event)
+  }
+
+  value(value: Value, metadata: Metadata, anti: boolean): void {
+    this.#writer.value(value, metadata, anti)
+  }
+
+  diagnostic(severity: Severity, message: string): void {
+    if (severity === 'error') this.error = message
+    this.#writer.diagnostic(severity, message)
+  }
+}

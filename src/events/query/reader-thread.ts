@@ -1,0 +1,12 @@
+import { makeReadJob } from '../../store/threads/read-job.ts'
+import { runReader } from '../../store/threads/reader-host.ts'
+import { makeMonotonicJob } from './monotonic-job.ts'
+import { makeQueryJob } from './query-job.ts'
+import { makeSubscribeJob } from './subscribe-job.ts'
+
+runReader({
+  read: makeReadJob,
+  query: makeQueryJob,
+  subscribe: makeSubscribeJob,
+  subscribe_monotonic: makeMonotonicJob,
+})

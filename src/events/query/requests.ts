@@ -1,0 +1,49 @@
+import { AqlError, checkFeatures, type Endpoint, type MainQuery, parseQuery } from '../../aql/index.ts'
+import { failure, ShoalError } from '../../errors.ts'
+import { nowMicros } from '../../time.ts'
+import type { OffsetMap } from '../offsets.ts'
+
+/** What a request to read events has in common with others, on its way to the thread that reads. */
+export interface ReadRequest {
+  readonly query: string
+  /** The app that asks. */
+  readonly appId: string
+  /** How it came: errors are told in other words, and ends of streams in another way. */
+  readonly via: 'http' | 'websocket'
+}
+
+export interface QueryRequest extends ReadRequest {
+  readonly order: 'asc' | 'desc' | 'stream-asc'
+  readonly lowerBound: OffsetMap
+  readonly upperBound: OffsetMap | undefined
+}
+
+export interface SubscribeRequest extends ReadRequest {
+  readonly lowerBound: OffsetMap
+}
+
+/** The query of a request, if its endpoint takes it. */
+export function queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint): MainQuery {
+  const query = told(() => parseQuery(text, { now: BigInt(nowMicros()) }))
+  const problem = checkFeatures(query, endpoint)
+  if (problem === undefined) return query
+  const { kind, message, socketMessage } = problem
+  if (via === 'websocket') throw new ShoalError('ERR_BAD_REQUEST', socketMessage)
+  if (kind === 'unsupported') throw new ShoalError('ERR_UNSUPPORTED_FEATURE', message)
+  throw failure('ERR_BAD_REQUEST', { cause: message })
+}
+
+/** Work on the text of a query: what is wrong with that is an error of whoever sent it. */
+export function told<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof AqlError) throw failure('ERR_BAD_REQUEST', { cause: error.detail })
+    throw error
+  }
+}
+
+/** The last line of a stream over HTTP that ends with an error. */
+export function errorLine(message: string): string {
+  return JSON.stringify({ code: 'ERR_BAD_REQUEST', message: `Invalid request. ${message}` })
+}

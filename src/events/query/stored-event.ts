@@ -1,0 +1,62 @@
+import type { AqlEvent, EventStream } from '../../aql/index.ts'
+import type { Block, ReadStream } from '../../store/log/index.ts'
+
+/** A stream under both of its names: as the store knows it, and as a query does. */
+export interface NamedStream {
+  readonly read: ReadStream
+  readonly id: EventStream
+}
+
+/** An event in a block of the store, as a query sees it. Tags and payload are only read when the query looks at them. */
+export class StoredEvent implements AqlEvent {
+  readonly block: Block
+  readonly index: number
+  readonly #stream: NamedStream
+
+  constructor(stream: NamedStream, block: Block, index: number) {
+    this.#stream = stream
+    this.block = block
+    this.index = index
+  }
+
+  get read(): ReadStream {
+    return this.#stream.read
+  }
+
+  get stream(): EventStream {
+    return this.#stream.id
+  }
+
+  get own(): boolean {
+    return this.#stream.read.own
+  }
+
+  get lamport(): number {
+    return this.block.lamports[this.index] as number
+  }
+
+  get time(): number {
+    return this.block.times[this.index] as number
+  }
+
+  get offset(): number {
+    return this.block.first + this.index
+  }
+
+  get tags(): readonly string[] {
+    return this.#labels.tags
+  }
+
+  get appId(): string {
+    return this.#labels.appId
+  }
+
+  get payload(): string {
+    const { bytes, payloads } = this.block
+    return bytes.toString('utf8', payloads[2 * this.index], payloads[2 * this.index + 1])
+  }
+
+  get #labels(): ReturnType<Block['labels']['parsed']> {
+    return this.block.labels.parsed(this.block.labelOf[this.index] as number)
+  }
+}
