@@ -1,0 +1,12 @@
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder } from '../support/folder.ts'
+import { interleavings, OrderCheck } from './order/check.ts'
+
+test('queries and subscriptions say what the order of all events says, however late events arrive', async (t) => {
+  const check = new OrderCheck(temporaryFolder(t))
+  await fc.assert(
+    fc.asyncProperty(interleavings, (one) => check.check(one)),
+    { numRuns: 300 },
+  )
+})

@@ -1,0 +1,150 @@
+import { deepEqual } from 'node:assert/strict'
+import fc from 'fast-check'
+import { makeMonotonicJob } from '../../../src/events/query/monotonic-job.ts'
+import { makeQueryJob } from '../../../src/events/query/query-job.ts'
+import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
+import type { Job } from '../../../src/store/threads/reader-host.ts'
+import { naiveMonotonic, naiveQuery, naiveSubscribe, type Offsets, presentOf, type Said, type Wanted } from './naive.ts'
+import { type Batch, type OtherNode, otherNode, type PlainEvent, World } from './world.ts'
+
+type Step =
+  | { readonly kind: 'publish'; readonly batch: Batch }
+  | { readonly kind: 'receive'; readonly node: number; readonly upTo: number }
+  | { readonly kind: 'look' }
+
+/** What comes to a node in which order, and how somebody looks at it. */
+export interface Interleaving {
+  readonly others: readonly (readonly Batch[])[]
+  readonly before: readonly Step[]
+  readonly after: readonly Step[]
+  readonly wanted: Wanted
+  /** Where to begin, as parts of what is there. */
+  readonly bounds: readonly number[]
+}
+
+const batch = fc.record({ count: fc.integer({ min: 1, max: 4 }), tag: fc.constantFrom('a' as const, 'b' as const) })
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('publish' as const), batch }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('receive' as const), node: fc.nat(2), upTo: fc.nat(5) }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('look' as const) }) },
+)
+
+export const interleavings: fc.Arbitrary<Interleaving> = fc.record({
+  others: fc.array(fc.array(batch, { minLength: 1, maxLength: 6 }), { minLength: 3, maxLength: 3 }),
+  before: fc.array(step, { maxLength: 8 }),
+  after: fc.array(step, { maxLength: 14 }),
+  wanted: fc.record({ tag: fc.constantFrom('a', 'b', 'any'), evenOnly: fc.boolean() }),
+  bounds: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 4 }),
+})
+
+export class OrderCheck {
+  readonly #folder: string
+  #worlds = 0
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  async check({ others, before, after, wanted, bounds }: Interleaving): Promise<void> {
+    const nodes = await Promise.all(others.map((batches, i) => otherNode(i, batches)))
+    const world = new World(this.#folder, this.#worlds++)
+    try {
+      for (const one of before) take(world, nodes, one)
+      world.takeGrown()
+      const lower = lowerBound(world.arrived, bounds)
+      const jobs = [makeSubscribeJob, makeMonotonicJob].map(
+        (make) => new Looker(make(world.reader, ask(wanted, lower))),
+      )
+      const bursts: PlainEvent[][] = [[...world.arrived]]
+      for (const looker of jobs) looker.look(new Set())
+      let seen = world.arrived.length
+      for (const one of [...after, { kind: 'look' } as const]) {
+        take(world, nodes, one)
+        if (one.kind !== 'look') continue
+        const grown = world.takeGrown()
+        for (const looker of jobs) looker.look(grown)
+        bursts.push(world.arrived.slice(seen))
+        seen = world.arrived.length
+      }
+      deepEqual(jobs[0]?.said, naiveSubscribe(bursts, wanted, lower))
+      deepEqual(jobs[1]?.said, naiveMonotonic(bursts, wanted, lower))
+      this.#checkQueries(world, wanted, lower)
+    } finally {
+      world.close()
+    }
+  }
+
+  #checkQueries({ reader, arrived }: World, wanted: Wanted, lower: Offsets): void {
+    for (const order of ['asc', 'desc'] as const) {
+      for (const upperBound of [undefined, lower]) {
+        const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound: upperBound && named(upperBound) })
+        deepEqual(new Looker(job).look(new Set()), naiveQuery(arrived, wanted, {}, upperBound, order))
+      }
+      const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined })
+      deepEqual(new Looker(job).look(new Set()), naiveQuery(arrived, wanted, lower, undefined, order))
+    }
+  }
+}
+
+function take(world: World, nodes: readonly OtherNode[], one: Step): void {
+  if (one.kind === 'publish') world.publish(one.batch)
+  if (one.kind !== 'receive') return
+  const node = nodes[one.node] as OtherNode
+  world.receive(node, Math.min(one.upTo, node.chunks.length - 1))
+}
+
+function ask({ tag, evenOnly }: Wanted, lower: Offsets): Record<string, unknown> {
+  const query = `FROM ${tag === 'any' ? 'allEvents' : `'${tag}'`}${evenOnly ? ' FILTER _ % 2 = 0' : ''}`
+  return { query, appId: 'com.example.a', via: 'http', lowerBound: named(lower) }
+}
+
+function named(offsets: Offsets): Offsets {
+  return Object.fromEntries(Object.entries(offsets).map(([node, offset]) => [`${node}-0`, offset]))
+}
+
+/** A bound within what has arrived. */
+function lowerBound(arrived: readonly PlainEvent[], parts: readonly number[]): Record<string, number> {
+  const streams = Object.entries(presentOf(arrived))
+  return Object.fromEntries(
+    streams.slice(0, parts.length).map(([node, last], i) => [node, Math.floor((parts[i] as number) * last)]),
+  )
+}
+
+/** Somebody who has a query or a subscription. */
+class Looker {
+  readonly said: Said[] = []
+  readonly #job: Job
+  #done = false
+
+  constructor(job: Job) {
+    this.#job = job
+  }
+
+  /** Lets the job do everything that it can do now. */
+  look(grown: ReadonlySet<number>): Said[] {
+    this.#job.wake?.(grown)
+    while (!this.#done) {
+      const state = this.#job.run(Number.POSITIVE_INFINITY)
+      for (const line of Buffer.from(this.#job.take()).toString().split('\n').slice(0, -1)) this.said.push(plain(line))
+      this.#done = state === 'done'
+      if (state === 'waiting') break
+    }
+    return this.said
+  }
+}
+
+function plain(line: string): Said {
+  const message = JSON.parse(line) as Record<string, unknown>
+  const nodeOf = (stream: unknown): string => String(stream).slice(0, 43)
+  if (message['type'] === 'offsets') {
+    const offsets = Object.entries(message['offsets'] as Offsets).map(([stream, offset]) => [nodeOf(stream), offset])
+    return { type: 'offsets', offsets: Object.fromEntries(offsets) }
+  }
+  const place = (message['newStart'] ?? message) as { stream: string; offset: number }
+  const type = message['type'] === 'timeTravel' ? 'timeTravel' : 'event'
+  const caughtUp = message['caughtUp'] as boolean | undefined
+  return { type, node: nodeOf(place.stream), offset: place.offset, ...(caughtUp !== undefined && { caughtUp }) } as Said
+}

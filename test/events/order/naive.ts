@@ -1,0 +1,87 @@
+import type { PlainEvent } from './world.ts'
+
+/** What a query or a subscription says, as far as the order of events is concerned. */
+export type Said =
+  | { readonly type: 'event'; readonly node: string; readonly offset: number; readonly caughtUp?: boolean }
+  | { readonly type: 'offsets'; readonly offsets: Readonly<Record<string, number>> }
+  | { readonly type: 'timeTravel'; readonly node: string; readonly offset: number }
+
+export type Offsets = Readonly<Record<string, number>>
+
+export interface Wanted {
+  /** The tag that an event has to have. */
+  readonly tag: 'a' | 'b' | 'any'
+  /** Whether odd payloads are filtered out. */
+  readonly evenOnly: boolean
+}
+
+/** The total order: by lamport timestamp, then by node. */
+export function inOrder(events: readonly PlainEvent[]): PlainEvent[] {
+  return events.toSorted((a, b) => a.lamport - b.lamport || (a.node < b.node ? -1 : a.node > b.node ? 1 : 0))
+}
+
+export function isAfter(a: PlainEvent, b: PlainEvent): boolean {
+  return a.lamport > b.lamport || (a.lamport === b.lamport && a.node > b.node)
+}
+
+export function presentOf(events: readonly PlainEvent[]): Record<string, number> {
+  const present: Record<string, number> = {}
+  for (const { node, offset } of events) present[node] = Math.max(offset, present[node] ?? -1)
+  return present
+}
+
+export function matches({ tag }: Wanted, { tags }: PlainEvent): boolean {
+  return tag === 'any' || tags.includes(tag)
+}
+
+function passes({ evenOnly }: Wanted, { payload }: PlainEvent): boolean {
+  return !evenOnly || payload % 2 === 0
+}
+
+function said({ node, offset }: PlainEvent): Extract<Said, { type: 'event' }> {
+  return { type: 'event', node, offset }
+}
+
+function isAbove(bound: Offsets, { node, offset }: PlainEvent): boolean {
+  return offset > (bound[node] ?? -1)
+}
+
+export function naiveQuery(
+  all: readonly PlainEvent[],
+  wanted: Wanted,
+  lower: Offsets,
+  upper: Offsets | undefined,
+  order: 'asc' | 'desc',
+): Said[] {
+  const bound = upper ?? presentOf(all)
+  const found = inOrder(all).filter(
+    (event) => isAbove(lower, event) && !isAbove(bound, event) && matches(wanted, event) && passes(wanted, event),
+  )
+  return [...(order === 'asc' ? found : found.reverse()).map(said), { type: 'offsets', offsets: bound }]
+}
+
+/** What has come at each time when somebody looked: the past, then one burst after the other, each in order. */
+export function naiveSubscribe(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Said[] {
+  return bursts.flatMap((burst, i): Said[] => {
+    const news = inOrder(burst).filter((event) => isAbove(lower, event) && matches(wanted, event))
+    const results = news.filter((event) => passes(wanted, event)).map(said)
+    return i === 0 ? [...results, { type: 'offsets', offsets: presentOf(burst) }] : results
+  })
+}
+
+export function naiveMonotonic(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Said[] {
+  const past = inOrder(bursts[0] ?? [])
+  let latest = past.findLast((event) => !isAbove(lower, event) && matches(wanted, event))
+  const out: Said[] = []
+  for (const [i, burst] of bursts.entries()) {
+    const news = inOrder(burst).filter((event) => isAbove(lower, event) && matches(wanted, event))
+    const [first] = news
+    if (first !== undefined && latest !== undefined && !isAfter(first, latest))
+      return [...out, { type: 'timeTravel', node: first.node, offset: first.offset }]
+    latest = news.at(-1) ?? latest
+    const results = news.filter((event) => passes(wanted, event)).map(said)
+    out.push(...results.map((result, at) => ({ ...result, caughtUp: at === results.length - 1 })))
+    if (i === 0) out.push({ type: 'offsets', offsets: presentOf(past) })
+  }
+  return out
+}
