@@ -9,6 +9,7 @@ export interface ReaderData {
   readonly file: string
   readonly own: Uint8Array
   readonly counts: SharedArrayBuffer
+  readonly gate: SharedArrayBuffer
 }
 
 export type ToReader =
@@ -138,4 +139,5 @@ class ReaderThread {
 
 const port = parentPort
 assert(port !== null, 'a reader runs in a thread of its own')
-open(port, () => new ReaderThread(port, workerData as ReaderData))
+const data = workerData as ReaderData
+open(port, () => new ReaderThread(port, data), data.gate)

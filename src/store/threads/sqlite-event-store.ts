@@ -7,7 +7,7 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { fromMessage, type Opened, packRequest } from './messages.ts'
+import { fromMessage, Gate, type Opened, packRequest } from './messages.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-thread.ts'
 import type { SealerData } from './sealer-thread.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
@@ -59,17 +59,19 @@ export class SqliteEventStore implements EventStore {
 
   static async open({ file, topic, kind, key }: EventStoreOptions): Promise<SqliteEventStore> {
     const counts = new SharedCounts().memory
-    const { port1: sealer, port2: writerPort } = new MessageChannel()
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer }
-    const sealerData: SealerData = { file, port: writerPort }
-    const readerData: ReaderData = { file, own: key.publicKey, counts }
-    const threads: Worker[] = []
+    const gate = new Gate()
+    const { port1: sealerPort, port2: writerPort } = new MessageChannel()
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer: sealerPort }
+    const sealerData: SealerData = { file, port: writerPort, gate: gate.memory }
+    const readerData: ReaderData = { file, own: key.publicKey, counts, gate: gate.memory }
+    const writer = spawn('writer-thread', writerData, [sealerPort])
+    const sealer = spawn('sealer-thread', sealerData, [writerPort])
+    const reader = spawn('reader-thread', readerData)
     try {
-      const writer = await thread(threads, 'writer-thread', writerData, [sealer])
-      const others = [await thread(threads, 'sealer-thread', sealerData, [writerPort])]
-      return new SqliteEventStore(file, writer, await thread(threads, 'reader-thread', readerData), others)
+      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(sealer), untilOpen(reader)])
+      return new SqliteEventStore(file, writer, reader, [sealer])
     } catch (error) {
-      await Promise.all(threads.map((worker) => worker.terminate()))
+      await Promise.all([writer, sealer, reader].map((worker) => worker.terminate()))
       throw error
     }
   }
@@ -242,22 +244,14 @@ function spawn(name: string, workerData: unknown, transferList: MessagePort[] = 
   return new Worker(new URL(`./${name}.${suffix}`, import.meta.url), { workerData, transferList, resourceLimits })
 }
 
-/** Starts a thread, and waits until it says that it is open: what keeps it from that is thrown here. */
-async function thread(
-  started: Worker[],
-  name: string,
-  workerData: unknown,
-  transferList: MessagePort[] = [],
-): Promise<Worker> {
-  const worker = spawn(name, workerData, transferList)
-  started.push(worker)
+/** Waits until a thread says that it is open: what keeps it from that is thrown here. */
+async function untilOpen(worker: Worker): Promise<void> {
   const { error } = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
   })
   worker.removeAllListeners('error')
   if (error !== undefined) throw fromMessage(error)
-  return worker
 }
 
 /** Pieces between the thread that makes them and whoever takes them. */
