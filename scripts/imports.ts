@@ -13,7 +13,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   settings: ['identity'],
   protocol: ['identity'],
   store: ['protocol', 'identity', 'settings'],
-  events: ['store', 'aql', 'identity', 'settings', 'log'],
+  events: ['store', 'protocol', 'aql', 'identity', 'settings', 'log'],
   files: ['store', 'events', 'identity', 'settings', 'log'],
   swarm: ['store', 'protocol', 'identity', 'settings', 'log'],
   api: ['events', 'files', 'aql', 'identity', 'settings', 'log'],

@@ -4,6 +4,56 @@
  */
 export const errorTable = {
   ERR_BAD_REQUEST: { status: 400, text: 'Invalid request. <cause>', when: 'a request that cannot be understood' },
+  ERR_MANIFEST_INVALID: {
+    status: 400,
+    text: 'Invalid manifest. <cause>',
+    when: 'the signature of an app manifest that cannot be read or is not valid',
+  },
+  ERR_MISSING_AUTH_HEADER: {
+    status: 401,
+    text: '"Authorization" header is missing.',
+    when: 'a request without a token',
+  },
+  ERR_MISSING_TOKEN_PARAM: {
+    status: 401,
+    text: '"token" parameter is missing.',
+    when: 'a WebSocket without a token',
+  },
+  ERR_UNSUPPORTED_AUTH_TYPE: {
+    status: 401,
+    text: `Unsupported authentication type '<type>'. Only "Bearer" is supported.`,
+    when: 'another kind of authorization than a bearer token',
+  },
+  ERR_TOKEN_INVALID: {
+    status: 401,
+    text: "Invalid token: '<token>'. <cause>. Please provide a valid bearer token.",
+    when: 'a token that is none',
+  },
+  ERR_TOKEN_UNAUTHORIZED: {
+    status: 401,
+    text: 'Unauthorized token.',
+    when: 'a token that this node has not signed',
+  },
+  ERR_TOKEN_EXPIRED: {
+    status: 401,
+    text: 'Expired token.',
+    when: 'a token of more than a day ago, or from before the last start of the node: ask for a new one',
+  },
+  ERR_APP_UNAUTHORIZED: {
+    status: 401,
+    text: "App '<appId>' is not authorized: <reason>. Provide a valid app license in the node settings.",
+    when: 'an app without a valid licence, on a node that has one',
+  },
+  ERR_NODE_UNAUTHORIZED: {
+    status: 401,
+    text: 'Node is not licensed: <reason>. Please correct this in the settings.',
+    when: 'a node licence that is not valid',
+  },
+  ERR_HOST_NOT_ALLOWED: {
+    status: 403,
+    text: "Requests for the host '<host>' are not answered. `shoal run --api-host <host>` allows it.",
+    when: 'a Host header with a name that is not known to mean this node: another website could be behind it',
+  },
   ERR_NOT_FOUND: {
     status: 404,
     text: 'The requested resource could not be found.',
@@ -23,6 +73,26 @@ export const errorTable = {
     status: 418,
     text: 'Feature `<feature>` is not supported on endpoint `<endpoint>`.',
     when: 'a part of the query language that this endpoint does not have',
+  },
+  ERR_NOT_ACCEPTABLE: {
+    status: 406,
+    text: "Content with type '<accept>' was requested but the resource is only capable of generating content of the following type(s): */*, <type>.",
+    when: 'an Accept header that excludes every answer',
+  },
+  ERR_UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    text: "The request's content-type is not supported.",
+    when: 'a body of another type than the one that is understood',
+  },
+  ERR_SERVICE_OVERLOADED: {
+    status: 503,
+    text: 'Service overloaded. Channel towards event store is overloaded.',
+    when: 'more waits to be stored than a limit allows; nothing of the request was stored, try again',
+  },
+  ERR_SHUTTING_DOWN: {
+    status: 503,
+    text: 'Service shutting down. Event store was stopped while request was queued or running.',
+    when: 'the node is stopping',
   },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {

@@ -1,5 +1,5 @@
 /** A part of the node that can be up or not. */
-export type ComponentName = 'API' | 'Admin' | 'Swarm'
+export type ComponentName = 'API' | 'Admin' | 'Swarm' | 'Events'
 export type ComponentState = 'starting' | 'started' | 'stopping' | 'failed'
 
 /** Why the node is not ready. */

@@ -82,4 +82,22 @@ export const limits = {
   requestHeadMs: 30_000,
   /** Bytes of the head of a request. */
   requestHeadBytes: 64 * 1024,
+  /** Bytes of the body of a request. */
+  bodyBytes: 64 * 1024 * 1024,
+  /** Bytes of the bodies of all requests that are being worked on. */
+  bodyBytesTogether: 256 * 1024 * 1024,
+  /** Milliseconds between two parts of a body. */
+  bodyPauseMs: 30_000,
+  /** Milliseconds a client may take to send a whole request. */
+  requestMs: 300_000,
+  /** Tokens that are kept as verified. */
+  cachedTokens: 1024,
+  /** Events of one publish call. */
+  eventsPerPublish: 20_000,
+  /** Publish calls that wait for the disk. */
+  publishesWaiting: 1024,
+  /** Bytes of the publish calls that wait for the disk. */
+  publishBytesWaiting: 128 * 1024 * 1024,
+  /** Bytes of a publish call that are read before other work gets its turn. */
+  scanSliceBytes: 1024 * 1024,
 } as const

@@ -22,7 +22,7 @@ export interface Listening {
 
 /** Who listens, for error messages: the option is what the user can change. */
 export interface ListenerName {
-  readonly component: ComponentName
+  readonly component: Exclude<ComponentName, 'Events'>
   readonly option: string
 }
 

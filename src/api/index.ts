@@ -1,2 +1,5 @@
-export { adminRoutes, apiRoutes } from './routes.ts'
-export { serve } from './server.ts'
+export { Cors } from './cors.ts'
+export { Hosts } from './hosts.ts'
+export { type ApiParts, adminRoutes, apiRoutes } from './routes/index.ts'
+export type { SwarmInfo } from './routes/node.ts'
+export { HttpService } from './server.ts'

@@ -1,52 +1,131 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { type ErrorCode, errorTable, messageOf, ShoalError, systemCode } from '../errors.ts'
+import type { Duplex } from 'node:stream'
+import { failure, messageOf, ShoalError, systemCode } from '../errors.ts'
+import type { Tokens } from '../identity/index.ts'
+import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
+import { type Answer, errorAnswer } from './answer.ts'
+import { authenticate } from './authentication.ts'
+import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
+import { Call } from './call.ts'
+import type { Cors } from './cors.ts'
+import type { Hosts } from './hosts.ts'
+import { checkAccept, checkJsonContent } from './negotiation.ts'
+import { endpointOf, type Route, Router } from './router.ts'
+import { send } from './sending.ts'
 
 // An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
 const { createServer } = process.getBuiltinModule('node:http')
 
-export interface Answer {
-  readonly status: number
-  readonly type: string
-  readonly body: string
+export interface HttpOptions {
+  readonly routes: readonly Route[]
+  readonly log: Logger
+  /** What checks the tokens of calls that need one. */
+  readonly tokens?: Tokens
+  readonly hosts?: Hosts
+  readonly cors?: Cors
+  /** How long a body may pause. */
+  readonly bodyPauseMs?: number
+  /** Is told of every answer. */
+  readonly answered?: (status: number) => void
 }
 
-/** What a path answers to a GET. */
-export type Routes = Readonly<Record<string, () => Answer>>
+/** Answers HTTP. Whatever a client sends, it gets an answer and the node goes on. */
+export class HttpService {
+  readonly #options: HttpOptions
+  readonly #router: Router
+  readonly #bodies: BodyReader
 
-/** A server for a fixed set of paths that are read. Whatever a client sends, it gets an answer and the server goes on. */
-export function serve(routes: Routes, log: Logger): Server {
-  const server = createServer(
-    { maxHeaderSize: limits.requestHeadBytes, headersTimeout: limits.requestHeadMs },
-    (request, response) => {
-      const started = performance.now()
-      try {
-        send(request, response, answerTo(request, routes))
-      } catch (error) {
-        log.error(`request failed: ${messageOf(error)}`, { method: request.method, path: pathOf(request) })
-        send(request, response, errorAnswer('ERR_INTERNAL'))
-      }
-      log.debug('request', {
-        method: request.method,
-        path: pathOf(request),
-        status: response.statusCode,
-        remote: request.socket.remoteAddress,
-        userAgent: request.headers['user-agent'],
-        elapsedMs: Number((performance.now() - started).toFixed(1)),
-      })
-    },
-  )
-  server.maxConnections = limits.connections
-  server.on('clientError', (error, socket) => {
-    log.debug(`bad request: ${error.message}`)
+  constructor(options: HttpOptions) {
+    this.#options = options
+    this.#router = new Router(options.routes)
+    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs)
+  }
+
+  /** A server that answers; there is one for each address. */
+  server(): Server {
+    const timeouts = { headersTimeout: limits.requestHeadMs, requestTimeout: limits.requestMs }
+    const server = createServer({ maxHeaderSize: limits.requestHeadBytes, noDelay: true, ...timeouts })
+    const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#handle(new Call(request, response, this.#bodies)).catch((error) => this.#failed(request, response, error))
+    }
+    server.on('request', handle)
+    // Whether a body is wanted is decided by whoever reads it.
+    server.on('checkContinue', handle)
+    server.maxConnections = limits.connections
+    server.on('clientError', (error, socket) => this.#refuse(error, socket))
+    return server
+  }
+
+  async #handle(call: Call): Promise<void> {
+    const started = performance.now()
+    const { request, response } = call
+    const answer = await this.#answer(call)
+    if (answer === undefined) return
+    // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
+    if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
+    await send(request, response, answer, this.#options.cors?.headers(request.headers))
+    this.#options.answered?.(answer.status)
+    this.#log(call, answer.status, started)
+  }
+
+  /** The answer, also to what cannot be answered; nothing when there is nobody to get it. */
+  async #answer(call: Call): Promise<Answer | undefined> {
+    const { hosts, cors, log } = this.#options
+    try {
+      hosts?.check(call.request.headers.host)
+      return cors?.answer(call.request.method, call.request.headers) ?? (await this.#route(call))
+    } catch (error) {
+      if (error instanceof ShoalError) return errorAnswer(error)
+      if (error instanceof JsonError) return errorAnswer(failure('ERR_BAD_REQUEST', { cause: error.message }))
+      if (error instanceof ClientGone) return undefined
+      log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
+      return errorAnswer(failure('ERR_INTERNAL', {}))
+    }
+  }
+
+  /** The order of the checks is part of the interface: path, method, token, Accept, Content-Type, then the body. */
+  #route(call: Call): Answer | Promise<Answer> {
+    const route = this.#router.find(call.path)
+    if (route === undefined) throw failure('ERR_NOT_FOUND', {})
+    const endpoint = endpointOf(route, call.method)
+    if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    const { headers } = call.request
+    const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
+    if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
+    if (endpoint.consumes === 'json') checkJsonContent(headers)
+    if (!endpoint.token) return endpoint.answer(call)
+    if (app === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
+    return endpoint.answer(call, app)
+  }
+
+  /** What goes wrong while an answer is being sent: it cannot be taken back, only cut off. */
+  #failed(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    this.#options.log.error(`answer failed: ${messageOf(error)}`, { method: request.method })
+    response.destroy()
+  }
+
+  #refuse(error: Error, socket: Duplex): void {
+    this.#options.log.debug(`bad request: ${error.message}`)
     if (!socket.writable) return
-    const { body, type } = jsonAnswer(400, new ShoalError('ERR_BAD_REQUEST', `Invalid request. ${badRequest(error)}`))
-    socket.end(
-      `HTTP/1.1 400 Bad Request\r\nContent-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    )
-  })
-  return server
+    const body = JSON.stringify(failure('ERR_BAD_REQUEST', { cause: badRequest(error) }))
+    const head = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`)
+  }
+
+  #log({ request, method, path }: Call, status: number, started: number): void {
+    const { log } = this.#options
+    if (!log.isDebug) return
+    log.debug('request', {
+      method,
+      path,
+      status,
+      remote: request.socket.remoteAddress,
+      userAgent: request.headers['user-agent'],
+      elapsedMs: Number((performance.now() - started).toFixed(1)),
+    })
+  }
 }
 
 function badRequest(error: Error): string {
@@ -54,45 +133,8 @@ function badRequest(error: Error): string {
     case 'HPE_HEADER_OVERFLOW':
       return `Its head has more than ${limits.requestHeadBytes} bytes.`
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return `Its head did not come within ${limits.requestHeadMs} ms.`
+      return `It did not come in time: its head within ${limits.requestHeadMs} ms, all of it within ${limits.requestMs} ms.`
     default:
       return 'It is not HTTP/1.1.'
   }
-}
-
-export function jsonAnswer(status: number, value: unknown): Answer {
-  return { status, type: 'application/json', body: JSON.stringify(value) }
-}
-
-export function textAnswer(body: string): Answer {
-  return { status: 200, type: 'text/plain; charset=utf-8', body }
-}
-
-function errorAnswer(code: ErrorCode): Answer {
-  const { status, text } = errorTable[code]
-  return jsonAnswer(status, { code, message: text })
-}
-
-function answerTo(request: IncomingMessage, routes: Routes): Answer {
-  const path = pathOf(request)
-  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
-  if (route === undefined) return errorAnswer('ERR_NOT_FOUND')
-  if (request.method !== 'GET' && request.method !== 'HEAD') return errorAnswer('ERR_METHOD_NOT_ALLOWED')
-  return route()
-}
-
-/** The path without its query and without one trailing slash. */
-function pathOf(request: IncomingMessage): string {
-  const [path = '/'] = (request.url ?? '/').split('?')
-  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-}
-
-function send(request: IncomingMessage, response: ServerResponse, { status, type, body }: Answer): void {
-  if (response.headersSent) return
-  response.writeHead(status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-  })
-  response.end(request.method === 'HEAD' ? undefined : body)
 }

@@ -4,6 +4,7 @@ const names = {
   logColor: ['SHOAL_LOG_COLOR', 'SHOAL_COLOR', 'ACTYX_LOG_COLOR', 'ACTYX_COLOR'],
   logJson: ['SHOAL_LOG_JSON', 'ACTYX_LOG_JSON'],
   logFilter: ['SHOAL_LOG', 'RUST_LOG'],
+  rootPublicKey: ['SHOAL_ROOT_PUBLIC_KEY'],
 } as const
 
 /** The value of the environment, the names of the reference system included; an empty one counts as none. */

@@ -34,6 +34,12 @@ function runCommand(finish: Finish): Command {
     )
     .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
     .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+    .option('--api-host <name>', 'a further host name under which the API is reached', collect)
+    .option('--cors-origins <origin>', 'a website that may use the API (default: every website may)', collect)
+    .option(
+      '--root-public-key <key>',
+      'the key that signs developer certificates and licences (env: SHOAL_ROOT_PUBLIC_KEY)',
+    )
     .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
     .option('--log-color <when>', 'on, off or auto: colours in the log (default: on; env: SHOAL_LOG_COLOR)')
     .option('--log-json <when>', 'on, off or auto: log lines as JSON (default: off; env: SHOAL_LOG_JSON)')

@@ -1,3 +1,5 @@
+export { type Admitted, admit, type Licensing } from './admission.ts'
+export { appIdProblem, nodeAppId } from './app-id.ts'
 export {
   formatStreamId,
   type NodeId,
@@ -10,3 +12,5 @@ export {
   type StreamId,
 } from './ids.ts'
 export { formatPublicKey, KeyPair, type PublicKey, parsePrivateKey, parsePublicKey, Verifier } from './keys.ts'
+export type { Manifest } from './manifests.ts'
+export { type App, Tokens } from './tokens.ts'

@@ -36,6 +36,11 @@ export class Logger {
     return new Logger(this.#output, this.#module, target)
   }
 
+  /** Whether details are written: making them can cost more than writing them. */
+  get isDebug(): boolean {
+    return this.#output.filter.allows('DEBUG', this.#module, this.#target)
+  }
+
   error(message: string, fields?: Fields): void {
     this.#write('ERROR', message, fields)
   }

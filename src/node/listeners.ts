@@ -1,8 +1,7 @@
 import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
-import { adminRoutes, apiRoutes, serve } from '../api/index.ts'
+import { adminRoutes, HttpService } from '../api/index.ts'
 import type { ComponentName, Health } from '../health.ts'
-import type { NodeId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
 import { type Endpoint, type Listening, listenOnAll, multiaddressText, socketText } from '../listen.ts'
 import type { Logger } from '../log/index.ts'
@@ -23,7 +22,13 @@ interface Part {
   /** The log line by which supervisors learn the port. */
   readonly target: string
   readonly text: (at: Listening) => string
-  readonly servers: (health: Health, nodeId: NodeId, log: Logger) => () => Server
+  readonly servers: (parts: Served) => () => Server
+}
+
+interface Served {
+  readonly api: HttpService
+  readonly health: Health
+  readonly log: Logger
 }
 
 const parts: readonly Part[] = [
@@ -31,25 +36,28 @@ const parts: readonly Part[] = [
     name: 'api',
     target: 'API_BOUND',
     text: (at) => `API bound to ${socketText(at)}.`,
-    servers: (health, nodeId, log) => {
-      const routes = apiRoutes(health, nodeId)
-      return () => serve(routes, log)
-    },
+    servers:
+      ({ api }) =>
+      () =>
+        api.server(),
   },
   {
     name: 'admin',
     target: 'ADMIN_API_BOUND',
     text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
-    servers: (health, _, log) => {
-      const routes = adminRoutes(health)
-      return () => serve(routes, log)
+    servers: ({ health, log }) => {
+      const service = new HttpService({ routes: adminRoutes(health), log })
+      return () => service.server()
     },
   },
   {
     name: 'swarm',
     target: 'SWARM_SERVICES_BOUND',
     text: (at) => `Swarm Services bound to ${multiaddressText(at)}.`,
-    servers: (_, __, log) => () => swarmPort(log),
+    servers:
+      ({ log }) =>
+      () =>
+        swarmPort(log),
   },
 ]
 
@@ -69,10 +77,10 @@ export class Listeners {
     return this.#addresses
   }
 
-  async open(endpoints: Endpoints, nodeId: NodeId): Promise<void> {
+  async open(endpoints: Endpoints, api: HttpService): Promise<void> {
     for (const part of parts) {
       const log = this.#log.module(part.name)
-      const makeServer = part.servers(this.#health, nodeId, log)
+      const makeServer = part.servers({ api, health: this.#health, log })
       this.#addresses[part.name] = await this.#bind(endpoints[part.name], bindRules[part.name], makeServer)
       for (const at of this.#addresses[part.name]) log.as(part.target).info(part.text(at))
     }

@@ -1,15 +1,19 @@
+import type { Events } from '../events/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
 import { Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../store/index.ts'
 import { versionString } from '../version.ts'
+import { type ApiOptions, apiService } from './api-service.ts'
 import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
+import { openEvents } from './open-events.ts'
 
 export interface NodeOptions {
   /** The data folder; made when it is not there. */
   readonly folder: string
   readonly endpoints: Endpoints
+  readonly api?: ApiOptions
   readonly output: LogOutput
   /** A log filter that is in force instead of the one in the settings. */
   readonly logFilter?: string
@@ -32,8 +36,7 @@ export class Node {
   readonly #resources: Resources
   #stopping: Promise<void> | undefined
 
-  private constructor(resources: Resources, settings: Settings) {
-    const { key, cycle } = resources.database.beginStart()
+  private constructor({ key, cycle }: Identity, settings: Settings, resources: Resources) {
     this.key = key
     this.cycle = cycle
     this.id = nodeIdOf(key.publicKey)
@@ -46,19 +49,29 @@ export class Node {
   static async start(options: NodeOptions): Promise<Node> {
     const log = new Logger(options.output, 'node')
     const folder = DataFolder.open(options.folder, { create: true })
+    const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
+    const listeners = new Listeners(health, log)
     let database: NodeDatabase | undefined
-    const listeners = new Listeners(new Health(['API', 'Admin', 'Swarm']), log)
+    let events: Promise<Events> | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
       obeySettings(settings, options, log)
-      const node = new Node({ folder, database, listeners, log }, settings)
+      const identity = database.beginStart()
+      // The events take longer to open than anything else, so the ports are opened meanwhile.
+      const shared = { ...identity, settings, health }
+      events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
+      events.catch(() => {})
+      const api = apiService(options.api ?? {}, { ...shared, events, log: log.module('api') })
+      const node = new Node(identity, settings, { folder, database, events, health, listeners, log })
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
-      await listeners.open(options.endpoints, node.id)
+      await listeners.open(options.endpoints, api)
+      await events
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
       await listeners.close()
+      await events?.then((opened) => opened.close()).catch(() => {})
       database?.close()
       folder.close()
       throw error
@@ -80,8 +93,10 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, database, folder, log } = this.#resources
+    const { listeners, events, health, database, folder, log } = this.#resources
     await listeners.close()
+    health.set('Events', 'stopping')
+    await (await events).close()
     database.close()
     folder.close()
     if (reason === 'NODE_STOPPED_BY_HOST') log.as(reason).info('shoal was stopped.')
@@ -89,9 +104,13 @@ export class Node {
   }
 }
 
+type Identity = ReturnType<NodeDatabase['beginStart']>
+
 interface Resources {
   readonly folder: DataFolder
   readonly database: NodeDatabase
+  readonly events: Promise<Events>
+  readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger
 }

@@ -1,7 +1,16 @@
 export { type Blob, type BlobEntry, BlobStore } from './blobs.ts'
 export { DataFolder } from './data-folder.ts'
 export type { EventStore, Reading, StreamStatus } from './event-store.ts'
-export { backupLog, type LogStats, logStats, type VerifyReport, verifyLog } from './log/index.ts'
+export {
+  type Appended,
+  type AppendRequest,
+  backupLog,
+  type LogStats,
+  logStats,
+  type Run,
+  type VerifyReport,
+  verifyLog,
+} from './log/index.ts'
 export { NodeDatabase } from './node-database.ts'
 export { SqliteEventStore } from './threads/sqlite-event-store.ts'
 export { topicFile, topicFiles, topicsFolder } from './topic-files.ts'

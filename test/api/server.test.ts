@@ -1,44 +1,33 @@
 import assert from 'node:assert/strict'
-import type { Server } from 'node:http'
+import { once } from 'node:events'
 import { connect } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { apiRoutes, serve } from '../../src/api/index.ts'
+import { test } from 'node:test'
+import type { Answer } from '../../src/api/answer.ts'
+import type { Call } from '../../src/api/call.ts'
+import type { Route } from '../../src/api/router.ts'
+import { healthRoutes } from '../../src/api/routes/health.ts'
 import { Health } from '../../src/health.ts'
-import { parseNodeId } from '../../src/identity/index.ts'
-import { listenOnAll } from '../../src/listen.ts'
+import { limits } from '../../src/limits.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { exchange, served } from '../support/api.ts'
 
-const nodeId = parseNodeId('.'.repeat(43))
-const silent = new Logger(logOutput(textLine(false), { write: () => {}, flush: async () => {} }), 'api')
+const text = (body: string): Answer => ({ status: 200, headers: {}, body })
+const health = healthRoutes(new Health([]), { alive: ['/healthz'], ready: ['/readyz'] })
 
-async function listening(t: TestContext, makeServer: () => Server): Promise<number> {
-  const { servers, bound } = await listenOnAll(
-    [{ host: '127.0.0.1', port: 0 }],
-    { component: 'API', option: '--bind-api' },
-    makeServer,
-  )
-  t.after(() => servers.map((server) => server.close()))
-  return bound[0]?.port ?? 0
-}
+/** Answers with how many bytes came. */
+const counting = (limit: number): Route => ({
+  path: '/count',
+  methods: { POST: { token: false, answer: async (call: Call) => text(String((await call.body(limit)).length)) } },
+})
 
-/** What the server sends to these bytes. */
-async function exchange(port: number, bytes: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1')
-  let answer = ''
-  socket.setEncoding('utf8').on('data', (text: string) => {
-    answer += text
-  })
-  socket.on('error', () => {})
-  socket.write(bytes)
-  await new Promise((resolve) => socket.once('close', resolve))
-  return answer
-}
+const head = (length: number, more = '') =>
+  `POST /count HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n${more}\r\n`
 
 test('a node that is not ready says what is missing, and is alive', async (t) => {
-  const health = new Health(['API', 'Admin', 'Swarm'])
-  const port = await listening(t, () => serve(apiRoutes(health, nodeId), silent))
-  health.set('API', 'started')
-  health.set('Admin', 'failed', 'port in use')
+  const state = new Health(['API', 'Admin', 'Swarm'])
+  const port = await served(t, healthRoutes(state, { alive: ['/healthz'], ready: ['/readyz'] }))
+  state.set('API', 'started')
+  state.set('Admin', 'failed', 'port in use')
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`)
   assert.equal(ready.status, 503)
   const reasons = [
@@ -50,23 +39,29 @@ test('a node that is not ready says what is missing, and is alive', async (t) =>
 })
 
 test('unknown paths and methods get the error object of the specification', async (t) => {
-  const port = await listening(t, () => serve(apiRoutes(new Health([]), nodeId), silent))
+  const port = await served(t, health)
   const notFound = { code: 'ERR_NOT_FOUND', message: 'The requested resource could not be found.' }
-  for (const path of ['/', '/nothing', '/toString', '/__proto__', '/api/v2/node/id/x']) {
+  for (const path of ['/', '/nothing', '/toString', '/__proto__', '/healthz/x']) {
     const response = await fetch(`http://127.0.0.1:${port}${path}`)
     assert.equal(response.status, 404)
     assert.deepEqual(await response.json(), notFound)
   }
-  const posted = await fetch(`http://127.0.0.1:${port}/readyz`, { method: 'POST', body: 'x' })
-  assert.equal(posted.status, 405)
-  assert.deepEqual(await posted.json(), { code: 'ERR_METHOD_NOT_ALLOWED', message: 'Method not supported.' })
-  const head = await fetch(`http://127.0.0.1:${port}/readyz`, { method: 'HEAD' })
-  assert.equal(head.status, 200)
-  assert.equal(await head.text(), '')
+  for (const method of ['POST', 'toString']) {
+    const answer = await exchange(port, `${method} /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    if (method === 'POST') assert.match(answer, /405 .*"ERR_METHOD_NOT_ALLOWED","message":"Method not supported\."/s)
+    else assert.match(answer, /400 Bad Request/)
+  }
+  const get = await fetch(`http://127.0.0.1:${port}/readyz/`)
+  const headed = await fetch(`http://127.0.0.1:${port}/readyz/`, { method: 'HEAD' })
+  assert.equal(headed.status, 200)
+  assert.equal(headed.headers.get('content-length'), String((await get.text()).length))
+  assert.equal(await headed.text(), '')
+  assert.ok(get.headers.get('date'))
+  assert.equal(get.headers.get('server'), null)
 })
 
 test('what is no HTTP gets a 400 and the server goes on', async (t) => {
-  const port = await listening(t, () => serve(apiRoutes(new Health([]), nodeId), silent))
+  const port = await served(t, health)
   const rubbish = [
     'rubbish\r\n\r\n',
     'GET / HTTP/9.9\r\n\r\n',
@@ -82,15 +77,147 @@ test('what is no HTTP gets a 400 and the server goes on', async (t) => {
 test('a defect in an answer is a 500 and a log line, not the end', async (t) => {
   const lines: string[] = []
   const log = new Logger(
-    logOutput(textLine(false), { write: (text) => lines.push(text), flush: async () => {} }),
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
     'api',
   )
   const broken = () => {
     throw new Error('broken')
   }
-  const port = await listening(t, () => serve({ '/broken': broken }, log))
+  const port = await served(t, [{ path: '/broken', methods: { GET: { token: false, answer: broken } } }], { log })
   const response = await fetch(`http://127.0.0.1:${port}/broken`)
   assert.equal(response.status, 500)
   assert.deepEqual(await response.json(), { code: 'ERR_INTERNAL', message: 'Internal server error.' })
   assert.ok(lines.some((line) => /ERROR api: request failed: broken/.test(line)))
+})
+
+test('a body arrives whole, however it is cut', async (t) => {
+  const port = await served(t, [counting(100_000)])
+  const url = `http://127.0.0.1:${port}/count`
+  const pieces = async function* () {
+    for (let i = 0; i < 100; i++) yield Buffer.alloc(i, 'x')
+  }
+  const chunked = await fetch(url, { method: 'POST', body: pieces() as never, duplex: 'half' } as RequestInit)
+  assert.equal(await chunked.text(), '4950')
+  assert.equal(await (await fetch(url, { method: 'POST', body: 'x'.repeat(100_000) })).text(), '100000')
+  assert.equal(await (await fetch(url, { method: 'POST' })).text(), '0')
+})
+
+test('a body that is too large is refused, by its length or as it comes', async (t) => {
+  const port = await served(t, [counting(1000)])
+  const url = `http://127.0.0.1:${port}/count`
+  const declared = await fetch(url, { method: 'POST', body: 'x'.repeat(1001) })
+  assert.equal(declared.status, 413)
+  assert.deepEqual(await declared.json(), {
+    code: 'ERR_PAYLOAD_TOO_LARGE',
+    message: 'Payload too large (1001 > 1000).',
+  })
+  const pieces = async function* () {
+    for (let i = 0; i < 50; i++) yield Buffer.alloc(100, 'x')
+  }
+  const chunked = await fetch(url, { method: 'POST', body: pieces() as never, duplex: 'half' } as RequestInit)
+  assert.equal(chunked.status, 413)
+  assert.equal(await (await fetch(url, { method: 'POST', body: 'x' })).text(), '1')
+})
+
+test('a body that stops coming is refused', async (t) => {
+  const port = await served(t, [counting(1000)], { bodyPauseMs: 20 })
+  const answer = await exchange(port, `${head(10, 'Connection: close\r\n')}half`)
+  assert.match(answer, /400 Bad Request[\s\S]*Nothing of its body came for 20 ms/)
+})
+
+test('a client that goes away while it sends leaves nothing behind', async (t) => {
+  const lines: string[] = []
+  const log = new Logger(
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
+    'api',
+  )
+  let ended: unknown
+  const answer = (call: Call) =>
+    call.body(1000).then(
+      () => text('all'),
+      (error: unknown) => {
+        ended = error
+        throw error
+      },
+    )
+  const port = await served(t, [{ path: '/count', methods: { POST: { token: false, answer } } }], { log })
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`${head(10)}half`)
+  await once(socket, 'ready')
+  socket.end(() => socket.destroy())
+  while (ended === undefined) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((ended as Error).name, 'ClientGone')
+  assert.deepEqual(lines, [])
+})
+
+test('a client that asks whether to send its body is told so, and not when nobody wants it', async (t) => {
+  const port = await served(t, [counting(10)])
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  socket.setEncoding('latin1').on('data', (data: string) => {
+    received += data
+    if (received.endsWith('100 Continue\r\n\r\n')) socket.write('12345')
+  })
+  socket.write(head(5, 'Expect: 100-continue\r\nConnection: close\r\n'))
+  await once(socket, 'close')
+  assert.match(received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*5$/)
+  const refused = await exchange(port, head(11, 'Expect: 100-continue\r\n'))
+  assert.match(refused, /^HTTP\/1\.1 413 /)
+})
+
+test('what all bodies hold together has a limit, and is given back', async (t) => {
+  const released: (() => void)[] = []
+  const hold = async (call: Call) => {
+    const size = (await call.body(limits.bodyBytes)).length
+    await new Promise<void>((resolve) => released.push(resolve))
+    return text(String(size))
+  }
+  const routes: Route[] = [counting(1000), { path: '/hold', methods: { POST: { token: false, answer: hold } } }]
+  const port = await served(t, routes)
+  const url = `http://127.0.0.1:${port}`
+  const large = Buffer.alloc(limits.bodyBytes, 'x')
+  const fitting = limits.bodyBytesTogether / limits.bodyBytes
+  const held = Array.from({ length: fitting }, () => fetch(`${url}/hold`, { method: 'POST', body: large }))
+  while (released.length < fitting) await new Promise((resolve) => setTimeout(resolve, 5))
+  const refused = await fetch(`${url}/count`, { method: 'POST', body: 'x' })
+  assert.equal(refused.status, 503)
+  assert.match(await refused.text(), /ERR_SERVICE_OVERLOADED/)
+  for (const release of released) release()
+  for (const response of await Promise.all(held)) assert.equal(await response.text(), String(limits.bodyBytes))
+  assert.equal(await (await fetch(`${url}/count`, { method: 'POST', body: 'x' })).text(), '1')
+})
+
+test('an answer in pieces is made as fast as it is taken, and no longer than somebody takes it', async (t) => {
+  let made = 0
+  let cancelled = 0
+  let wake = (): void => {}
+  const pieces = () => ({
+    cancel: () => {
+      cancelled++
+      wake()
+    },
+    async *[Symbol.asyncIterator]() {
+      while (cancelled === 0) {
+        made++
+        yield Buffer.alloc(64 * 1024, 'x')
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+  })
+  const answer = (): Answer => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: pieces() })
+  const port = await served(t, [{ path: '/pieces', methods: { GET: { token: false, answer } } }])
+  const socket = connect(port, '127.0.0.1')
+  socket.pause()
+  socket.write('GET /pieces HTTP/1.1\r\nHost: x\r\n\r\n')
+  let before = -1
+  while (made === 0 || made !== before) {
+    before = made
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.ok(made < 1000, `${made} pieces for nobody`)
+  const woken = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  socket.destroy()
+  await woken
 })

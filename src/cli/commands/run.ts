@@ -1,10 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../errors.ts'
+import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
 import {
   type Addresses,
+  type ApiOptions,
   bindDefaults,
   bindRules,
   type Endpoints,
@@ -21,6 +23,9 @@ export interface RunOptions {
   readonly bindAdmin?: readonly string[]
   readonly bindSwarm?: readonly string[]
   readonly bindApi?: readonly string[]
+  readonly apiHost?: readonly string[]
+  readonly corsOrigins?: readonly string[]
+  readonly rootPublicKey?: string
   readonly random?: boolean
   readonly logColor?: string
   readonly logJson?: string
@@ -38,6 +43,7 @@ export async function run(options: RunOptions): Promise<number> {
     process.stderr.isTTY === true,
   )
   const endpoints = endpointsOf(options)
+  const api = apiOptionsOf(options)
   const folder = resolve(dataFolder(options.workingDir))
   const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
   const log = new Logger(output, 'node')
@@ -47,7 +53,7 @@ export async function run(options: RunOptions): Promise<number> {
   if (json) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
-    return await untilStopped(await start(folder, endpoints, output), stopped, options, output)
+    return await untilStopped(await start(folder, endpoints, api, output), stopped, options, output)
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const text = `Error: ${codeOf(error)}${withCauses(error)}`
@@ -87,9 +93,26 @@ function endpointsOf(options: RunOptions): Endpoints {
   return { api: onFreePorts(endpoints.api), admin: onFreePorts(endpoints.admin), swarm: onFreePorts(endpoints.swarm) }
 }
 
-function start(folder: string, endpoints: Endpoints, output: LogOutput): Promise<Node> {
+function apiOptionsOf({ apiHost, corsOrigins, rootPublicKey }: RunOptions): ApiOptions {
+  const key = rootPublicKey ?? fromEnvironment('rootPublicKey')
+  return {
+    ...(key !== undefined && { rootKey: rootKeyOf(key) }),
+    ...(apiHost !== undefined && { hosts: apiHost }),
+    ...(corsOrigins !== undefined && { corsOrigins }),
+  }
+}
+
+function rootKeyOf(text: string): PublicKey {
+  try {
+    return parsePublicKey(text)
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_INPUT', `--root-public-key: ${messageOf(error)}`)
+  }
+}
+
+function start(folder: string, endpoints: Endpoints, api: ApiOptions, output: LogOutput): Promise<Node> {
   const logFilter = fromEnvironment('logFilter')
-  return Node.start({ folder, endpoints, output, ...(logFilter !== undefined && { logFilter }) })
+  return Node.start({ folder, endpoints, api, output, ...(logFilter !== undefined && { logFilter }) })
 }
 
 /** The code belongs to the text only where somebody looks for it. */

@@ -28,9 +28,34 @@ export interface Opened {
   readonly error?: ErrorMessage
 }
 
+/**
+ * A gate in memory that threads share: they are started together, and load their code at the same time, but the writer
+ * has to have made or mended the database before the others open it.
+ */
+export class Gate {
+  readonly memory: SharedArrayBuffer
+  readonly #state: Int32Array
+
+  constructor(memory = new SharedArrayBuffer(4)) {
+    this.memory = memory
+    this.#state = new Int32Array(memory)
+  }
+
+  open(): void {
+    Atomics.store(this.#state, 0, 1)
+    Atomics.notify(this.#state, 0)
+  }
+
+  /** Stops the thread until the gate is open. */
+  pass(): void {
+    Atomics.wait(this.#state, 0, 0)
+  }
+}
+
 /** Opens what a thread works with, and says so to whoever waits for it. */
-export function open<T>(port: MessagePort, work: () => T): T | undefined {
+export function open<T>(port: MessagePort, work: () => T, gate?: SharedArrayBuffer): T | undefined {
   try {
+    if (gate !== undefined) new Gate(gate).pass()
     const opened = work()
     port.postMessage({} satisfies Opened)
     return opened

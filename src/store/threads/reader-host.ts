@@ -12,6 +12,7 @@ export interface ReaderData {
   readonly counts: SharedArrayBuffer
   /** Through which the writer tells which streams have grown. */
   readonly commits: MessagePort
+  readonly gate: SharedArrayBuffer
 }
 
 export type ToReader =
@@ -209,5 +210,6 @@ class ReaderHost {
 export function runReader(makers: Readonly<Record<string, JobMaker>>): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
-  open(port, () => new ReaderHost(port, workerData as ReaderData, makers))
+  const data = workerData as ReaderData
+  open(port, () => new ReaderHost(port, data, makers), data.gate)
 }

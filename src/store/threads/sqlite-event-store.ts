@@ -7,7 +7,7 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { fromMessage, type Opened, packRequest } from './messages.ts'
+import { fromMessage, Gate, type Opened, packRequest } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
@@ -64,20 +64,21 @@ export class SqliteEventStore implements EventStore {
   static async open(options: EventStoreOptions): Promise<SqliteEventStore> {
     const { file, topic, kind, key, readerModule = moduleOf('reader-thread') } = options
     const counts = new SharedCounts().memory
+    const gate = new Gate()
     const seals = new MessageChannel()
     const commits = new MessageChannel()
     const ports = { sealer: seals.port1, commits: commits.port1 }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports }
-    const sealerData: SealerData = { file, port: seals.port2 }
-    const readerData: ReaderData = { file, own: key.publicKey, counts, commits: commits.port2 }
-    const threads: Worker[] = []
+    const sealerData: SealerData = { file, port: seals.port2, gate: gate.memory }
+    const readerData: ReaderData = { file, own: key.publicKey, counts, commits: commits.port2, gate: gate.memory }
+    const writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
+    const sealer = spawn(moduleOf('sealer-thread'), sealerData, [seals.port2])
+    const reader = spawn(readerModule, readerData, [commits.port2])
     try {
-      const writer = await thread(threads, moduleOf('writer-thread'), writerData, Object.values(ports))
-      const others = [await thread(threads, moduleOf('sealer-thread'), sealerData, [seals.port2])]
-      const reader = await thread(threads, readerModule, readerData, [commits.port2])
-      return new SqliteEventStore(file, writer, reader, others)
+      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(sealer), untilOpen(reader)])
+      return new SqliteEventStore(file, writer, reader, [sealer])
     } catch (error) {
-      await Promise.all(threads.map((worker) => worker.terminate()))
+      await Promise.all([writer, sealer, reader].map((worker) => worker.terminate()))
       throw error
     }
   }
@@ -262,20 +263,12 @@ function spawn(module: URL, workerData: unknown, transferList: MessagePort[] = [
   return new Worker(module, { workerData, transferList, resourceLimits })
 }
 
-/** Starts a thread, and waits until it says that it is open: what keeps it from that is thrown here. */
-async function thread(
-  started: Worker[],
-  module: URL,
-  workerData: unknown,
-  transferList: MessagePort[] = [],
-): Promise<Worker> {
-  const worker = spawn(module, workerData, transferList)
-  started.push(worker)
+/** Waits until a thread says that it is open: what keeps it from that is thrown here. */
+async function untilOpen(worker: Worker): Promise<void> {
   const { error } = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)
   })
   worker.removeAllListeners('error')
   if (error !== undefined) throw fromMessage(error)
-  return worker
 }

@@ -1,0 +1,97 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { failure, type ShoalError } from '../errors.ts'
+import { limits } from '../limits.ts'
+
+/** The client has gone before it had sent everything: there is nobody to answer to. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone'
+}
+
+/** Reads the bodies of requests; what all of them hold together has a limit. */
+export class BodyReader {
+  readonly #pauseMs: number
+  #held = 0
+
+  constructor(pauseMs: number) {
+    this.#pauseMs = pauseMs
+  }
+
+  async read(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
+    const declared = Number(request.headers['content-length'] ?? 0)
+    if (declared > limit) throw tooLarge(declared, limit)
+    if (awaitsContinue(request)) response.writeContinue()
+    const body = new Body(limit)
+    response.once('close', () => {
+      this.#held -= body.size
+    })
+    const take = (part: Buffer): ShoalError | undefined => {
+      this.#held += part.length
+      return (
+        body.add(part) ?? (this.#held > limits.bodyBytesTogether ? failure('ERR_SERVICE_OVERLOADED', {}) : undefined)
+      )
+    }
+    await received(request, take, this.#pauseMs)
+    return body.whole()
+  }
+}
+
+/** Whether the client waits to be told that its body is wanted. */
+export function awaitsContinue(request: IncomingMessage): boolean {
+  return request.headers.expect?.toLowerCase() === '100-continue'
+}
+
+class Body {
+  readonly #limit: number
+  readonly #parts: Buffer[] = []
+  size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(part: Buffer): ShoalError | undefined {
+    this.size += part.length
+    if (this.size > this.#limit) return tooLarge(this.size, this.#limit)
+    this.#parts.push(part)
+    return undefined
+  }
+
+  /** Parts are put together once, at the end. */
+  whole(): Buffer {
+    const [first, ...more] = this.#parts
+    return first !== undefined && more.length === 0 ? first : Buffer.concat(this.#parts, this.size)
+  }
+}
+
+/** Waits for the end of a request; `take` gets each part, and answers with an error when it is one too many. */
+function received(
+  request: IncomingMessage,
+  take: (part: Buffer) => ShoalError | undefined,
+  pauseMs: number,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      clearTimeout(timer)
+      request.off('data', onData).off('close', onClose)
+      settle()
+    }
+    const timer = setTimeout(() => {
+      const cause = `Nothing of its body came for ${pauseMs} ms.`
+      end(() => reject(failure('ERR_BAD_REQUEST', { cause })))
+    }, pauseMs)
+    const onData = (part: Buffer): void => {
+      timer.refresh()
+      const error = take(part)
+      if (error !== undefined) end(() => reject(error))
+    }
+    const onClose = (): void => end(() => reject(new ClientGone()))
+    request.on('data', onData).on('close', onClose)
+    request.once('end', () => end(resolve))
+    // It is followed by 'close', which tells all there is to tell.
+    request.on('error', () => {})
+  })
+}
+
+function tooLarge(size: number, limit: number): ShoalError {
+  return failure('ERR_PAYLOAD_TOO_LARGE', { size, limit })
+}

@@ -1,0 +1,32 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { BodyReader } from './body.ts'
+
+/** A request on its way to whoever answers it. */
+export class Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** The path as it came, without the query. */
+  readonly path: string
+  /** The query as it came, without the question mark; nothing when there is none. */
+  readonly query: string | undefined
+  readonly #bodies: BodyReader
+
+  constructor(request: IncomingMessage, response: ServerResponse, bodies: BodyReader) {
+    this.request = request
+    this.response = response
+    this.#bodies = bodies
+    const url = request.url ?? '/'
+    const mark = url.indexOf('?')
+    this.path = mark < 0 ? url : url.slice(0, mark)
+    this.query = mark < 0 ? undefined : url.slice(mark + 1)
+  }
+
+  get method(): string {
+    return this.request.method ?? 'GET'
+  }
+
+  /** The body, which is read when somebody asks for it: not before everything else about the request was found good. */
+  body(limit: number): Promise<Buffer> {
+    return this.#bodies.read(this.request, this.response, limit)
+  }
+}

@@ -1,0 +1,32 @@
+import { isIP } from 'node:net'
+import { hostname } from 'node:os'
+import { failure } from '../errors.ts'
+
+/**
+ * Names under which the API answers. A website can make its own name mean 127.0.0.1 and then ask this node as if it were
+ * its own server; with its name as host, it gets nothing.
+ */
+export class Hosts {
+  readonly #names: ReadonlySet<string>
+
+  constructor(more: readonly string[]) {
+    const machine = hostname().toLowerCase()
+    this.#names = new Set(['localhost', machine, `${machine}.local`, ...more.map((name) => name.toLowerCase())])
+  }
+
+  /** Throws unless the Host header means this node. Whoever sends none is no browser. */
+  check(header: string | undefined): void {
+    if (header === undefined || this.#isOurs(nameOf(header))) return
+    throw failure('ERR_HOST_NOT_ALLOWED', { host: header })
+  }
+
+  #isOurs(name: string): boolean {
+    return this.#names.has(name) || name.endsWith('.localhost') || isIP(name) !== 0
+  }
+}
+
+/** The host without its port, its brackets and the dot at its end. */
+function nameOf(header: string): string {
+  const [, bracketed, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? []
+  return (bracketed ?? plain).toLowerCase().replace(/\.$/, '')
+}

@@ -1,0 +1,33 @@
+import { failure, type ShoalError } from '../errors.ts'
+
+/** A member of a request that has to be a text. */
+export function memberText(value: unknown, name: string): string {
+  const text = optionalText(value, name)
+  if (text === undefined) throw invalid(`missing field \`${name}\``)
+  return text
+}
+
+/** A member that is a text, or is not there; null counts as that. */
+export function optionalText(value: unknown, name: string): string | undefined {
+  const member = memberOf(value, name)
+  if (member === undefined || member === null) return undefined
+  if (typeof member !== 'string') throw invalid(`invalid type: ${typeName(member)}, expected a string at \`${name}\``)
+  return member
+}
+
+/** A member of a request, or nothing. A request is an object. */
+function memberOf(value: unknown, name: string): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw invalid(`invalid type: ${typeName(value)}, expected an object`)
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'sequence'
+  return typeof value === 'object' ? 'map' : typeof value
+}
+
+function invalid(cause: string): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause })
+}

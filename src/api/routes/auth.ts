@@ -1,0 +1,57 @@
+import { failure } from '../../errors.ts'
+import {
+  admit,
+  appIdProblem,
+  type Licensing,
+  type Manifest,
+  type PublicKey,
+  type Tokens,
+} from '../../identity/index.ts'
+import { parseJson } from '../../json-scanner.ts'
+import { limits } from '../../limits.ts'
+import type { Logger } from '../../log/index.ts'
+import { type Answer, jsonAnswer } from '../answer.ts'
+import type { Call } from '../call.ts'
+import { memberText, optionalText } from '../members.ts'
+import type { Route } from '../router.ts'
+
+export interface AuthParts {
+  readonly tokens: Tokens
+  /** The licences in the settings, as of now. */
+  readonly licensing: () => Licensing
+  /** The key that signs certificates and licences. */
+  readonly rootKey: PublicKey | undefined
+  /** Microseconds since the Unix epoch. */
+  readonly now: () => number
+  readonly log: Logger
+}
+
+/** An app says what it is, and gets a token. */
+export function authRoutes(parts: AuthParts): Route[] {
+  const answer = async (call: Call): Promise<Answer> => {
+    const manifest = manifestOf(await call.body(limits.bodyBytes))
+    const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.now())
+    if (warning !== undefined) parts.log.warn(warning)
+    return jsonAnswer(200, { token: parts.tokens.issue(app) })
+  }
+  return [
+    {
+      path: '/api/v2/auth',
+      methods: { POST: { token: false, produces: 'application/json', consumes: 'json', answer } },
+    },
+  ]
+}
+
+function manifestOf(body: Buffer): Manifest {
+  const value = parseJson(body)
+  const appId = memberText(value, 'appId')
+  const problem = appIdProblem(appId)
+  if (problem !== undefined) throw failure('ERR_BAD_REQUEST', { cause: `${problem} at \`appId\`` })
+  const signature = optionalText(value, 'signature')
+  return {
+    appId,
+    displayName: memberText(value, 'displayName'),
+    version: memberText(value, 'version'),
+    ...(signature !== undefined && { signature }),
+  }
+}

@@ -1,0 +1,28 @@
+import type { Events } from '../../events/index.ts'
+import type { Health } from '../../health.ts'
+import type { Route } from '../router.ts'
+import { type AuthParts, authRoutes } from './auth.ts'
+import { eventRoutes } from './events.ts'
+import { healthRoutes } from './health.ts'
+import { type NodeParts, nodeRoutes } from './node.ts'
+
+/** What the API is made of. */
+export interface ApiParts extends AuthParts, NodeParts {
+  readonly health: Health
+  readonly events: Promise<Events>
+}
+
+/** Everything that the API answers. */
+export function apiRoutes(parts: ApiParts): Route[] {
+  return [
+    ...healthRoutes(parts.health, { alive: ['/healthz', '/api/v2/health'], ready: ['/readyz', '/api/v2/ready'] }),
+    ...authRoutes(parts),
+    ...nodeRoutes(parts),
+    ...eventRoutes(parts.events),
+  ]
+}
+
+/** What the admin interface answers without a session. */
+export function adminRoutes(health: Health): Route[] {
+  return healthRoutes(health, { alive: ['/api/v2/admin/health'], ready: ['/api/v2/admin/ready'] })
+}

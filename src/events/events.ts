@@ -1,0 +1,77 @@
+import { failure, ShoalError } from '../errors.ts'
+import type { NodeId } from '../identity/index.ts'
+import type { Logger } from '../log/index.ts'
+import type { EventStore } from '../store/index.ts'
+import { type OffsetMap, presentOffsets } from './offsets.ts'
+import { Publisher, publishedText } from './publish/index.ts'
+import { Routing } from './routing.ts'
+import type { RouteSettings } from './routing-table.ts'
+import { StreamNames } from './stream-names.ts'
+
+export interface EventsOptions {
+  readonly node: NodeId
+  readonly routes: RouteSettings
+  readonly log: Logger
+  /** Is told how many events were published. */
+  readonly published?: (events: number) => void
+}
+
+/** What the node knows of other nodes' streams. */
+export interface Offsets {
+  readonly present: OffsetMap
+  /** By stream, how many events are known to exist elsewhere and are not here. */
+  readonly toReplicate: OffsetMap
+}
+
+/** The events of the topic of this node: what HTTP and WebSocket have in common. */
+export class Events {
+  readonly #store: EventStore
+  readonly #options: EventsOptions
+  readonly #routing: Routing
+  readonly #publisher: Publisher
+  #closing = false
+
+  private constructor(store: EventStore, names: StreamNames, options: EventsOptions) {
+    this.#store = store
+    this.#options = options
+    this.#routing = new Routing(names, options.routes, options.log)
+    this.#publisher = new Publisher(store, this.#routing)
+  }
+
+  /** Takes over a store; it is closed with this. */
+  static async open(store: EventStore, options: EventsOptions): Promise<Events> {
+    const events = new Events(store, await StreamNames.read(store), options)
+    await events.#routing.current()
+    return events
+  }
+
+  set routes(routes: RouteSettings) {
+    this.#routing.change(routes)
+  }
+
+  /** Stores the events of a publish call; answers with the JSON text that says what became of each. */
+  async publish(appId: string, body: Buffer): Promise<string> {
+    const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
+    this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
+    return publishedText(this.#options.node, appended)
+  }
+
+  async offsets(): Promise<Offsets> {
+    return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    await this.#store.close()
+  }
+
+  /** What fails because the node stops is told as that. */
+  async #unlessClosing<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!this.#closing || error instanceof ShoalError) throw error
+      throw failure('ERR_SHUTTING_DOWN', {}, { cause: error })
+    }
+  }
+}

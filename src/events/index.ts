@@ -1,0 +1,1 @@
+export { Events, type EventsOptions, type Offsets } from './events.ts'

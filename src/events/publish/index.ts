@@ -1,0 +1,2 @@
+export { publishedText } from './published-text.ts'
+export { Publisher } from './publisher.ts'

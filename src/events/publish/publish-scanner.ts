@@ -1,0 +1,93 @@
+import { failure } from '../../errors.ts'
+import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json-scanner.ts'
+import { limits } from '../../limits.ts'
+import type { RoutingTable } from '../routing-table.ts'
+import { Batch } from './batch.ts'
+import { TagLists } from './tag-lists.ts'
+
+const requestNames = [Buffer.from('data')]
+const eventNames = [Buffer.from('tags'), Buffer.from('payload')]
+const [tagsName, payloadName] = [0, 1]
+
+/**
+ * Reads the body of a publish call: `{"data":[{"tags":[…],"payload":…},…]}`. One walk over its bytes checks all of it, cuts
+ * out tags and payloads, and parses neither. Other members are passed over; a member that is asked for may be there once.
+ */
+export class PublishScanner {
+  readonly batch: Batch
+  readonly #json: JsonScanner
+  readonly #tagLists: TagLists
+
+  constructor(body: Buffer, appId: string, routes: RoutingTable) {
+    this.#json = new JsonScanner(body)
+    this.batch = new Batch(body.length + 64)
+    this.#tagLists = new TagLists(this.#json, this.batch.source, appId, routes)
+  }
+
+  /** Reads the body; gives way whenever it has worked long enough for others to wait. */
+  *read(): Generator<void, void> {
+    const json = this.#json
+    json.open(openObject, 'struct PublishRequest')
+    let hasData = false
+    for (let more = json.begins(closeObject); more; more = json.continues(closeObject)) {
+      if (json.key(requestNames) < 0) json.value()
+      else if (hasData) throw json.error('duplicate field `data`')
+      else {
+        hasData = true
+        yield* this.#events()
+      }
+    }
+    if (!hasData) throw json.error('missing field `data`', json.at - 1)
+    json.finish()
+  }
+
+  *#events(): Generator<void, void> {
+    const json = this.#json
+    json.open(openList, 'a sequence')
+    let end = json.at + limits.scanSliceBytes
+    for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
+      if (this.batch.count === limits.eventsPerPublish)
+        throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
+      this.#event()
+      if (json.at < end) continue
+      end = json.at + limits.scanSliceBytes
+      yield
+    }
+  }
+
+  #event(): void {
+    const json = this.#json
+    const {
+      batch,
+      batch: { source },
+    } = this
+    json.open(openObject, 'struct PublishEvent')
+    let [labels, labelsEnd, stream, payload, payloadEnd] = [-1, -1, 0, -1, -1]
+    for (let more = json.begins(closeObject); more; more = json.continues(closeObject)) {
+      const name = json.key(eventNames)
+      if (name === tagsName) {
+        if (labels >= 0) throw json.error('duplicate field `tags`')
+        labels = source.length
+        stream = this.#tagLists.next()
+        labelsEnd = source.length
+      } else if (name === payloadName) {
+        if (payload >= 0) throw json.error('duplicate field `payload`')
+        payload = source.length
+        payloadEnd = this.#payload()
+      } else json.value()
+    }
+    if (labels < 0) throw json.error('missing field `tags`', json.at - 1)
+    if (payload < 0) throw json.error('missing field `payload`', json.at - 1)
+    batch.add(stream, labels, labelsEnd, payload, payloadEnd)
+  }
+
+  /** Copies a payload into the batch; answers where it ends there. */
+  #payload(): number {
+    const { source } = this.batch
+    const start = source.length
+    this.#json.value(source)
+    const size = source.length - start
+    if (size > limits.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: limits.payloadBytes })
+    return source.length
+  }
+}

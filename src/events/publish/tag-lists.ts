@@ -1,0 +1,127 @@
+import { nodeAppId } from '../../identity/index.ts'
+import { closeList, type JsonScanner, openList } from '../../json-scanner.ts'
+import { limits } from '../../limits.ts'
+import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
+import { defaultStream, type RoutingTable } from '../routing-table.ts'
+
+/**
+ * Reads lists of tags and writes the labels that they mean. Tags are a set, normalised and in the order of their bytes;
+ * those in plain ASCII, which most are, are sorted and copied where they stand, without a string being made of them.
+ */
+export class TagLists {
+  readonly #json: JsonScanner
+  readonly #target: ByteWriter
+  readonly #appId: string
+  readonly #appIdBytes: Buffer
+  readonly #routes: RoutingTable
+  readonly #isRouted: boolean
+  /** Where the text of each tag of a list starts and ends. */
+  readonly #starts = new Int32Array(limits.tagsPerEvent)
+  readonly #ends = new Int32Array(limits.tagsPerEvent)
+
+  constructor(json: JsonScanner, target: ByteWriter, appId: string, routes: RoutingTable) {
+    this.#json = json
+    this.#target = target
+    this.#appId = appId
+    this.#appIdBytes = new ByteWriter(64).text(appId).copy()
+    this.#routes = routes
+    this.#isRouted = appId === nodeAppId || routes.splits
+  }
+
+  /** Passes over a list and writes its labels; answers with the stream that such an event goes to. */
+  next(): number {
+    const json = this.#json
+    json.open(openList, 'a sequence')
+    let count = 0
+    let arePlain = true
+    for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
+      if (count === limits.tagsPerEvent) throw json.error(`more than ${limits.tagsPerEvent} tags of one event`)
+      json.next()
+      const start = json.at + 1
+      if (!json.string()) arePlain = false
+      this.#place(count++, start, json.at - 1)
+    }
+    return arePlain ? this.#plain(count) : this.#any(count)
+  }
+
+  /** Tags in plain ASCII. */
+  #plain(count: number): number {
+    const unique = this.#copySet(count)
+    if (!this.#isRouted) return defaultStream.number
+    const { bytes } = this.#json
+    const tags = Array.from({ length: unique }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
+    return this.#routes.streamFor(this.#appId, tags)
+  }
+
+  /** Tags of any characters, or with escapes. */
+  #any(count: number): number {
+    const tags = Array.from({ length: count }, (_, i) => this.#tag(i))
+    this.#target.bytes(encodeLabels(this.#appId, tags))
+    return this.#routes.streamFor(this.#appId, tags)
+  }
+
+  /** Puts a tag in its place among those before it. */
+  #place(count: number, start: number, end: number): void {
+    if (end === start) throw this.#json.error('invalid value: expected non-empty string', start)
+    const starts = this.#starts
+    const ends = this.#ends
+    let i = count
+    while (i > 0 && this.#compare(starts[i - 1] as number, ends[i - 1] as number, start, end) > 0) {
+      starts[i] = starts[i - 1] as number
+      ends[i] = ends[i - 1] as number
+      i--
+    }
+    starts[i] = start
+    ends[i] = end
+  }
+
+  /** Writes labels of tags that stand in the text as they are, each of them once; answers how many that are. */
+  #copySet(count: number): number {
+    const starts = this.#starts
+    const ends = this.#ends
+    let unique = 0
+    for (let i = 0; i < count; i++) {
+      const start = starts[i] as number
+      const end = ends[i] as number
+      if (end - start > limits.tagBytes) throw this.#tooLong(start)
+      if (unique > 0 && this.#compare(starts[unique - 1] as number, ends[unique - 1] as number, start, end) === 0)
+        continue
+      starts[unique] = start
+      ends[unique++] = end
+    }
+    const target = this.#target.bytes(this.#appIdBytes).uvarint(unique)
+    const { bytes } = this.#json
+    for (let i = 0; i < unique; i++) {
+      const start = starts[i] as number
+      const end = ends[i] as number
+      target.uvarint(end - start).bytes(bytes, start, end)
+    }
+    return unique
+  }
+
+  #compare(start: number, end: number, otherStart: number, otherEnd: number): number {
+    const { bytes } = this.#json
+    const length = Math.min(end - start, otherEnd - otherStart)
+    for (let i = 0; i < length; i++) {
+      const difference = (bytes[start + i] as number) - (bytes[otherStart + i] as number)
+      if (difference !== 0) return difference
+    }
+    return end - start - (otherEnd - otherStart)
+  }
+
+  /** A tag as text, normalised. */
+  #tag(index: number): string {
+    const json = this.#json
+    const start = this.#starts[index] as number
+    const text = json.text(start, this.#ends[index] as number)
+    // Only an escape can stand for half of a character.
+    if (!text.isWellFormed()) throw json.error('lone surrogate in hex escape', start)
+    const tag = text.normalize('NFC')
+    if (Buffer.byteLength(tag) > limits.tagBytes) throw this.#tooLong(start)
+    return tag
+  }
+
+  #tooLong(start: number): Error {
+    return this.#json.error(`a tag of more than ${limits.tagBytes} bytes`, start)
+  }
+}

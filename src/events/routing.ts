@@ -1,0 +1,45 @@
+import { messageOf } from '../errors.ts'
+import type { Logger } from '../log/index.ts'
+import { type RouteSettings, RoutingTable, streamNames } from './routing-table.ts'
+import type { StreamNames } from './stream-names.ts'
+
+/** The routes that are in force, and the names of streams that go with them. */
+export class Routing {
+  readonly #names: StreamNames
+  readonly #log: Logger
+  #routes: RouteSettings
+  #table: RoutingTable | undefined
+  #making: Promise<void> | undefined
+
+  constructor(names: StreamNames, routes: RouteSettings, log: Logger) {
+    this.#names = names
+    this.#routes = routes
+    this.#log = log
+  }
+
+  /** Puts other routes in force: whatever is published from now on follows them. */
+  change(routes: RouteSettings): void {
+    this.#routes = routes
+    this.#table = undefined
+    // Not only with the next event: whoever looks sees the streams that there are.
+    this.current().catch((error) => this.#log.error(`the new routes are not in force yet: ${messageOf(error)}`))
+  }
+
+  /** The routes in force. A new stream has to be recorded before anything goes into it; when that fails, so does this. */
+  async current(): Promise<RoutingTable> {
+    while (this.#table === undefined) {
+      this.#making ??= this.#make().finally(() => {
+        this.#making = undefined
+      })
+      await this.#making
+    }
+    return this.#table
+  }
+
+  async #make(): Promise<void> {
+    const routes = this.#routes
+    await this.#names.add(streamNames(routes))
+    // Others may have come in the meantime; then it is their turn.
+    if (routes === this.#routes) this.#table = new RoutingTable(routes, this.#names.numbers)
+  }
+}

@@ -1,0 +1,68 @@
+import { assert } from '../assert.ts'
+import { nodeAppId } from '../identity/index.ts'
+import { encodeLabels } from '../protocol/index.ts'
+import type { AppendRequest, EventStore } from '../store/index.ts'
+import { defaultStream } from './routing-table.ts'
+
+const mappingTag = 'event_routing'
+
+interface Mapping {
+  readonly streamName: string
+  readonly streamNr: number
+}
+
+/**
+ * The numbers of this node's streams by their names. A number is given once and for ever: an event in the first stream
+ * says so, and these events are all there is to know it from.
+ */
+export class StreamNames {
+  readonly #store: EventStore
+  readonly #numbers: Map<string, number>
+
+  private constructor(store: EventStore, numbers: Map<string, number>) {
+    this.#store = store
+    this.#numbers = numbers
+  }
+
+  static async read(store: EventStore): Promise<StreamNames> {
+    const numbers = new Map<string, number>()
+    for (const { streamName, streamNr } of await storedMappings(store)) numbers.set(streamName, streamNr)
+    return new StreamNames(store, numbers)
+  }
+
+  get numbers(): ReadonlyMap<string, number> {
+    return this.#numbers
+  }
+
+  /** Gives numbers to those of the names that have none. They are used when they are stored, not before. */
+  async add(names: readonly string[]): Promise<void> {
+    const unknown = names.filter((name) => !this.#numbers.has(name))
+    if (unknown.length === 0) return
+    const next = Math.max(-1, ...this.#numbers.values()) + 1
+    const mappings = unknown.map((streamName, i) => ({ streamName, streamNr: next + i }))
+    assert(next > 0 || mappings[0]?.streamName === defaultStream.name, 'the first stream is the default one')
+    await this.#store.append(mappingEvents(mappings))
+    for (const { streamName, streamNr } of mappings) this.#numbers.set(streamName, streamNr)
+  }
+}
+
+async function storedMappings(store: EventStore): Promise<Mapping[]> {
+  const branch = { tags: [mappingTag], appId: nodeAppId, own: true }
+  const pieces: Buffer[] = []
+  for await (const piece of store.read({ anyOf: [branch], order: 'asc' })) pieces.push(Buffer.from(piece))
+  const lines = Buffer.concat(pieces).toString('utf8').trim().split('\n')
+  return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as { payload: Mapping }).payload)
+}
+
+function mappingEvents(mappings: readonly Mapping[]): AppendRequest {
+  const labels = encodeLabels(nodeAppId, [mappingTag])
+  const payloads = mappings.map((mapping) => Buffer.from(JSON.stringify(mapping)))
+  const spans = new Int32Array(4 * payloads.length)
+  let at = labels.length
+  for (const [i, payload] of payloads.entries()) {
+    spans.set([0, labels.length, at, at + payload.length], 4 * i)
+    at += payload.length
+  }
+  const streams = new Uint32Array(payloads.length).fill(defaultStream.number)
+  return { source: Buffer.concat([labels, ...payloads]), spans, streams }
+}

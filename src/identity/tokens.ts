@@ -1,0 +1,127 @@
+import { failure } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { decodeBase64 } from './base64.ts'
+import { type Cbor, CborError, decodeCbor, encodeCbor } from './cbor.ts'
+import { type KeyPair, Verifier } from './keys.ts'
+
+/** Who a token was made out to. */
+export interface App {
+  readonly appId: string
+  readonly version: string
+  readonly mode: 'trial' | 'signed'
+}
+
+interface Claims extends App {
+  /** Microseconds since the Unix epoch. */
+  readonly created: number
+  readonly cycle: number
+  /** Seconds. */
+  readonly validity: number
+}
+
+const validitySeconds = 86_400
+/** Ed25519, the public key, the signature. */
+const signatureLength = 1 + 32 + 64
+const ed25519 = 1
+
+/** Issues and checks bearer tokens: what says which app a request comes from. They end with the day, and with the node's run. */
+export class Tokens {
+  readonly #key: KeyPair
+  readonly #cycle: number
+  readonly #now: () => number
+  readonly #verifier: Verifier
+  /** A signature is checked once, not with every request; the oldest go first. */
+  readonly #verified = new Map<string, Claims>()
+
+  /** `cycle` is the number of this start of the node, `now` answers in microseconds since the Unix epoch. */
+  constructor(key: KeyPair, cycle: number, now: () => number) {
+    this.#key = key
+    this.#cycle = cycle
+    this.#now = now
+    this.#verifier = new Verifier(key.publicKey)
+  }
+
+  issue({ appId, version, mode }: App): string {
+    const message = encodeCbor({
+      created: this.#now(),
+      appId,
+      cycles: this.#cycle,
+      appVersion: version,
+      validity: validitySeconds,
+      appMode: mode,
+    })
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(message.length)
+    const signature = this.#key.sign(message)
+    return Buffer.concat([length, message, Buffer.of(ed25519), this.#key.publicKey, signature]).toString('base64')
+  }
+
+  /** The app that a token belongs to; throws when it is not, or no longer, valid. */
+  check(token: string): App {
+    const claims = this.#verified.get(token) ?? this.#verify(token)
+    const ends = claims.created + claims.validity * 1e6
+    if (claims.cycle !== this.#cycle || this.#now() > ends) throw failure('ERR_TOKEN_EXPIRED', {})
+    return claims
+  }
+
+  #verify(token: string): Claims {
+    if (token === '') throw invalid(token, 'Missing token bytes')
+    const envelope = decodeBase64(token)
+    if (envelope === undefined) throw invalid(token, 'Cannot parse token bytes')
+    const { message, signatures } = parts(envelope) ?? {}
+    if (message === undefined || signatures === undefined) throw invalid(token, 'Not a signed token')
+    if (!signatures.some((signature) => this.#isOurs(message, signature))) throw failure('ERR_TOKEN_UNAUTHORIZED', {})
+    const claims = claimsOf(message)
+    if (claims === undefined) throw invalid(token, 'Cannot parse CBOR')
+    if (this.#verified.size >= limits.cachedTokens) this.#verified.delete(this.#verified.keys().next().value ?? '')
+    this.#verified.set(token, claims)
+    return claims
+  }
+
+  #isOurs(message: Buffer, signature: Buffer): boolean {
+    return (
+      Buffer.compare(signature.subarray(1, 33), this.#key.publicKey) === 0 &&
+      this.#verifier.verify(message, signature.subarray(33))
+    )
+  }
+}
+
+/** The signed message and its signatures, or nothing when the bytes are no such envelope. */
+function parts(envelope: Buffer): { message: Buffer; signatures: Buffer[] } | undefined {
+  if (envelope.length < 4) return undefined
+  const end = 4 + envelope.readUInt32BE()
+  const rest = envelope.length - end
+  if (rest <= 0 || rest % signatureLength !== 0) return undefined
+  const signatures = Array.from({ length: rest / signatureLength }, (_, i) =>
+    envelope.subarray(end + i * signatureLength, end + (i + 1) * signatureLength),
+  )
+  if (signatures.some((signature) => signature[0] !== ed25519)) return undefined
+  return { message: envelope.subarray(4, end), signatures }
+}
+
+function claimsOf(message: Buffer): Claims | undefined {
+  const value = decoded(message)
+  if (typeof value !== 'object') return undefined
+  const { created, appId, cycles, appVersion, validity, appMode } = value as Record<string, Cbor | undefined>
+  if (typeof created !== 'number' || typeof cycles !== 'number' || typeof validity !== 'number') return undefined
+  if (typeof appId !== 'string' || typeof appVersion !== 'string') return undefined
+  if (appMode !== 'trial' && appMode !== 'signed') return undefined
+  return { created, appId, cycle: cycles, version: appVersion, validity, mode: appMode }
+}
+
+function decoded(message: Buffer): Cbor | undefined {
+  try {
+    return decodeCbor(message)
+  } catch (error) {
+    if (error instanceof CborError) return undefined
+    throw error
+  }
+}
+
+/** The longest part of a token that an error shows: it goes into answers and logs. */
+const shownLength = 512
+
+function invalid(token: string, cause: string): Error {
+  const shown = token.length > shownLength ? `${token.slice(0, shownLength)}…` : token
+  return failure('ERR_TOKEN_INVALID', { token: shown, cause })
+}

@@ -1,0 +1,46 @@
+import { apiRoutes, Cors, Hosts, HttpService } from '../api/index.ts'
+import type { Events } from '../events/index.ts'
+import type { Health } from '../health.ts'
+import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
+import type { Logger } from '../log/index.ts'
+import type { Settings } from '../settings/index.ts'
+import { nowMicros } from '../time.ts'
+
+/** How the API is to behave towards its clients. */
+export interface ApiOptions {
+  /** The key that signs developer certificates and licences. */
+  readonly rootKey?: PublicKey
+  /** Further host names under which the API is reached. */
+  readonly hosts?: readonly string[]
+  /** The websites that may use the API; all of them when it is not given. */
+  readonly corsOrigins?: readonly string[]
+}
+
+interface Parts {
+  readonly key: KeyPair
+  readonly cycle: number
+  readonly settings: Settings
+  readonly health: Health
+  readonly events: Promise<Events>
+  readonly log: Logger
+}
+
+/** The API of a node. */
+export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: Parts): HttpService {
+  const { key, cycle, settings, health, events, log } = parts
+  const nodeId = nodeIdOf(key.publicKey)
+  const tokens = new Tokens(key, cycle, nowMicros)
+  const routes = apiRoutes({
+    nodeId,
+    health,
+    tokens,
+    events,
+    rootKey,
+    log,
+    licensing: () => settings.document.licensing,
+    now: nowMicros,
+    // Until nodes talk to each other, this one is all of its swarm.
+    swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
+  })
+  return new HttpService({ routes, log, tokens, hosts: new Hosts(hosts ?? []), cors: new Cors(corsOrigins) })
+}

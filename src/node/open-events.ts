@@ -1,0 +1,43 @@
+import { mkdirSync } from 'node:fs'
+import { Events } from '../events/index.ts'
+import type { Health } from '../health.ts'
+import { type KeyPair, nodeIdOf } from '../identity/index.ts'
+import type { Logger } from '../log/index.ts'
+import type { Settings } from '../settings/index.ts'
+import { SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
+
+interface Parts {
+  readonly folder: string
+  readonly key: KeyPair
+  readonly settings: Settings
+  readonly health: Health
+  readonly log: Logger
+}
+
+/** Opens the events of the topic in the settings. Routes change while the node runs; the topic does with the next start. */
+export async function openEvents({ folder, key, settings, health, log }: Parts): Promise<Events> {
+  const { swarm, eventRouting } = settings.document
+  mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
+  try {
+    const file = topicFile(folder, swarm.topic)
+    const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key })
+    const events = await opened(store, { node: nodeIdOf(key.publicKey), routes: eventRouting.routes, log })
+    settings.onChange(({ paths, after }) => {
+      if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
+    })
+    health.set('Events', 'started')
+    return events
+  } catch (error) {
+    health.set('Events', 'failed')
+    throw error
+  }
+}
+
+async function opened(store: SqliteEventStore, options: Parameters<typeof Events.open>[1]): Promise<Events> {
+  try {
+    return await Events.open(store, options)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}

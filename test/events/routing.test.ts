@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Events } from '../../src/events/index.ts'
+import { RoutingTable } from '../../src/events/routing-table.ts'
+import type { EventStore } from '../../src/store/index.ts'
+import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
+
+type Routes = { from: string; into: string }[]
+
+const open = (store: EventStore, routes: Routes) => Events.open(store, { node: nodeId, routes, log: silent })
+
+interface Line {
+  readonly stream: string
+  readonly appId: string
+  readonly tags: string[]
+  readonly payload: unknown
+}
+
+async function mappings(store: EventStore): Promise<unknown[]> {
+  const lines = (await eventsIn(store)).map((line) => JSON.parse(line) as Line)
+  const found = lines.filter(({ tags }) => tags.includes('event_routing'))
+  for (const { stream, appId } of found) assert.deepEqual([stream, appId], [`${nodeId}-0`, 'com.actyx'])
+  return found.map(({ payload }) => payload)
+}
+
+const mapping = (streamName: string, streamNr: number) => ({ streamName, streamNr })
+const builtIn = ['default', 'discovery', 'metrics', 'files'].map(mapping)
+
+async function streamsOf(events: Events, ...tagLists: string[][]): Promise<string[]> {
+  const data = tagLists.map((tags) => ({ tags, payload: null }))
+  const text = await events.publish('com.example.app', Buffer.from(JSON.stringify({ data })))
+  return (JSON.parse(text) as { data: { stream: string }[] }).data.map(({ stream }) => stream.slice(44))
+}
+
+test('a first start without routes names the four streams of the node', async () => {
+  const store = memoryStore()
+  await open(store, [])
+  assert.deepEqual(await mappings(store), builtIn)
+  await open(store, [])
+  assert.deepEqual(await mappings(store), builtIn)
+})
+
+test('a first start with routes numbers their streams first, a later one the new ones last', async () => {
+  const store = memoryStore()
+  const routes = [
+    { from: "'a'", into: 'one' },
+    { from: "'b'", into: 'default' },
+    { from: "'c'", into: 'two' },
+    { from: "'d'", into: 'one' },
+  ]
+  await open(store, routes)
+  const first = ['default', 'one', 'two', 'discovery', 'metrics', 'files'].map(mapping)
+  assert.deepEqual(await mappings(store), first)
+  await open(store, [{ from: "'e'", into: 'three' }])
+  assert.deepEqual(await mappings(store), [...first, mapping('three', 6)])
+})
+
+test('the first route that matches decides; what none matches goes to the first stream', async () => {
+  const events = await open(memoryStore(), [
+    { from: "'a' & 'b' | 'c'", into: 'one' },
+    { from: "'a'", into: 'two' },
+    { from: "'o''clock' | 'é'", into: 'three' },
+  ])
+  const streams = await streamsOf(events, ['a', 'b', 'x'], ['c'], ['a'], ['b'], [], ["o'clock"], ['e\u0301'])
+  assert.deepEqual(streams, ['1', '1', '2', '0', '0', '3', '3'])
+})
+
+test("streams of the node are for its own events, and the operator's routes come before them", () => {
+  const numbers = new Map(Object.entries({ default: 0, mine: 1, discovery: 2, metrics: 3, files: 4 }))
+  const table = new RoutingTable([{ from: "'files:pinned'", into: 'mine' }], numbers)
+  const own = (...tags: string[]) => table.streamFor('com.actyx', tags)
+  assert.deepEqual([own('discovery'), own('metrics'), own('files', 'files:created'), own('ans')], [2, 3, 4, 0])
+  assert.equal(own('files', 'files:pinned'), 1)
+  assert.equal(table.streamFor('com.actyx.cli', ['metrics']), 0)
+})
+
+test('other routes are in force with the next event, and their streams are recorded at once', async () => {
+  const store = memoryStore()
+  const events = await open(store, [])
+  assert.deepEqual(await streamsOf(events, ['a']), ['0'])
+  events.routes = [{ from: "'a'", into: 'one' }]
+  assert.deepEqual(await streamsOf(events, ['a'], ['b']), ['4', '0'])
+  events.routes = []
+  events.routes = [{ from: "'b'", into: 'two' }]
+  assert.deepEqual(await streamsOf(events, ['a'], ['b']), ['0', '5'])
+  assert.deepEqual(await mappings(store), [...builtIn, mapping('one', 4), mapping('two', 5)])
+})
+
+test('while a new stream cannot be recorded nothing is published, and nothing is lost', async () => {
+  const inner = memoryStore()
+  let isFull = false
+  const store = new Proxy<EventStore>(inner, {
+    get: (target, name) => {
+      const method = (Reflect.get(target, name) as (...args: unknown[]) => unknown).bind(target)
+      return (...args: unknown[]) => {
+        if (name === 'append' && isFull) return Promise.reject(new Error('disk full'))
+        return method(...args)
+      }
+    },
+  })
+  const events = await open(store, [])
+  isFull = true
+  events.routes = [{ from: "'a'", into: 'one' }]
+  await assert.rejects(streamsOf(events, ['a']), { message: 'disk full' })
+  isFull = false
+  assert.deepEqual(await streamsOf(events, ['a']), ['4'])
+  assert.deepEqual(await mappings(inner), [...builtIn, mapping('one', 4)])
+})

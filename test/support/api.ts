@@ -1,0 +1,120 @@
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import type { TestContext } from 'node:test'
+import { apiRoutes, Cors, Hosts, HttpService } from '../../src/api/index.ts'
+import type { Route } from '../../src/api/router.ts'
+import type { HttpOptions } from '../../src/api/server.ts'
+import { Events } from '../../src/events/index.ts'
+import { Health } from '../../src/health.ts'
+import { KeyPair, type Licensing, nodeIdOf, type PublicKey, Tokens } from '../../src/identity/index.ts'
+import { listenOnAll } from '../../src/listen.ts'
+import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import type { SettingsDocument } from '../../src/settings/index.ts'
+import type { EventStore } from '../../src/store/index.ts'
+import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
+import { nowMicros } from '../../src/time.ts'
+
+export const silent = new Logger(logOutput(textLine(false), { write: () => {}, flush: async () => {} }), 'api')
+
+async function listening(t: TestContext, makeServer: () => Server): Promise<number> {
+  const { servers, bound } = await listenOnAll(
+    [{ host: '127.0.0.1', port: 0 }],
+    { component: 'API', option: '--bind-api' },
+    makeServer,
+  )
+  t.after(() => {
+    for (const server of servers) server.close().closeAllConnections()
+  })
+  return bound[0]?.port ?? 0
+}
+
+/** The port of a server with these routes. */
+export function served(
+  t: TestContext,
+  routes: readonly Route[],
+  options: Partial<Omit<HttpOptions, 'routes'>> = {},
+): Promise<number> {
+  const service = new HttpService({ log: silent, ...options, routes })
+  return listening(t, () => service.server())
+}
+
+/** What the server sends to these bytes, until it closes the connection. */
+export async function exchange(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text
+  })
+  socket.on('error', () => {})
+  socket.write(bytes)
+  await new Promise((resolve) => socket.once('close', resolve))
+  return answer
+}
+
+export const key = new KeyPair(Buffer.alloc(32, 3))
+export const nodeId = nodeIdOf(key.publicKey)
+export const manifest = { appId: 'com.example.test', displayName: 'Test', version: '1.0' }
+
+export function memoryStore(): MemoryEventStore {
+  return new MemoryEventStore({ topic: 'default-topic', kind: 'live', key, now: nowMicros })
+}
+
+export interface TestApi {
+  readonly url: string
+  readonly token: string
+  readonly events: Events
+  readonly store: EventStore
+  /** Calls the API as the test app. */
+  call(path: string, init?: RequestInit): Promise<Response>
+  publish(body: string | Uint8Array): Promise<Response>
+}
+
+export interface ApiSettings {
+  readonly store?: EventStore
+  readonly licensing?: Licensing
+  readonly rootKey?: PublicKey
+  readonly hosts?: readonly string[]
+  readonly corsOrigins?: readonly string[]
+  readonly routes?: SettingsDocument['eventRouting']['routes']
+}
+
+/** The whole API over a store in memory. */
+export async function startApi(t: TestContext, settings: ApiSettings = {}): Promise<TestApi> {
+  const store = settings.store ?? memoryStore()
+  const events = await Events.open(store, { node: nodeId, routes: settings.routes ?? [], log: silent })
+  const tokens = new Tokens(key, 0, nowMicros)
+  const routes = apiRoutes({
+    nodeId,
+    tokens,
+    events: Promise.resolve(events),
+    health: new Health([]),
+    rootKey: settings.rootKey,
+    licensing: () => settings.licensing ?? { node: 'development', apps: {} },
+    now: nowMicros,
+    log: silent,
+    swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
+  })
+  const port = await served(t, routes, {
+    tokens,
+    hosts: new Hosts(settings.hosts ?? []),
+    cors: new Cors(settings.corsOrigins),
+  })
+  const url = `http://127.0.0.1:${port}`
+  const token = tokens.issue({ ...manifest, mode: 'trial' })
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
+  const publish = (body: string | Uint8Array) =>
+    call('/api/v2/events/publish', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from(body),
+    })
+  return { url, token, events, store, call, publish }
+}
+
+/** All events of a store, as a query would answer them. */
+export async function eventsIn(store: EventStore): Promise<string[]> {
+  let text = ''
+  for await (const piece of store.read({ anyOf: [{ tags: [] }], order: 'asc' })) text += piece.toString('utf8')
+  return text.split('\n').filter((line) => line !== '')
+}
