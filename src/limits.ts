@@ -68,6 +68,20 @@ export const limits = {
   blobBytes: 10 * 1024 * 1024,
   /** Bytes of such a blob after compression. */
   packedBlobBytes: 1024 * 1024,
+  /** Bytes of the text of a query. */
+  queryBytes: 1024 * 1024,
+  /** Queries and subscriptions that are under way, of all clients. */
+  openStreams: 1024,
+  /** Queries and subscriptions that are under way on one WebSocket. */
+  openStreamsPerSocket: 128,
+  /** Milliseconds without anything to say after which a stream over HTTP says an empty line. */
+  keepAliveMs: 15_000,
+  /** Messages that go into one message of a WebSocket. */
+  messagesPerFrame: 128,
+  /** Bytes of one message of a WebSocket. */
+  socketMessageBytes: 64 * 1024 * 1024,
+  /** Bytes that wait for a client of a WebSocket that does not read; nothing more is read for it until it does. */
+  socketBacklogBytes: 1024 * 1024,
   /** Bytes of log text that wait for a reader that does not read; what comes after that is dropped and counted. */
   logBacklogBytes: 1024 * 1024,
   /** Milliseconds that components get to finish their work when the node stops. */

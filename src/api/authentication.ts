@@ -6,8 +6,8 @@ const parameter = 'access_token='
 
 /** The app that makes a call: by the token in its query, or else in its header. */
 export function authenticate(tokens: Tokens, { query, request }: Call): App {
-  const inQuery = query?.split('&').find((part) => part.startsWith(parameter))
-  if (inQuery !== undefined) return checkEncoded(tokens, inQuery.slice(parameter.length))
+  const inQuery = query === undefined ? undefined : tokenParameter(query)
+  if (inQuery !== undefined) return checkEncoded(tokens, inQuery)
   const header = request.headers.authorization
   if (header === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
   const [type = '', token = ''] = header.trim().split(/\s+/)
@@ -15,8 +15,16 @@ export function authenticate(tokens: Tokens, { query, request }: Call): App {
   return tokens.check(token)
 }
 
+/** The token in a query, if there is one. */
+export function tokenParameter(query: string): string | undefined {
+  return query
+    .split('&')
+    .find((part) => part.startsWith(parameter))
+    ?.slice(parameter.length)
+}
+
 /** A token in a URL may be percent-encoded or not. */
-function checkEncoded(tokens: Tokens, token: string): App {
+export function checkEncoded(tokens: Tokens, token: string): App {
   try {
     return tokens.check(token)
   } catch (error) {

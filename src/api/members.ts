@@ -16,7 +16,7 @@ export function optionalText(value: unknown, name: string): string | undefined {
 }
 
 /** A member of a request, or nothing. A request is an object. */
-function memberOf(value: unknown, name: string): unknown {
+export function memberOf(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`invalid type: ${typeName(value)}, expected an object`)
   return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined

@@ -14,6 +14,7 @@ import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
 import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
+import type { EventSockets } from './socket/event-sockets.ts'
 
 // An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -25,6 +26,8 @@ export interface HttpOptions {
   readonly tokens?: Tokens
   readonly hosts?: Hosts
   readonly cors?: Cors
+  /** What answers those who want a WebSocket. */
+  readonly sockets?: EventSockets
   /** How long a body may pause. */
   readonly bodyPauseMs?: number
   /** Is told of every answer. */
@@ -53,9 +56,21 @@ export class HttpService {
     server.on('request', handle)
     // Whether a body is wanted is decided by whoever reads it.
     server.on('checkContinue', handle)
+    const { sockets } = this.#options
+    if (sockets !== undefined) server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
     server.maxConnections = limits.connections
     server.on('clientError', (error, socket) => this.#refuse(error, socket))
     return server
+  }
+
+  /** Tells those who stay connected that the node stops. */
+  closeSockets(): void {
+    this.#options.sockets?.close()
+  }
+
+  /** Cuts off those who are still there. */
+  terminateSockets(): void {
+    this.#options.sockets?.terminate()
   }
 
   async #handle(call: Call): Promise<void> {

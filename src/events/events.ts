@@ -1,9 +1,12 @@
+import { assert } from '../assert.ts'
 import { failure, ShoalError } from '../errors.ts'
 import type { NodeId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import type { EventStore } from '../store/index.ts'
+import type { EventStore, Reading } from '../store/index.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { Publisher, publishedText } from './publish/index.ts'
+import type { QueryRequest, SubscribeRequest } from './query/index.ts'
 import { Routing } from './routing.ts'
 import type { RouteSettings } from './routing-table.ts'
 import { StreamNames } from './stream-names.ts'
@@ -12,6 +15,8 @@ export interface EventsOptions {
   readonly node: NodeId
   readonly routes: RouteSettings
   readonly log: Logger
+  /** Starts a query or a subscription in the thread that reads, which was given `readerModule`. */
+  readonly startReading?: (job: string, request: QueryRequest | SubscribeRequest) => Reading
   /** Is told how many events were published. */
   readonly published?: (events: number) => void
 }
@@ -29,6 +34,7 @@ export class Events {
   readonly #options: EventsOptions
   readonly #routing: Routing
   readonly #publisher: Publisher
+  readonly #open = new Set<Reading>()
   #closing = false
 
   private constructor(store: EventStore, names: StreamNames, options: EventsOptions) {
@@ -60,9 +66,35 @@ export class Events {
     return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
   }
 
+  /** Answers with everything that is there. What is wrong with the query fails `started`. */
+  query(request: QueryRequest): Reading {
+    return this.#read('query', request)
+  }
+
+  /** Answers with what is there, and then with what comes. */
+  subscribe(request: SubscribeRequest): Reading {
+    return this.#read('subscribe', request)
+  }
+
+  /** The same in the order of all events only: it ends where that cannot be kept. */
+  subscribeMonotonic(request: SubscribeRequest): Reading {
+    return this.#read('subscribe_monotonic', request)
+  }
+
   async close(): Promise<void> {
     this.#closing = true
     await this.#store.close()
+  }
+
+  #read(job: string, request: QueryRequest | SubscribeRequest): Reading {
+    if (this.#open.size >= limits.openStreams)
+      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
+    const { startReading } = this.#options
+    assert(startReading !== undefined, 'the store can run queries')
+    const reading = startReading(job, request)
+    this.#open.add(reading)
+    reading.ended.then(() => this.#open.delete(reading))
+    return reading
   }
 
   /** What fails because the node stops is told as that. */

@@ -1,4 +1,4 @@
-import { apiRoutes, Cors, Hosts, HttpService } from '../api/index.ts'
+import { apiRoutes, Cors, EventSockets, Hosts, HttpService } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
@@ -42,5 +42,7 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     // Until nodes talk to each other, this one is all of its swarm.
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
-  return new HttpService({ routes, log, tokens, hosts: new Hosts(hosts ?? []), cors: new Cors(corsOrigins) })
+  const allowed = new Hosts(hosts ?? [])
+  const sockets = new EventSockets({ events, tokens, hosts: allowed, log })
+  return new HttpService({ routes, log, tokens, hosts: allowed, cors: new Cors(corsOrigins), sockets })
 }

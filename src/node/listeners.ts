@@ -66,6 +66,7 @@ export class Listeners {
   readonly #health: Health
   readonly #log: Logger
   #servers: Server[] = []
+  #api: HttpService | undefined
   #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
 
   constructor(health: Health, log: Logger) {
@@ -78,6 +79,7 @@ export class Listeners {
   }
 
   async open(endpoints: Endpoints, api: HttpService): Promise<void> {
+    this.#api = api
     for (const part of parts) {
       const log = this.#log.module(part.name)
       const makeServer = part.servers({ api, health: this.#health, log })
@@ -91,9 +93,11 @@ export class Listeners {
     for (const component of ['API', 'Admin', 'Swarm'] satisfies ComponentName[]) this.#health.set(component, 'stopping')
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) if (isHttp(server)) server.closeIdleConnections()
+    this.#api?.closeSockets()
     const deadline = new Promise((resolve) => setTimeout(resolve, limits.stopGraceMs).unref())
     await Promise.race([Promise.all(closed), deadline])
     for (const server of this.#servers) if (isHttp(server)) server.closeAllConnections()
+    this.#api?.terminateSockets()
     this.#servers = []
   }
 

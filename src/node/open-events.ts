@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { Events } from '../events/index.ts'
+import { Events, readerModule } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
@@ -20,8 +20,13 @@ export async function openEvents({ folder, key, settings, health, log }: Parts):
   mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
   try {
     const file = topicFile(folder, swarm.topic)
-    const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key })
-    const events = await opened(store, { node: nodeIdOf(key.publicKey), routes: eventRouting.routes, log })
+    const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key, readerModule })
+    const events = await opened(store, {
+      node: nodeIdOf(key.publicKey),
+      routes: eventRouting.routes,
+      log,
+      startReading: (job, request) => store.start(job, request),
+    })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
     })

@@ -12,6 +12,8 @@ export interface StreamStatus extends ReadStream {
 export interface Reading extends AsyncIterable<Buffer> {
   /** Fulfilled once it is under way; what is wrong with the request is its failure. */
   readonly started: Promise<void>
+  /** Fulfilled when it has ended, in whichever way. */
+  readonly ended: Promise<void>
   /** Ends it: nothing more is read for it. */
   cancel(): void
 }

@@ -1,21 +1,43 @@
 import { failure } from '../../errors.ts'
-import type { Events } from '../../events/index.ts'
+import type { Events, Reading } from '../../events/index.ts'
 import type { App } from '../../identity/index.ts'
+import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
+import type { Logger } from '../../log/index.ts'
 import { type Answer, jsonAnswer, jsonTextAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
+import { ndjsonAnswer } from '../ndjson.ts'
+import { type Asker, monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
 import type { Route } from '../router.ts'
 
 const json = 'application/json'
+const ndjson = 'application/x-ndjson'
 
 /** The events of the node; a call that comes before they are open waits for that. */
-export function eventRoutes(events: Promise<Events>): Route[] {
+export function eventRoutes(events: Promise<Events>, log: Logger): Route[] {
   const offsets = async (): Promise<Answer> => jsonAnswer(200, await (await events).offsets())
   const publish = async (call: Call, { appId }: App): Promise<Answer> => {
     const body = await call.body(limits.bodyBytes)
     return jsonTextAnswer(200, await (await events).publish(appId, body))
   }
+  /** An endpoint that reads events: what it is asked, and who answers that. */
+  const reads = <T>(
+    path: string,
+    parse: (value: unknown, asker: Asker) => T,
+    start: (events: Events, request: T) => Reading,
+  ): Route => {
+    const answer = async (call: Call, { appId }: App): Promise<Answer> => {
+      const request = parse(parseJson(await call.body(limits.bodyBytes)), { appId, via: 'http' })
+      return await ndjsonAnswer(start(await events, request), log)
+    }
+    return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', answer } } }
+  }
   return [
+    reads('/api/v2/events/query', queryRequest, (opened, request) => opened.query(request)),
+    reads('/api/v2/events/subscribe', subscribeRequest, (opened, request) => opened.subscribe(request)),
+    reads('/api/v2/events/subscribe_monotonic', monotonicRequest, (opened, request) =>
+      opened.subscribeMonotonic(request),
+    ),
     { path: '/api/v2/events', methods: { GET: { token: false, answer: noSocket } } },
     { path: '/api/v2/events/offsets', methods: { GET: { token: true, produces: json, answer: offsets } } },
     {

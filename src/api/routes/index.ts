@@ -18,7 +18,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...healthRoutes(parts.health, { alive: ['/healthz', '/api/v2/health'], ready: ['/readyz', '/api/v2/ready'] }),
     ...authRoutes(parts),
     ...nodeRoutes(parts),
-    ...eventRoutes(parts.events),
+    ...eventRoutes(parts.events, parts.log),
   ]
 }
 

@@ -1,5 +1,4 @@
 import { type AqlEvent, comparePlaces, later, Subscription } from '../../aql/index.ts'
-import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { type LogReader, NdjsonWriter, type StreamNumber } from '../../store/log/index.ts'
 import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
@@ -7,7 +6,7 @@ import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
 import { PlanCursor } from './cursor.ts'
 import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
-import { queryOf, type SubscribeRequest, told } from './requests.ts'
+import { queryOf, refused, type SubscribeRequest, told } from './requests.ts'
 import { selectionOf } from './selection.ts'
 import { JobTurn } from './turn.ts'
 
@@ -32,7 +31,7 @@ class MonotonicJob implements Job {
     this.#subscription = told(() => new Subscription(query, request.appId, this.#results))
     const { plan } = this.#subscription
     this.#following = new Following(reader, plan, request.lowerBound, this.#turn)
-    if (!isWithin(request.lowerBound, this.#following.present)) throw failure('ERR_BAD_REQUEST', { cause: outOfRange })
+    if (!isWithin(request.lowerBound, this.#following.present)) throw refused(request.via, outOfRange)
     const upTo = { lower: new Map(), upper: byNumber(reader, request.lowerBound) }
     this.#before = new PlanCursor(reader, plan, selectionOf(plan, 'desc', upTo), this.#turn)
   }

@@ -28,9 +28,13 @@ export function queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint): 
   const problem = checkFeatures(query, endpoint)
   if (problem === undefined) return query
   const { kind, message, socketMessage } = problem
-  if (via === 'websocket') throw new ShoalError('ERR_BAD_REQUEST', socketMessage)
-  if (kind === 'unsupported') throw new ShoalError('ERR_UNSUPPORTED_FEATURE', message)
-  throw failure('ERR_BAD_REQUEST', { cause: message })
+  if (kind === 'unsupported' && via === 'http') throw new ShoalError('ERR_UNSUPPORTED_FEATURE', message)
+  throw refused(via, via === 'http' ? message : socketMessage)
+}
+
+/** An error of whoever sent a request, in the words of the way it came. */
+export function refused(via: ReadRequest['via'], message: string): ShoalError {
+  return via === 'http' ? failure('ERR_BAD_REQUEST', { cause: message }) : new ShoalError('ERR_BAD_REQUEST', message)
 }
 
 /** Work on the text of a query: what is wrong with that is an error of whoever sent it. */

@@ -11,6 +11,8 @@ interface Found {
 /** The selected events of some streams as they are now; those that are removed while they are read are left out. */
 export class MemoryReading implements Reading {
   readonly started = Promise.resolve()
+  readonly #end = Promise.withResolvers<void>()
+  readonly ended = this.#end.promise
   readonly #found: readonly Found[]
   readonly #check: () => void
   #cancelled = false
@@ -26,9 +28,18 @@ export class MemoryReading implements Reading {
 
   cancel(): void {
     this.#cancelled = true
+    this.#end.resolve()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    try {
+      yield* this.#pieces()
+    } finally {
+      this.cancel()
+    }
+  }
+
+  *#pieces(): Generator<Buffer> {
     let at = 0
     while (!this.#cancelled) {
       this.#check()

@@ -4,8 +4,10 @@ import type { Reading } from '../event-store.ts'
 /** Pieces between the thread that makes them and whoever takes them. */
 export class PieceQueue implements Reading {
   readonly started: Promise<void>
+  readonly ended: Promise<void>
   readonly #pieces: Buffer[] = []
   readonly #started: { resolve(): void; reject(error: Error): void }
+  readonly #end: () => void
   readonly #taken: (bytes: number) => void
   readonly #cancelled: () => void
   #ended = false
@@ -20,6 +22,9 @@ export class PieceQueue implements Reading {
     this.#started = { resolve, reject }
     // Whoever does not ask for it is told when reading.
     promise.catch(() => {})
+    const end = Promise.withResolvers<void>()
+    this.ended = end.promise
+    this.#end = end.resolve
     this.#taken = taken
     this.#cancelled = cancelled
   }
@@ -36,6 +41,7 @@ export class PieceQueue implements Reading {
   end(error: Error | undefined): void {
     this.#ended = true
     this.#error = error
+    this.#end()
     if (error === undefined) this.#started.resolve()
     else this.#started.reject(error)
     this.#wake?.()

@@ -1,0 +1,41 @@
+import { failure, messageOf, type ShoalError } from '../errors.ts'
+import type { OffsetMap } from '../events/index.ts'
+import { formatStreamId, parseStreamId } from '../identity/index.ts'
+
+/** Offsets of streams as clients send them. What is before the first event is the same as nothing. */
+export function offsetMap(value: unknown, name: string): OffsetMap {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw invalid(`invalid type, expected a map of offsets at \`${name}\``)
+  const offsets: Record<string, number> = {}
+  for (const [stream, given] of Object.entries(value)) {
+    const offset = offsetOf(given)
+    if (offset >= 0) offsets[streamName(stream)] = offset
+    else streamName(stream)
+  }
+  return offsets
+}
+
+/** As the node writes it: numbers may come with zeros in front. */
+function streamName(text: string): string {
+  try {
+    return formatStreamId(parseStreamId(text))
+  } catch (error) {
+    throw invalid(`parsing StreamId: ${messageOf(error)}`)
+  }
+}
+
+/** A number, its digits, or one of the words for the least and the greatest. */
+function offsetOf(given: unknown): number {
+  if (given === 'min') return -1
+  if (given === 'max') return Number.MAX_SAFE_INTEGER
+  const number = typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given
+  if (typeof number !== 'number' || !Number.isInteger(number))
+    throw invalid(`${JSON.stringify(given)} is not an integer`)
+  if (number < -1) throw invalid(`number ${number} is below -1`)
+  if (number > Number.MAX_SAFE_INTEGER) throw invalid(`number ${number} is too large`)
+  return number
+}
+
+function invalid(cause: string): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause })
+}

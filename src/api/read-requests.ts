@@ -1,0 +1,42 @@
+import { failure } from '../errors.ts'
+import type { QueryRequest, SubscribeRequest } from '../events/index.ts'
+import { limits } from '../limits.ts'
+import { memberOf, memberText } from './members.ts'
+import { offsetMap } from './offset-map.ts'
+
+/** Who asks, and through what. */
+export type Asker = Pick<QueryRequest, 'appId' | 'via'>
+
+export function queryRequest(value: unknown, asker: Asker): QueryRequest {
+  const query = queryText(value)
+  const order = memberText(value, 'order')
+  if (order !== 'asc' && order !== 'desc' && order !== 'stream-asc')
+    throw failure('ERR_BAD_REQUEST', {
+      cause: `unknown variant \`${order}\`, expected one of \`asc\`, \`desc\`, \`stream-asc\``,
+    })
+  const upper = memberOf(value, 'upperBound') ?? undefined
+  const upperBound = upper === undefined ? undefined : offsetMap(upper, 'upperBound')
+  return { ...asker, query, order, lowerBound: lowerBound(value), upperBound }
+}
+
+export function subscribeRequest(value: unknown, asker: Asker): SubscribeRequest {
+  return { ...asker, query: queryText(value), lowerBound: lowerBound(value) }
+}
+
+/** The session is the client's own business: nothing that is kept here depends on it. */
+export function monotonicRequest(value: unknown, asker: Asker): SubscribeRequest {
+  memberText(value, 'session')
+  return subscribeRequest(value, asker)
+}
+
+function queryText(value: unknown): string {
+  const text = memberText(value, 'query')
+  if (text.length > limits.queryBytes || Buffer.byteLength(text) > limits.queryBytes)
+    throw failure('ERR_BAD_REQUEST', { cause: `The query has more than ${limits.queryBytes} bytes.` })
+  return text
+}
+
+function lowerBound(value: unknown): SubscribeRequest['lowerBound'] {
+  const lower = memberOf(value, 'lowerBound') ?? undefined
+  return lower === undefined ? {} : offsetMap(lower, 'lowerBound')
+}

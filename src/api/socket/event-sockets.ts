@@ -1,0 +1,95 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { WebSocket, WebSocketServer } from 'ws'
+import { failure, messageOf, ShoalError } from '../../errors.ts'
+import type { Events } from '../../events/index.ts'
+import type { App, Tokens } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import type { Logger } from '../../log/index.ts'
+import { checkEncoded, tokenParameter } from '../authentication.ts'
+import type { Hosts } from '../hosts.ts'
+import { EventSocket } from './event-socket.ts'
+
+export interface SocketParts {
+  readonly events: Promise<Events>
+  readonly tokens: Tokens
+  readonly hosts: Hosts
+  readonly log: Logger
+}
+
+/** A code by which clients learn that the node goes away. */
+const goingAway = 1001
+
+/** The WebSockets of the API. */
+export class EventSockets {
+  readonly #parts: SocketParts
+  readonly #open = new Set<WebSocket>()
+  #server: Promise<WebSocketServer> | undefined
+
+  constructor(parts: SocketParts) {
+    this.#parts = parts
+  }
+
+  /** Answers a request to change to another protocol. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { log, events } = this.#parts
+    // Whoever goes away in the middle of it is not missed.
+    socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
+    try {
+      const app = this.#admit(request)
+      const server = await this.#webSocketServer()
+      server.handleUpgrade(request, socket, head, (opened) => {
+        this.#open.add(opened)
+        opened.on('close', () => this.#open.delete(opened))
+        new EventSocket(opened, events, app.appId, log)
+      })
+    } catch (error) {
+      if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
+      refuse(socket, error instanceof ShoalError ? error : failure('ERR_INTERNAL', {}))
+    }
+  }
+
+  /** Tells all of them that the node goes away. */
+  close(): void {
+    for (const socket of this.#open) socket.close(goingAway)
+  }
+
+  /** Those who do not answer are cut off. */
+  terminate(): void {
+    for (const socket of this.#open) socket.terminate()
+  }
+
+  /** The order of the checks is that of other requests. */
+  #admit(request: IncomingMessage): App {
+    const { hosts, tokens } = this.#parts
+    hosts.check(request.headers.host)
+    const [path = '', ...rest] = (request.url ?? '').split('?')
+    if (path !== '/api/v2/events' && path !== '/api/v2/events/') throw failure('ERR_NOT_FOUND', {})
+    if (request.method !== 'GET') throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket')
+      throw failure('ERR_BAD_REQUEST', { cause: 'This is a WebSocket: the request asks for another protocol.' })
+    if (rest.length === 0) throw failure('ERR_MISSING_TOKEN_PARAM', {})
+    const query = rest.join('?')
+    return checkEncoded(tokens, tokenParameter(query) ?? query)
+  }
+
+  /** Loaded when the first one comes: a node without WebSockets starts faster. */
+  #webSocketServer(): Promise<WebSocketServer> {
+    this.#server ??= import('ws').then(
+      ({ WebSocketServer }) =>
+        new WebSocketServer({
+          noServer: true,
+          clientTracking: false,
+          perMessageDeflate: false,
+          maxPayload: limits.socketMessageBytes,
+        }),
+    )
+    return this.#server
+  }
+}
+
+function refuse(socket: Duplex, error: ShoalError): void {
+  const body = JSON.stringify(error)
+  const head = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
+  socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${head}\r\n\r\n${body}`)
+}

@@ -1,0 +1,26 @@
+import { limits } from '../../limits.ts'
+
+const [newline, comma] = [0x0a, 0x2c]
+const tail = Buffer.from(']}')
+
+/** Cuts lines of JSON into messages of a WebSocket, each with as many of them as one may have. */
+export function* framesOf(requestId: string, lines: Buffer): Generator<Buffer> {
+  const head = Buffer.from(`{"type":"next","requestId":${requestId},"payload":[`)
+  let start = 0
+  while (start < lines.length) {
+    let end = lines.indexOf(newline, start)
+    for (let count = 1; count < limits.messagesPerFrame; count++) {
+      const next = lines.indexOf(newline, end + 1)
+      if (next < 0) break
+      lines[end] = comma
+      end = next
+    }
+    yield Buffer.concat([head, lines.subarray(start, end), tail])
+    start = end + 1
+  }
+}
+
+/** A message with one item that is there as text. */
+export function frameOf(requestId: string, item: string): string {
+  return `{"type":"next","requestId":${requestId},"payload":[${item}]}`
+}
