@@ -170,8 +170,10 @@ export class Printer {
   #bracket(key: Expr): Layout {
     if (key.kind === 'string') return `[${printString(key.value)}]`
     if (key.kind === 'natural') return `[${key.value}]`
-    const isLiteral = key.kind === 'chain' && key.rest.length === 0
-    return ['[', this.#all || isLiteral ? parenthesised(this.#deeper(1, () => this.expr(key))) : this.expr(key), ']']
+    // Without parentheses these would be taken for a literal, which a decimal cannot be here.
+    const isAmbiguous = key.kind === 'decimal' || (key.kind === 'chain' && key.rest.length === 0)
+    if (!this.#all && !isAmbiguous) return ['[', this.expr(key), ']']
+    return ['[', parenthesised(this.#deeper(1, () => this.expr(key))), ']']
   }
 
   #object(entries: readonly Entry[]): Layout {
