@@ -1,9 +1,10 @@
-import type { Order, Query } from '../../../src/aql/ast.ts'
-import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
+import type { MainQuery, Order, Query } from '../../../src/aql/ast.ts'
+import { eventsOfStream, MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../../src/aql/eval/messages.ts'
+import type { Events } from '../../../src/aql/eval/port.ts'
 import { answer } from '../../../src/aql/eval/query.ts'
 import { finish } from '../../../src/aql/eval/steps.ts'
-import { parseQuery } from '../../../src/aql/index.ts'
+import { givenEvents, parseQuery } from '../../../src/aql/index.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 
 export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
@@ -32,7 +33,7 @@ export function eventsFrom(given: readonly TestEvent[], first = 0): AqlEvent[] {
       tags,
       appId,
       own: true,
-      payload: typeof payload === 'string' ? JSON.stringify(payload) : JSON.stringify(payload),
+      payload: JSON.stringify(payload),
     }
   })
 }
@@ -48,6 +49,8 @@ export interface Message {
 export interface Options {
   readonly order?: Order
   readonly appId?: string
+  /** Instead of all the events. */
+  readonly port?: Events
 }
 
 /** The messages of a query; `offsets` at the end when it is complete. */
@@ -58,8 +61,15 @@ export function messagesOf(query: Query | string, events: readonly AqlEvent[], o
 export function linesOf(query: Query | string, events: readonly AqlEvent[], options: Options = {}): string[] {
   const parsed = typeof query === 'string' ? parseQuery(query, { now }) : query
   const lines: string[] = []
-  const { order = 'asc', appId = 'com.example.test' } = options
-  const request = { events: new MemoryEvents(events), appId, order, turn: { isOver: () => false } }
+  const { order = 'asc', appId = 'com.example.test', port = new MemoryEvents(events) } = options
+  const brought = eventsBroughtBy(parsed)
+  const request = { events: brought ? new MemoryEvents(brought) : port, appId, order, turn: { isOver: () => false } }
   if (finish(answer(parsed, request, new MessageWriter((line) => lines.push(line))))) lines.push('{"type":"offsets"}')
   return lines
+}
+
+/** The events of `PRAGMA events`. */
+export function eventsBroughtBy(query: Query): readonly AqlEvent[] | undefined {
+  const given = 'pragmas' in query ? givenEvents(query as MainQuery, now) : undefined
+  return given && eventsOfStream(given, stream)
 }
