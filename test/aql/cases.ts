@@ -12,10 +12,10 @@ export interface Case {
   readonly [field: string]: unknown
 }
 
-const all = JSON.parse(readFileSync(new URL('./cases.json', import.meta.url), 'utf8')) as readonly Case[]
+export const allCases = JSON.parse(readFileSync(new URL('./cases.json', import.meta.url), 'utf8')) as readonly Case[]
 
 export function casesOf(...kinds: readonly string[]): readonly Case[] {
-  return all.filter(({ kind }) => kinds.includes(kind))
+  return allCases.filter(({ kind }) => kinds.includes(kind))
 }
 
-export const kinds: ReadonlySet<string> = new Set(all.map(({ kind }) => kind))
+export const kinds: ReadonlySet<string> = new Set(allCases.map(({ kind }) => kind))
