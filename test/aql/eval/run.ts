@@ -12,7 +12,9 @@ export const now = 1_700_000_000_000_000n
 
 /** What a test says of an event; the rest follows from its place in the list. */
 export interface TestEvent {
-  readonly payload: unknown
+  readonly payload?: unknown
+  /** The text of the payload, where it matters how its numbers are written. */
+  readonly json?: string
   readonly tags?: readonly string[]
   readonly appId?: string
   readonly lamport?: number
@@ -22,20 +24,33 @@ export interface TestEvent {
 
 export function eventsFrom(given: readonly TestEvent[], first = 0): AqlEvent[] {
   const offsets = new Map<number, number>()
-  return given.map(({ payload, tags = [], appId = 'com.example.test', lamport, timestamp, stream: number = 0 }, at) => {
-    const offset = offsets.get(number) ?? first
-    offsets.set(number, offset + 1)
-    return {
-      lamport: lamport ?? first + at + 1,
-      stream: { ...stream, number },
-      offset,
-      time: timestamp ?? Number(now) + first + at,
-      tags,
-      appId,
-      own: true,
-      payload: JSON.stringify(payload),
-    }
-  })
+  return given.map(
+    (
+      {
+        payload,
+        json = JSON.stringify(payload),
+        tags = [],
+        appId = 'com.example.test',
+        lamport,
+        timestamp,
+        stream: number = 0,
+      },
+      at,
+    ) => {
+      const offset = offsets.get(number) ?? first
+      offsets.set(number, offset + 1)
+      return {
+        lamport: lamport ?? first + at + 1,
+        stream: { ...stream, number },
+        offset,
+        time: timestamp ?? Number(now) + first + at,
+        tags,
+        appId,
+        own: true,
+        payload: json,
+      }
+    },
+  )
 }
 
 export interface Message {
