@@ -1,3 +1,4 @@
+import { aqlLimits } from '../src/aql/index.ts'
 import { errorTable } from '../src/errors.ts'
 import { limits } from '../src/limits.ts'
 
@@ -21,26 +22,32 @@ export function errorsPage(): string {
   ].join('\n')
 }
 
-/** docs/limits.md, made from the file of limits and its comments. */
-export function limitsPage(source: string): string {
-  const comments = new Map(
-    [...source.matchAll(/\/\*\* (.*) \*\/\n\s+(\w+):/g)].map(([, comment = '', name = '']) => [name, comment]),
-  )
-  const rows = Object.entries(limits).map(
-    ([name, value]) => `| \`${name}\` | ${value} | ${cell(comments.get(name) ?? '')} |`,
-  )
+/** docs/limits.md, made from the files of limits and their comments. */
+export function limitsPage(node: string, aql: string): string {
   return [
     '# Limits',
     '',
-    'Made from `src/limits.ts` by `npm run docs`; a test compares them.',
+    'Made from `src/limits.ts` and `src/aql/limits.ts` by `npm run docs`; a test compares them.',
     '',
     'Everything in the node has a bound. Going past one is an error that names it.',
     '',
-    '| name | value | what it bounds |',
-    '|---|---|---|',
-    ...rows,
+    ...limitsTable(limits, node),
+    '',
+    'These are the bounds of queries, whichever node runs them.',
+    '',
+    ...limitsTable(aqlLimits, aql),
     '',
   ].join('\n')
+}
+
+function limitsTable(values: Readonly<Record<string, number>>, source: string): string[] {
+  const comments = new Map(
+    [...source.matchAll(/\/\*\* (.*) \*\/\n\s+(\w+):/g)].map(([, comment = '', name = '']) => [name, comment]),
+  )
+  const rows = Object.entries(values).map(
+    ([name, value]) => `| \`${name}\` | ${value} | ${cell(comments.get(name) ?? '')} |`,
+  )
+  return ['| name | value | what it bounds |', '|---|---|---|', ...rows]
 }
 
 function cell(text: string): string {

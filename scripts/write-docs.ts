@@ -4,5 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { errorsPage, limitsPage } from './docs.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const read = (file: string) => readFileSync(`${root}/${file}`, 'utf8')
 writeFileSync(`${root}/docs/errors.md`, errorsPage())
-writeFileSync(`${root}/docs/limits.md`, limitsPage(readFileSync(`${root}/src/limits.ts`, 'utf8')))
+writeFileSync(`${root}/docs/limits.md`, limitsPage(read('src/limits.ts'), read('src/aql/limits.ts')))

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import type { Endpoint } from '../aql/index.ts'
 import { parseScope, type Scope } from '../settings/index.ts'
 import { versionString } from '../version.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
@@ -14,6 +15,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(runCommand(finish))
   root.addCommand(settingsCommand(finish))
   root.addCommand(storeCommand(finish))
+  root.addCommand(aqlCommand(finish))
   // For programs an error is one line of JSON, which whoever calls this writes.
   if (json) silence(root)
   return root
@@ -131,6 +133,28 @@ function storeCommand(finish: Finish): Command {
       ),
   )
   return store
+}
+
+function aqlCommand(finish: Finish): Command {
+  const aql = group('aql', 'work with queries without running them')
+  const commands = () => import('./commands/aql.ts')
+  const endpoint = new Option('--endpoint <name>', 'where the query would be sent to').default('query')
+  aql.addCommand(
+    leaf('check', 'say whether a query is one, and what it uses')
+      .argument('<text>', 'the query; - reads the standard input')
+      .addOption(endpoint.choices(['query', 'subscribe', 'subscribe_monotonic']))
+      .action(
+        done(finish, async (options, text) =>
+          (await commands()).checkQuery(String(text), options['endpoint'] as Endpoint),
+        ),
+      ),
+  )
+  aql.addCommand(
+    leaf('format', 'print a query with a line for each stage; comments are lost')
+      .argument('<text>', 'the query; - reads the standard input')
+      .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
+  )
+  return aql
 }
 
 type Options = Readonly<Record<string, unknown>>

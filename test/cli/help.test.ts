@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shoal } from '../support/process.ts'
 
-const groups = [[], ['settings'], ['settings', 'local'], ['store']]
+const groups = [[], ['settings'], ['settings', 'local'], ['store'], ['aql']]
 const leaves = [
   ['run'],
   ['settings', 'schema'],
@@ -13,6 +13,8 @@ const leaves = [
   ['store', 'verify'],
   ['store', 'stats'],
   ['store', 'backup'],
+  ['aql', 'check'],
+  ['aql', 'format'],
 ]
 
 test('every command explains itself', async (t) => {

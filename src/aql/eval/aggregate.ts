@@ -113,7 +113,10 @@ export class Aggregate implements Stage {
 
   /** Puts the results where the expression around them looks for them. */
   #show(): void {
-    for (const [at, { slot }] of this.#aggregation.aggregators.entries()) {
+    const { aggregators } = this.#aggregation
+    // Without aggregators no input can make a difference.
+    if (aggregators.length === 0) this.#frame.done = true
+    for (const [at, { slot }] of aggregators.entries()) {
       const state = this.#states[at]
       const result = state?.result()
       if (result instanceof Failure) {

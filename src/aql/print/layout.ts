@@ -45,19 +45,24 @@ export function flat(layout: Layout): string {
 export function render(layout: Layout, width: number): string {
   const text: string[] = []
   let column = 0
-  const put = (piece: string): void => {
-    text.push(piece)
-    column = piece.includes('\n') ? piece.length - piece.lastIndexOf('\n') - 1 : column + piece.length
+  // A list of what is still to be written and not a recursion: layouts are much deeper than the trees they show.
+  const waiting: { part: Layout; margin: number; broken: boolean }[] = [{ part: layout, margin: 0, broken: true }]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { part, margin, broken } = next
+    if (typeof part === 'string') {
+      text.push(part)
+      column = columnAfter(part, column)
+    } else if (!('kind' in part)) for (const piece of part.toReversed()) waiting.push({ part: piece, margin, broken })
+    else if (part.kind === 'break') {
+      waiting.push({ part: broken ? `\n${' '.repeat(margin)}` : part.flat, margin, broken })
+    } else if (part.kind === 'indent') waiting.push({ part: part.content, margin: margin + 2, broken })
+    else waiting.push({ part: part.content, margin, broken: column + part.width > width })
   }
-  const write = (part: Layout, margin: number, broken: boolean): void => {
-    if (typeof part === 'string') put(part)
-    else if (!('kind' in part)) for (const piece of part) write(piece, margin, broken)
-    else if (part.kind === 'break') put(broken ? `\n${' '.repeat(margin)}` : part.flat)
-    else if (part.kind === 'indent') write(part.content, margin + 2, broken)
-    else write(part.content, margin, column + part.width > width)
-  }
-  write(layout, 0, true)
   return text.join('')
+}
+
+function columnAfter(text: string, column: number): number {
+  return text.includes('\n') ? text.length - text.lastIndexOf('\n') - 1 : column + text.length
 }
 
 function widthOf(layout: Layout): number {

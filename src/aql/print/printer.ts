@@ -38,11 +38,16 @@ export class Printer {
   }
 
   query({ source, stages }: Query): Layout {
-    return join([['FROM ', this.#source(source)], ...stages.map((stage) => this.#stage(stage))], space)
+    const parts: Layout[] = ['FROM ', this.#source(source)]
+    for (const stage of stages) parts.push(space, this.#stage(stage))
+    return parts
   }
 
   expr(expr: Expr): Layout {
-    return this.#deeper(1, () => this.#operand(expr))
+    this.#enter(1)
+    const layout = this.#operand(expr)
+    this.#depth--
+    return layout
   }
 
   tags(tags: TagExpr): Layout {
@@ -170,8 +175,10 @@ export class Printer {
   #bracket(key: Expr): Layout {
     if (key.kind === 'string') return `[${printString(key.value)}]`
     if (key.kind === 'natural') return `[${key.value}]`
-    const isLiteral = key.kind === 'chain' && key.rest.length === 0
-    return ['[', this.#all || isLiteral ? parenthesised(this.#deeper(1, () => this.expr(key))) : this.expr(key), ']']
+    // Without parentheses these would be taken for a literal, which a decimal cannot be here.
+    const isAmbiguous = key.kind === 'decimal' || (key.kind === 'chain' && key.rest.length === 0)
+    if (!this.#all && !isAmbiguous) return ['[', this.expr(key), ']']
+    return ['[', parenthesised(this.#deeper(1, () => this.expr(key))), ']']
   }
 
   #object(entries: readonly Entry[]): Layout {
@@ -188,7 +195,10 @@ export class Printer {
   }
 
   #items(items: readonly Item[]): readonly Layout[] {
-    return items.map(({ spread, expr }) => [spread ? '...' : '', this.expr(expr)])
+    // No `map`: what nests needs a stack, and this is where the deepest queries nest.
+    const layouts: Layout[] = []
+    for (const { spread, expr } of items) layouts.push([spread ? '...' : '', this.expr(expr)])
+    return layouts
   }
 
   #clause({ condition, value }: Clause): Layout {
@@ -205,11 +215,15 @@ export class Printer {
   }
 
   #deeper(levels: number, print: () => Layout): Layout {
-    this.#depth += levels
-    this.#deepest = Math.max(this.#deepest, this.#depth)
+    this.#enter(levels)
     const layout = print()
     this.#depth -= levels
     return layout
+  }
+
+  #enter(levels: number): void {
+    this.#depth += levels
+    this.#deepest = Math.max(this.#deepest, this.#depth)
   }
 }
 

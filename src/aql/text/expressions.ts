@@ -5,7 +5,7 @@ import { readInstant } from './instants.ts'
 import { readKey } from './keys.ts'
 import { readDigits, readNumber } from './numbers.ts'
 import { binaryNames, binaryPrecedence, binarySpellings } from './operators.ts'
-import { bind } from './precedence.ts'
+import { bind, extended } from './precedence.ts'
 import { readString } from './strings.ts'
 import { TagRules } from './tags.ts'
 
@@ -38,39 +38,46 @@ export abstract class ExprRules extends TagRules {
   protected abstract query(): Query | undefined
 
   expr(): Expr | undefined {
-    return this.deeper(1, () => this.#operations())
-  }
-
-  #operations(): Expr | undefined {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
+    this.enter(1)
     const first = this.#operand()
-    if (first === undefined) {
-      reader.expected.missed('simple_expr', start, mark)
-      return undefined
-    }
     const rest: { operator: BinaryOperator; operand: Expr }[] = []
-    while (true) {
+    while (first !== undefined) {
       const next = this.whole(() => this.#operation())
-      // Whatever it is, it may belong to something around this expression.
-      if (next === undefined) return bind({ first, rest }, binaryPrecedence, chain)
+      // Whatever comes now may belong to something around this expression.
+      if (next === undefined) break
       rest.push(next)
     }
+    this.leave(1)
+    if (first !== undefined) return bind({ first, rest }, binaryPrecedence, chain)
+    reader.expected.missed('simple_expr', start, mark)
+    return undefined
   }
 
-  protected item(): Item | undefined {
-    const spread = this.reader.token('...')
-    if (!spread) this.reader.miss('spread')
-    const expr = this.expr()
-    return expr && { spread, expr }
+  /** Items with commas between them. A comma without an item may belong to something around them. */
+  protected items(): readonly Item[] | undefined {
+    const { reader } = this
+    const items: Item[] = []
+    let end = reader.at
+    do {
+      const spread = reader.token('...')
+      if (!spread) reader.miss('spread')
+      const expr = this.expr()
+      if (expr === undefined) break
+      items.push({ spread, expr })
+      end = reader.at
+    } while (reader.token(','))
+    reader.at = end
+    return items.length === 0 ? undefined : items
   }
 
   protected array(): readonly Item[] | undefined {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
-    const items = this.enclosed('[', () => (reader.text[reader.at] === ']' ? [] : this.list(() => this.item())), ']')
+    const items = this.enclosed('[', () => (reader.text[reader.at] === ']' ? [] : this.items()), ']')
     if (items === undefined) reader.expected.missed('array', start, mark)
     return items
   }
@@ -110,7 +117,9 @@ export abstract class ExprRules extends TagRules {
     reader.miss('not')
     // Within a template blanks may stand before the operand, but not before a `!`.
     reader.skip()
-    let operand = nots === 0 ? this.#atom() : this.deeper(nots, () => this.#atom())
+    this.enter(nots)
+    let operand = this.#atom()
+    this.leave(nots)
     if (operand === undefined) {
       reader.at = start
       this.#noOperand.add(start)
@@ -241,7 +250,9 @@ export abstract class ExprRules extends TagRules {
     if (reader.token('NULL')) return { kind: 'null' }
     if (reader.token('TRUE')) return { kind: 'bool', value: true }
     if (reader.token('FALSE')) return { kind: 'bool', value: false }
-    return this.#case() ?? this.#aggregator() ?? this.#nested() ?? this.#meta()
+    const query = this.query()
+    if (query !== undefined) return { kind: 'query', query }
+    return this.#case() ?? this.#aggregator() ?? this.#meta()
   }
 
   #case(): Expr | undefined {
@@ -267,11 +278,6 @@ export abstract class ExprRules extends TagRules {
     const operator = aggregators.find((name) => this.reader.text.startsWith(`${name}(`, place))
     const argument = operator && this.enclosed(`${operator}(`, () => this.expr(), ')')
     return operator && argument && this.#placed({ kind: 'aggregator', operator, argument }, place)
-  }
-
-  #nested(): Expr | undefined {
-    const query = this.query()
-    return query && { kind: 'query', query }
   }
 
   #meta(): Expr | undefined {
@@ -347,10 +353,8 @@ export abstract class ExprRules extends TagRules {
   }
 }
 
-/** Whatever is grouped on the left is applied first anyway, so it is a part of the chain. */
 function chain(first: Expr, rest: Chain['rest']): Chain {
-  if (first.kind !== 'chain') return { kind: 'chain', first, rest }
-  return { kind: 'chain', first: first.first, rest: [...first.rest, ...rest] }
+  return first.kind === 'chain' ? extended(first, rest) : { kind: 'chain', first, rest }
 }
 
 /** Where the literal text of a template ends. */

@@ -27,3 +27,16 @@ export function bind<Operand, Operator>(
   }
   return take(flat.first, 0)
 }
+
+/**
+ * A chain in parentheses that more is applied to: it is applied first anyway, so it is the beginning of a longer one.
+ * It is extended in place, since it was just read and copying it would cost as much as reading it, level by level.
+ */
+export function extended<Step, Chain extends { readonly rest: readonly Step[] }>(
+  chain: Chain,
+  rest: readonly Step[],
+): Chain {
+  const steps = chain.rest as Step[]
+  for (const step of rest) steps.push(step)
+  return chain
+}

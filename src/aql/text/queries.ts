@@ -37,13 +37,15 @@ export class QueryRules extends ExprRules {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
-    const read = this.whole(() => {
-      const source = reader.token('FROM') ? this.#source() : undefined
-      return source && { source, stages: this.#stages() }
-    })
-    if (read === undefined) reader.expected.missed('query', start, mark)
-    else reader.token('END')
-    return read
+    const source = reader.token('FROM') ? this.#source() : undefined
+    if (source === undefined) {
+      reader.at = start
+      reader.expected.missed('query', start, mark)
+      return undefined
+    }
+    const stages = this.#stages()
+    reader.token('END')
+    return { source, stages }
   }
 
   #features(): readonly string[] | undefined {
@@ -82,14 +84,16 @@ export class QueryRules extends ExprRules {
   }
 
   #stages(): readonly Stage[] {
+    const { reader } = this
     const stages: Stage[] = []
     while (true) {
-      const start = this.reader.at
+      const start = reader.at
       // What is no stage here is none for the queries around this one either.
-      const stage = this.#noStage.has(start) ? undefined : this.whole(() => this.#stage())
+      const stage = this.#noStage.has(start) ? undefined : this.#stage()
       if (stage === undefined) {
+        reader.at = start
         this.#noStage.add(start)
-        this.reader.expected.missedAll(stageNames, start)
+        reader.expected.missedAll(stageNames, start)
         return stages
       }
       stages.push(stage)
@@ -103,7 +107,7 @@ export class QueryRules extends ExprRules {
       return condition && { kind: 'filter', condition }
     }
     if (reader.token('SELECT')) {
-      const items = this.list(() => this.item())
+      const items = this.items()
       return items && { kind: 'select', items }
     }
     if (reader.token('AGGREGATE')) {

@@ -38,16 +38,15 @@ export abstract class Rules {
     if (this.#fault === undefined || position < this.#fault.position) this.#fault = { position, detail }
   }
 
-  /** Reads what is some levels deeper. Every rule that can contain itself goes through here. */
-  protected deeper<T>(levels: number, rule: () => T): T {
+  /** Goes some levels deeper. Every rule that can contain itself does so, and comes up again by `leave`. */
+  protected enter(levels: number): void {
     this.#depth += levels
-    if (this.#depth > aqlLimits.nesting) {
-      const detail = `the query is nested more than ${aqlLimits.nesting} levels deep`
-      throw new AqlError('static', detail, this.reader.at)
-    }
-    const read = rule()
+    if (this.#depth <= aqlLimits.nesting) return
+    throw new AqlError('static', `the query is nested more than ${aqlLimits.nesting} levels deep`, this.reader.at)
+  }
+
+  protected leave(levels: number): void {
     this.#depth -= levels
-    return read
   }
 
   /** A name as it is written: a property's, or a variable's before it is normalised. */

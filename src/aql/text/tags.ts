@@ -3,7 +3,7 @@ import { readAppId } from './app-id.ts'
 import type { Name } from './expected.ts'
 import { readAgo, readInstant, type Time } from './instants.ts'
 import { readKey } from './keys.ts'
-import { bind } from './precedence.ts'
+import { bind, extended } from './precedence.ts'
 import type { Reader } from './reader.ts'
 import { Rules } from './rules.ts'
 import { readFilledString } from './strings.ts'
@@ -83,7 +83,10 @@ export abstract class TagRules extends Rules {
   }
 
   #group(): TagExpr | undefined {
-    return this.enclosed('(', () => this.deeper(1, () => this.tagExpr()), ')')
+    this.enter(1)
+    const read = this.enclosed('(', () => this.tagExpr(), ')')
+    this.leave(1)
+    return read
   }
 
   #named(): TagAtom | undefined {
@@ -131,8 +134,6 @@ export abstract class TagRules extends Rules {
   }
 }
 
-/** Whatever is grouped on the left is applied first anyway, so it is a part of the chain. */
 function tagChain(first: TagExpr, rest: TagChain['rest']): TagChain {
-  if (first.kind !== 'chain') return { kind: 'chain', first, rest }
-  return { kind: 'chain', first: first.first, rest: [...first.rest, ...rest] }
+  return first.kind === 'chain' ? extended(first, rest) : { kind: 'chain', first, rest }
 }

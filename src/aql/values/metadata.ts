@@ -43,10 +43,10 @@ export class MetadataSum {
 
   add(metadata: Metadata): void {
     if (metadata === undefined || metadata === this.#only) return
-    const [first, last] = [firstOf(metadata), lastOf(metadata)]
-    const isNew = this.#first === undefined
-    const isSame = this.#only !== undefined && merge(this.#only, metadata) === this.#only
-    if (!isSame) this.#only = isNew && !(metadata instanceof Span) ? metadata : undefined
+    const first = firstOf(metadata)
+    const last = lastOf(metadata)
+    if (this.#first === undefined) this.#only = metadata instanceof Span ? undefined : metadata
+    else if (this.#only !== undefined && merge(this.#only, metadata) !== this.#only) this.#only = undefined
     if (this.#first === undefined || comparePlaces(first, this.#first) < 0) this.#first = first
     if (this.#last === undefined || comparePlaces(last, this.#last) > 0) this.#last = last
     this.#earliest = Math.min(this.#earliest, earliestOf(metadata))

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { messageOf, ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { formatScope, type Json, type Scope, Settings, schema } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../store/index.ts'
+import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
 
 /** Who stored a version of the settings, in its history. */
@@ -75,17 +75,6 @@ async function readValue(argument: string): Promise<Json> {
     return JSON.parse(text) as Json
   } catch {
     return parseYaml(text)
-  }
-}
-
-function readSource(file: string): string {
-  try {
-    // By its number: touching process.stdin would make reading a slow pipe fail.
-    return readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (error) {
-    throw new ShoalError('ERR_INVALID_INPUT', `cannot read ${file === '-' ? 'the standard input' : `\`${file}\``}`, {
-      cause: error,
-    })
   }
 }
 

@@ -1,9 +1,10 @@
-import type { Order, Query } from '../../../src/aql/ast.ts'
-import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
+import type { MainQuery, Order, Query } from '../../../src/aql/ast.ts'
+import { eventsOfStream, MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../../src/aql/eval/messages.ts'
+import type { Events } from '../../../src/aql/eval/port.ts'
 import { answer } from '../../../src/aql/eval/query.ts'
 import { finish } from '../../../src/aql/eval/steps.ts'
-import { parseQuery } from '../../../src/aql/index.ts'
+import { givenEvents, parseQuery } from '../../../src/aql/index.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 
 export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
@@ -11,7 +12,9 @@ export const now = 1_700_000_000_000_000n
 
 /** What a test says of an event; the rest follows from its place in the list. */
 export interface TestEvent {
-  readonly payload: unknown
+  readonly payload?: unknown
+  /** The text of the payload, where it matters how its numbers are written. */
+  readonly json?: string
   readonly tags?: readonly string[]
   readonly appId?: string
   readonly lamport?: number
@@ -21,20 +24,33 @@ export interface TestEvent {
 
 export function eventsFrom(given: readonly TestEvent[], first = 0): AqlEvent[] {
   const offsets = new Map<number, number>()
-  return given.map(({ payload, tags = [], appId = 'com.example.test', lamport, timestamp, stream: number = 0 }, at) => {
-    const offset = offsets.get(number) ?? first
-    offsets.set(number, offset + 1)
-    return {
-      lamport: lamport ?? first + at + 1,
-      stream: { ...stream, number },
-      offset,
-      time: timestamp ?? Number(now) + first + at,
-      tags,
-      appId,
-      own: true,
-      payload: typeof payload === 'string' ? JSON.stringify(payload) : JSON.stringify(payload),
-    }
-  })
+  return given.map(
+    (
+      {
+        payload,
+        json = JSON.stringify(payload),
+        tags = [],
+        appId = 'com.example.test',
+        lamport,
+        timestamp,
+        stream: number = 0,
+      },
+      at,
+    ) => {
+      const offset = offsets.get(number) ?? first
+      offsets.set(number, offset + 1)
+      return {
+        lamport: lamport ?? first + at + 1,
+        stream: { ...stream, number },
+        offset,
+        time: timestamp ?? Number(now) + first + at,
+        tags,
+        appId,
+        own: true,
+        payload: json,
+      }
+    },
+  )
 }
 
 export interface Message {
@@ -48,6 +64,8 @@ export interface Message {
 export interface Options {
   readonly order?: Order
   readonly appId?: string
+  /** Instead of all the events. */
+  readonly port?: Events
 }
 
 /** The messages of a query; `offsets` at the end when it is complete. */
@@ -58,8 +76,20 @@ export function messagesOf(query: Query | string, events: readonly AqlEvent[], o
 export function linesOf(query: Query | string, events: readonly AqlEvent[], options: Options = {}): string[] {
   const parsed = typeof query === 'string' ? parseQuery(query, { now }) : query
   const lines: string[] = []
-  const { order = 'asc', appId = 'com.example.test' } = options
-  const request = { events: new MemoryEvents(events), appId, order, turn: { isOver: () => false, isFull: false } }
+  const { order = 'asc', appId = 'com.example.test', port = new MemoryEvents(events) } = options
+  const brought = eventsBroughtBy(parsed)
+  const request = {
+    events: brought ? new MemoryEvents(brought) : port,
+    appId,
+    order,
+    turn: { isOver: () => false, isFull: false },
+  }
   if (finish(answer(parsed, request, new MessageWriter((line) => lines.push(line))))) lines.push('{"type":"offsets"}')
   return lines
+}
+
+/** The events of `PRAGMA events`. */
+export function eventsBroughtBy(query: Query): readonly AqlEvent[] | undefined {
+  const given = 'pragmas' in query ? givenEvents(query as MainQuery, now) : undefined
+  return given && eventsOfStream(given, stream)
 }

@@ -1,0 +1,49 @@
+import {
+  AqlError,
+  checkFeatures,
+  type Endpoint,
+  enabledFeatures,
+  format,
+  givenEvents,
+  type MainQuery,
+  parseQuery,
+  print,
+  usedFeatures,
+} from '../../aql/index.ts'
+import { ShoalError } from '../../errors.ts'
+import { nowMicros } from '../../time.ts'
+import { readSource } from '../input.ts'
+import type { Result } from '../output.ts'
+
+/** Says whether a query can be sent to an endpoint, and what it uses. */
+export async function checkQuery(argument: string, endpoint: Endpoint): Promise<Result> {
+  const query = readQuery(argument)
+  const problem = checkFeatures(query, endpoint)
+  if (problem !== undefined) throw new ShoalError('ERR_INVALID_INPUT', problem.message)
+  const [used, enabled] = [usedFeatures(query), enabledFeatures(query)]
+  const features = used.length === 0 ? 'It uses no features.' : `It uses these features: ${used.join(' ')}.`
+  return {
+    text: () => `The query can be sent to \`${endpoint}\`. ${features}`,
+    json: { endpoint, used, enabled, canonical: print(query) },
+  }
+}
+
+/** Writes a query in lines, without what it does not need. */
+export async function formatQuery(argument: string): Promise<Result> {
+  const formatted = format(readQuery(argument))
+  return { text: () => formatted, json: formatted }
+}
+
+function readQuery(argument: string): MainQuery {
+  const now = BigInt(nowMicros())
+  try {
+    const query = parseQuery(argument === '-' ? readSource('-') : argument, { now })
+    givenEvents(query, now)
+    return query
+  } catch (thrown) {
+    if (!(thrown instanceof AqlError)) throw thrown
+    // The detail of a syntax error shows the place, which needs lines of its own.
+    const detail = thrown.kind === 'syntax' ? `This is no query.\n${thrown.detail}` : thrown.detail
+    throw new ShoalError('ERR_INVALID_INPUT', detail)
+  }
+}

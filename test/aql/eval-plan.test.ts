@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseTagExpr } from '../../src/aql/index.ts'
+import type { Branch, Plan } from '../../src/aql/plan/plan.ts'
+import { isOfBranch } from '../../src/aql/plan/predicate.ts'
+import type { KeyBound } from '../../src/aql/plan/ranges.ts'
+import { planFor } from '../../src/aql/plan/tag-plan.ts'
+import type { AqlEvent } from '../../src/aql/values/event.ts'
+import { casesOf } from './eval/cases.ts'
+import { eventsFrom, now } from './eval/run.ts'
+
+function planOf(text: string): Plan {
+  return planFor(parseTagExpr(text, { now }), { appId: 'me', tagOf: () => '' })
+}
+
+function isSelected({ anyOf, residual }: Plan, event: AqlEvent): boolean {
+  return anyOf.some((branch) => isOfBranch(branch, event)) && (residual?.(event) ?? true)
+}
+
+interface MatchCase {
+  readonly eventTags: readonly (readonly string[])[]
+  readonly eventAppIds?: readonly string[]
+  readonly expect: readonly boolean[]
+}
+
+describe('conditions of the case file', () => {
+  for (const { name, query, eventTags, eventAppIds = [], expect } of casesOf<MatchCase>('tagMatch')) {
+    test(name, () => {
+      const events = eventsFrom(eventTags.map((tags, at) => ({ tags, appId: eventAppIds[at] ?? 'x', payload: 0 })))
+      const plan = planOf(query)
+      assert.deepEqual(
+        events.map((event) => isSelected(plan, event)),
+        expect,
+      )
+    })
+  }
+
+  for (const { name, query, local, expect } of casesOf<{ local: boolean; expect: string | string[][] }>('tagQuery')) {
+    test(name, () => {
+      const branches = planOf(query).anyOf.filter(({ own }) => local || !own)
+      const tags = sorted(branches)
+      // Which of the branches of a local stream contain each other is for the index to see.
+      const isAll = tags.some((branch) => branch.length === 0)
+      assert.deepEqual(isAll ? 'all' : tags.length === 0 ? 'none' : tags, expect)
+    })
+  }
+
+  for (const { name, query, expect } of casesOf<{ expect: string[][] }>('dnf')) {
+    test(name, () => assert.deepEqual(sorted(planOf(query).anyOf), expect))
+  }
+})
+
+function sorted(branches: readonly Branch[]): string[][] {
+  return branches.map(({ tags }) => tags.toSorted()).toSorted((a, b) => (String(a) < String(b) ? -1 : 1))
+}
+
+type Range = 'all' | 'empty' | readonly [unknown, unknown]
+
+describe('ranges of the case file', () => {
+  for (const { name, query, expect } of casesOf<{ expect: { time: Range; key: Range } }>('rangeQuery')) {
+    test(name, () => {
+      const { anyOf } = planOf(query)
+      const [branch] = anyOf
+      if (expect.time === 'empty' || expect.key === 'empty') return assert.deepEqual(anyOf, [])
+      const { from = 0, to = Number.POSITIVE_INFINITY } = branch?.time ?? {}
+      const time = branch?.time ? [from || null, Number.isFinite(to) ? to : null] : 'all'
+      const key = branch?.key ? [edge(branch.key.lower), edge(branch.key.upper)] : 'all'
+      assert.deepEqual({ time, key }, expect)
+    })
+  }
+})
+
+function edge(bound: KeyBound | undefined): string | null {
+  return bound ? `${bound.place.lamport}/${bound.place.stream.number}` : null
+}
+
+describe('plans', () => {
+  test('say all in their branches when there are no ranges', () => {
+    assert.equal(planOf("'a' & 'b' | appId(x) & isLocal").residual, undefined)
+  })
+
+  test('contradictions select nothing', () => {
+    for (const text of ['appId(a) & appId(b)', "'x' & TIME > 2021-01-01Z & TIME < 2020-01-01Z", 'KEY > 5 & KEY < 5']) {
+      assert.deepEqual(planOf(text).anyOf, [], text)
+    }
+  })
+
+  test('a branch within another one is dropped', () => {
+    assert.deepEqual(planOf("'a' | 'a' & TIME > 2021-01-01Z | 'a' & isLocal | 'b' & 'a'").anyOf, [{ tags: ['a'] }])
+  })
+
+  test('a million combinations are not written out, and what is selected is still exact', () => {
+    const pairs = Array.from({ length: 20 }, (_, at) => `('a${at}' | 'b${at}')`)
+    const plan = planOf(pairs.join(' & '))
+    assert.ok(plan.anyOf.length <= 10_000)
+    const tags = Array.from({ length: 20 }, (_, at) => `${at % 3 === 0 ? 'a' : 'b'}${at}`)
+    const [all, butOne] = eventsFrom([
+      { tags, payload: 0 },
+      { tags: tags.slice(1), payload: 0 },
+    ])
+    assert.ok(all && butOne)
+    assert.equal(isSelected(plan, all), true)
+    assert.equal(isSelected(plan, butOne), false)
+  })
+})

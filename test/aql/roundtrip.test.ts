@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { format, type MainQuery, parseExpr, print, printExpr } from '../../src/aql/index.ts'
+import { exprsIn, tagAtoms } from '../../src/aql/walk.ts'
+import { readAnywhere } from './anywhere.ts'
+import { exprs, queries } from './trees.ts'
+
+const runs = { numRuns: 1000 }
+
+test('the canonical text of a query reads as the same query without its pragmas', () => {
+  fc.assert(
+    fc.property(queries, (query) => {
+      const text = print(query)
+      const again = readAnywhere(text)
+      assert.deepEqual(again, { ...query, pragmas: [] })
+      assert.equal(print(again), text)
+    }),
+    runs,
+  )
+})
+
+test('a formatted query reads as the same query, and is formatted', () => {
+  fc.assert(
+    fc.property(queries, (query) => {
+      const text = format(query)
+      const again = readAnywhere(text)
+      assert.deepEqual(again, query)
+      assert.equal(format(again), text)
+    }),
+    runs,
+  )
+})
+
+test('the canonical text of an expression reads as the same expression', () => {
+  fc.assert(
+    fc.property(exprs, (expr) => assert.deepEqual(parseExpr(printExpr(expr), { now: 0n }), expr)),
+    runs,
+  )
+})
+
+test('every kind of part is among the queries of these tests', () => {
+  const kinds = new Set(fc.sample(queries, { numRuns: 1000, seed: 1 }).flatMap(kindsIn))
+  assert.equal(kinds.size, 19 + 7 + 5 + 2, [...kinds].join(' '))
+})
+
+function kindsIn(query: MainQuery): readonly string[] {
+  const all = [...exprsIn(query)]
+  const nested = [query, ...all.flatMap((expr) => (expr.kind === 'query' ? [expr.query] : []))]
+  const atoms = nested.flatMap(({ source }) => (source.kind === 'events' ? tagAtoms(source.tags) : []))
+  return [
+    ...all.map(({ kind }) => `expr ${kind}`),
+    ...atoms.map(({ kind }) => `tag ${kind}`),
+    ...nested.flatMap(({ stages }) => stages.map(({ kind }) => `stage ${kind}`)),
+    ...nested.map(({ source }) => `source ${source.kind}`),
+  ]
+}

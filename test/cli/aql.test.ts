@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { shoal } from '../support/process.ts'
+
+async function json(t: TestContext, args: readonly string[], input?: string): Promise<unknown> {
+  const { stdout } = await shoal(t, ['aql', ...args, '--json'], input === undefined ? {} : { input })
+  return JSON.parse(stdout)
+}
+
+test('check says what a query uses', async (t) => {
+  const { code, stdout } = await shoal(t, ['aql', 'check', "FROM 'a' LIMIT 3"])
+  assert.equal(code, 0)
+  assert.equal(stdout, 'The query can be sent to `query`. It uses these features: limit.\n')
+  assert.deepEqual(await json(t, ['check', "FEATURES(aggregate x) FROM 'a' & 'b' AGGREGATE LAST(_)"]), {
+    code: 'OK',
+    result: {
+      endpoint: 'query',
+      used: ['aggregate'],
+      enabled: ['aggregate', 'x'],
+      canonical: "FEATURES(aggregate x) FROM ('a' & 'b') AGGREGATE LAST(_) END",
+    },
+  })
+})
+
+test('check shows the place of what is no query', async (t) => {
+  const { code, stderr } = await shoal(t, ['aql', 'check', 'FROM x'])
+  assert.equal(code, 1)
+  assert.equal(
+    stderr,
+    '[ERR_INVALID_INPUT] Error: This is no query.\n --> 1:6\n  |\n1 | FROM x\n  |      ^---\n  |\n  = expected array or tag_expr\n',
+  )
+})
+
+test('check tells features that have to be named, and those that the endpoint lacks', async (t) => {
+  const { stderr } = await shoal(t, ['aql', 'check', 'FROM [1] END'])
+  assert.equal(stderr, '[ERR_INVALID_INPUT] Error: The query uses beta features that are not enabled: fromArray.\n')
+  assert.deepEqual(await json(t, ['check', '--endpoint', 'subscribe_monotonic', "FROM 'a' LIMIT 1"]), {
+    code: 'ERR_INVALID_INPUT',
+    message: 'Feature `limit` is not supported on endpoint `SubscribeMonotonic`.',
+  })
+})
+
+test('check looks at the events that a query brings along', async (t) => {
+  assert.deepEqual(await json(t, ['check', '-'], 'PRAGMA events\n{ "payload": 1 }\n{}\nENDPRAGMA\nFROM \'a\''), {
+    code: 'ERR_INVALID_INPUT',
+    message: 'PRAGMA events, line 2: there is no `payload`',
+  })
+})
+
+test('format prints a line for each stage', async (t) => {
+  const { stdout } = await shoal(t, ['aql', 'format', '-'], {
+    input: "FROM ('a'&'b')FILTER(_.x>(1+2))SELECT{a:_}--END",
+  })
+  assert.equal(stdout, "FROM 'a' & 'b'\nFILTER _.x > 1 + 2\nSELECT { a: _ }\n")
+  assert.deepEqual(await json(t, ['format', "FROM 'a' END"]), { code: 'OK', result: "FROM 'a'\n" })
+})
