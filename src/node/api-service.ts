@@ -1,4 +1,4 @@
-import { apiRoutes, Cors, Hosts, HttpService } from '../api/index.ts'
+import { apiRoutes, type Blobs, Cors, Hosts, HttpService } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
@@ -22,12 +22,13 @@ interface Parts {
   readonly settings: Settings
   readonly health: Health
   readonly events: Promise<Events>
+  readonly blobs: Blobs
   readonly log: Logger
 }
 
 /** The API of a node. */
 export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: Parts): HttpService {
-  const { key, cycle, settings, health, events, log } = parts
+  const { key, cycle, settings, health, events, blobs, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
   const tokens = new Tokens(key, cycle, nowMicros)
   const routes = apiRoutes({
@@ -35,6 +36,7 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     health,
     tokens,
     events,
+    blobs,
     rootKey,
     log,
     licensing: () => settings.document.licensing,

@@ -2,6 +2,7 @@ import type { Events } from '../../events/index.ts'
 import type { Health } from '../../health.ts'
 import type { Route } from '../router.ts'
 import { type AuthParts, authRoutes } from './auth.ts'
+import { type Blobs, blobRoutes } from './blobs.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
@@ -10,6 +11,7 @@ import { type NodeParts, nodeRoutes } from './node.ts'
 export interface ApiParts extends AuthParts, NodeParts {
   readonly health: Health
   readonly events: Promise<Events>
+  readonly blobs: Blobs
 }
 
 /** Everything that the API answers. */
@@ -19,6 +21,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...authRoutes(parts),
     ...nodeRoutes(parts),
     ...eventRoutes(parts.events),
+    ...blobRoutes(parts.blobs),
   ]
 }
 
