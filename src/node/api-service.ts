@@ -3,6 +3,7 @@ import type { Events } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import { nowMicros } from '../time.ts'
 
@@ -23,12 +24,13 @@ interface Parts {
   readonly health: Health
   readonly events: Promise<Events>
   readonly blobs: Blobs
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
 /** The API of a node. */
 export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: Parts): HttpService {
-  const { key, cycle, settings, health, events, blobs, log } = parts
+  const { key, cycle, settings, health, events, blobs, metrics, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
   const tokens = new Tokens(key, cycle, nowMicros)
   const routes = apiRoutes({
@@ -37,6 +39,7 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     tokens,
     events,
     blobs,
+    metrics,
     rootKey,
     log,
     licensing: () => settings.document.licensing,
@@ -44,5 +47,17 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     // Until nodes talk to each other, this one is all of its swarm.
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
-  return new HttpService({ routes, log, tokens, hosts: new Hosts(hosts ?? []), cors: new Cors(corsOrigins) })
+  const requests = metrics.counter(
+    'shoal_http_requests_total',
+    'Requests to the API, by the status answered.',
+    'status',
+  )
+  return new HttpService({
+    routes,
+    log,
+    tokens,
+    hosts: new Hosts(hosts ?? []),
+    cors: new Cors(corsOrigins),
+    answered: (status) => requests.add(1, status),
+  })
 }

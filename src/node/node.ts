@@ -2,6 +2,7 @@ import type { Events } from '../events/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
+import { addProcessMetrics, Metrics } from '../metrics.ts'
 import { Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, ThreadedBlobs } from '../store/index.ts'
 import { versionString } from '../version.ts'
@@ -59,7 +60,7 @@ export class Node {
       obeySettings(settings, options, log)
       const identity = database.beginStart()
       // The events take longer to open than anything else, so the ports are opened meanwhile.
-      const shared = { ...identity, settings, health }
+      const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings) }
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
       const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
@@ -116,6 +117,21 @@ interface Resources {
   readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger
+}
+
+/** What the node counts: who it is first, so that figures of many nodes can be told apart. */
+function metricsOf({ key }: Identity, settings: Settings): Metrics {
+  const metrics = new Metrics()
+  metrics.gauge('shoal_node_info', 'Which node this is.', () => ({
+    labels: {
+      node_id: nodeIdOf(key.publicKey),
+      display_name: settings.document.admin.displayName,
+      version: versionString,
+    },
+    value: 1,
+  }))
+  addProcessMetrics(metrics)
+  return metrics
 }
 
 function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {

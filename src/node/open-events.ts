@@ -3,6 +3,7 @@ import { Events } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import { SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
 
@@ -11,17 +12,24 @@ interface Parts {
   readonly key: KeyPair
   readonly settings: Settings
   readonly health: Health
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
 /** Opens the events of the topic in the settings. Routes change while the node runs; the topic does with the next start. */
-export async function openEvents({ folder, key, settings, health, log }: Parts): Promise<Events> {
+export async function openEvents({ folder, key, settings, health, metrics, log }: Parts): Promise<Events> {
   const { swarm, eventRouting } = settings.document
+  const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
   try {
     const file = topicFile(folder, swarm.topic)
     const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key })
-    const events = await opened(store, { node: nodeIdOf(key.publicKey), routes: eventRouting.routes, log })
+    const events = await opened(store, {
+      node: nodeIdOf(key.publicKey),
+      routes: eventRouting.routes,
+      log,
+      published: (count) => published.add(count),
+    })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
     })

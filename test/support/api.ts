@@ -10,6 +10,7 @@ import { Health } from '../../src/health.ts'
 import { KeyPair, type Licensing, nodeIdOf, type PublicKey, Tokens } from '../../src/identity/index.ts'
 import { listenOnAll } from '../../src/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Metrics } from '../../src/metrics.ts'
 import type { SettingsDocument } from '../../src/settings/index.ts'
 import { type EventStore, ThreadedBlobs } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
@@ -94,6 +95,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     tokens,
     events: Promise.resolve(events),
     blobs,
+    metrics: new Metrics(),
     health: new Health([]),
     rootKey: settings.rootKey,
     licensing: () => settings.licensing ?? { node: 'development', apps: {} },
