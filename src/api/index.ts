@@ -1,5 +1,6 @@
 export { Cors } from './cors.ts'
 export { Hosts } from './hosts.ts'
+export type { Blobs } from './routes/blobs.ts'
 export { type ApiParts, adminRoutes, apiRoutes } from './routes/index.ts'
 export type { SwarmInfo } from './routes/node.ts'
 export { HttpService } from './server.ts'

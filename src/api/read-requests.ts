@@ -29,7 +29,7 @@ export function monotonicRequest(value: unknown, asker: Asker): SubscribeRequest
   return subscribeRequest(value, asker)
 }
 
-function queryText(value: unknown): string {
+export function queryText(value: unknown): string {
   const text = memberText(value, 'query')
   if (text.length > limits.queryBytes || Buffer.byteLength(text) > limits.queryBytes)
     throw failure('ERR_BAD_REQUEST', { cause: `The query has more than ${limits.queryBytes} bytes.` })

@@ -1,8 +1,9 @@
-import { apiRoutes, Cors, EventSockets, Hosts, HttpService } from '../api/index.ts'
+import { apiRoutes, type Blobs, Cors, EventSockets, Hosts, HttpService } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import { nowMicros } from '../time.ts'
 
@@ -22,12 +23,14 @@ interface Parts {
   readonly settings: Settings
   readonly health: Health
   readonly events: Promise<Events>
+  readonly blobs: Blobs
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
 /** The API of a node. */
 export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: Parts): HttpService {
-  const { key, cycle, settings, health, events, log } = parts
+  const { key, cycle, settings, health, events, blobs, metrics, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
   const tokens = new Tokens(key, cycle, nowMicros)
   const routes = apiRoutes({
@@ -35,6 +38,8 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     health,
     tokens,
     events,
+    blobs,
+    metrics,
     rootKey,
     log,
     licensing: () => settings.document.licensing,
@@ -42,7 +47,19 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     // Until nodes talk to each other, this one is all of its swarm.
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
+  const requests = metrics.counter(
+    'shoal_http_requests_total',
+    'Requests to the API, by the status answered.',
+    'status',
+  )
   const allowed = new Hosts(hosts ?? [])
-  const sockets = new EventSockets({ events, tokens, hosts: allowed, log })
-  return new HttpService({ routes, log, tokens, hosts: allowed, cors: new Cors(corsOrigins), sockets })
+  return new HttpService({
+    routes,
+    log,
+    tokens,
+    hosts: allowed,
+    sockets: new EventSockets({ events, tokens, hosts: allowed, log }),
+    cors: new Cors(corsOrigins),
+    answered: (status) => requests.add(1, status),
+  })
 }

@@ -2,8 +2,9 @@ import type { Events } from '../events/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
+import { addProcessMetrics, Metrics } from '../metrics.ts'
 import { Settings, type SettingsDocument, usable } from '../settings/index.ts'
-import { DataFolder, NodeDatabase } from '../store/index.ts'
+import { blobFile, DataFolder, NodeDatabase, ThreadedBlobs } from '../store/index.ts'
 import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
@@ -59,11 +60,12 @@ export class Node {
       obeySettings(settings, options, log)
       const identity = database.beginStart()
       // The events take longer to open than anything else, so the ports are opened meanwhile.
-      const shared = { ...identity, settings, health }
+      const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings) }
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
-      const api = apiService(options.api ?? {}, { ...shared, events, log: log.module('api') })
-      const node = new Node(identity, settings, { folder, database, events, health, listeners, log })
+      const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
+      const api = apiService(options.api ?? {}, { ...shared, events, blobs, log: log.module('api') })
+      const node = new Node(identity, settings, { folder, database, events, blobs, health, listeners, log })
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       await listeners.open(options.endpoints, api)
       await events
@@ -93,10 +95,11 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, health, database, folder, log } = this.#resources
+    const { listeners, events, blobs, health, database, folder, log } = this.#resources
     await listeners.close()
     health.set('Events', 'stopping')
     await (await events).close()
+    await blobs.close()
     database.close()
     folder.close()
     if (reason === 'NODE_STOPPED_BY_HOST') log.as(reason).info('shoal was stopped.')
@@ -110,9 +113,25 @@ interface Resources {
   readonly folder: DataFolder
   readonly database: NodeDatabase
   readonly events: Promise<Events>
+  readonly blobs: ThreadedBlobs
   readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger
+}
+
+/** What the node counts: who it is first, so that figures of many nodes can be told apart. */
+function metricsOf({ key }: Identity, settings: Settings): Metrics {
+  const metrics = new Metrics()
+  metrics.gauge('shoal_node_info', 'Which node this is.', () => ({
+    labels: {
+      node_id: nodeIdOf(key.publicKey),
+      display_name: settings.document.admin.displayName,
+      version: versionString,
+    },
+    value: 1,
+  }))
+  addProcessMetrics(metrics)
+  return metrics
 }
 
 function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {

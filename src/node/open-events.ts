@@ -3,6 +3,7 @@ import { Events, readerModule } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
+import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import { SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
 
@@ -11,12 +12,14 @@ interface Parts {
   readonly key: KeyPair
   readonly settings: Settings
   readonly health: Health
+  readonly metrics: Metrics
   readonly log: Logger
 }
 
 /** Opens the events of the topic in the settings. Routes change while the node runs; the topic does with the next start. */
-export async function openEvents({ folder, key, settings, health, log }: Parts): Promise<Events> {
+export async function openEvents({ folder, key, settings, health, metrics, log }: Parts): Promise<Events> {
   const { swarm, eventRouting } = settings.document
+  const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
   try {
     const file = topicFile(folder, swarm.topic)
@@ -26,6 +29,7 @@ export async function openEvents({ folder, key, settings, health, log }: Parts):
       routes: eventRouting.routes,
       log,
       startReading: (job, request) => store.start(job, request),
+      published: (count) => published.add(count),
     })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes

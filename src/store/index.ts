@@ -13,4 +13,5 @@ export {
 } from './log/index.ts'
 export { NodeDatabase } from './node-database.ts'
 export { SqliteEventStore } from './threads/sqlite-event-store.ts'
-export { topicFile, topicFiles, topicsFolder } from './topic-files.ts'
+export { ThreadedBlobs } from './threads/threaded-blobs.ts'
+export { blobFile, topicFile, topicFiles, topicsFolder } from './topic-files.ts'

@@ -12,6 +12,11 @@ export function topicFile(folder: string, topic: string): string {
   return join(topicsFolder(folder), `${readable}-${hash}.db`)
 }
 
+/** Where apps keep their blobs beside the events of a topic. */
+export function blobFile(folder: string, topic: string): string {
+  return topicFile(folder, topic).replace(/\.db$/, '-blobs.db')
+}
+
 export function topicsFolder(folder: string): string {
   return join(folder, 'topics')
 }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { apiRoutes, Cors, Hosts, HttpService } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
@@ -9,10 +10,12 @@ import { Health } from '../../src/health.ts'
 import { KeyPair, type Licensing, nodeIdOf, type PublicKey, Tokens } from '../../src/identity/index.ts'
 import { listenOnAll } from '../../src/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Metrics } from '../../src/metrics.ts'
 import type { SettingsDocument } from '../../src/settings/index.ts'
-import type { EventStore } from '../../src/store/index.ts'
+import { type EventStore, ThreadedBlobs } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { nowMicros } from '../../src/time.ts'
+import { temporaryFolder } from './folder.ts'
 
 export const silent = new Logger(logOutput(textLine(false), { write: () => {}, flush: async () => {} }), 'api')
 
@@ -62,6 +65,8 @@ export function memoryStore(): MemoryEventStore {
 export interface TestApi {
   readonly url: string
   readonly token: string
+  /** A token of another app. */
+  readonly otherToken: string
   readonly events: Events
   readonly store: EventStore
   /** Calls the API as the test app. */
@@ -82,11 +87,15 @@ export interface ApiSettings {
 export async function startApi(t: TestContext, settings: ApiSettings = {}): Promise<TestApi> {
   const store = settings.store ?? memoryStore()
   const events = await Events.open(store, { node: nodeId, routes: settings.routes ?? [], log: silent })
+  const blobs = new ThreadedBlobs(join(temporaryFolder(t), 'blobs.db'))
+  t.after(() => blobs.close())
   const tokens = new Tokens(key, 0, nowMicros)
   const routes = apiRoutes({
     nodeId,
     tokens,
     events: Promise.resolve(events),
+    blobs,
+    metrics: new Metrics(),
     health: new Health([]),
     rootKey: settings.rootKey,
     licensing: () => settings.licensing ?? { node: 'development', apps: {} },
@@ -101,6 +110,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
   })
   const url = `http://127.0.0.1:${port}`
   const token = tokens.issue({ ...manifest, mode: 'trial' })
+  const otherToken = tokens.issue({ ...manifest, appId: 'com.example.other', mode: 'trial' })
   const call = (path: string, init: RequestInit = {}) =>
     fetch(url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
   const publish = (body: string | Uint8Array) =>
@@ -109,7 +119,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(body),
     })
-  return { url, token, events, store, call, publish }
+  return { url, token, otherToken, events, store, call, publish }
 }
 
 /** All events of a store, as a query would answer them. */

@@ -31,7 +31,7 @@ export class Session {
   /** Whether to give way. Called once per event or item; the clock is only looked at now and then. */
   step(): boolean {
     this.#steps = (this.#steps + 1) & 63
-    return this.#turn.isFull || (this.#steps === 0 && this.#turn.isOver())
+    return this.#turn.isFull === true || (this.#steps === 0 && this.#turn.isOver())
   }
 }
 

@@ -32,5 +32,5 @@ export interface Turn {
   /** Whether a query has computed long enough. It is asked now and then, not every step. */
   isOver(): boolean
   /** Whether so much was written that somebody has to take it first. It is looked at after every event. */
-  readonly isFull: boolean
+  readonly isFull?: boolean
 }

@@ -1,0 +1,251 @@
+/** A JSON object of an OpenAPI document. */
+export type Fragment = { readonly [key: string]: unknown }
+
+/** What an operation does, beyond what its rules say. */
+export interface Description {
+  readonly summary: string
+  readonly tag: 'authentication' | 'events' | 'node' | 'blobs' | 'operations'
+  readonly parameters?: readonly Fragment[]
+  readonly requestBody?: Fragment
+  /** Answers by status; those that follow from the rules of the endpoint are added. */
+  readonly responses: Readonly<Record<string, Fragment>>
+}
+
+const reference = (name: string): Fragment => ({ $ref: `#/components/schemas/${name}` })
+
+function json(description: string, schema: string, example: unknown): Fragment {
+  return { description, content: { 'application/json': { schema: reference(schema), example } } }
+}
+
+function text(description: string, type: string, example: string): Fragment {
+  return { description, content: { [type]: { schema: { type: 'string' }, example } } }
+}
+
+const node = '.E61/.I4/kU70UgA1EsD2/2G2lEJ3VQM4FcP5/oS5m.'
+const manifest = { appId: 'com.example.app', displayName: 'My app', version: '1.0.0' }
+const published = { lamport: 7, stream: `${node}-0`, offset: 5, timestamp: 1794709534259708 }
+const event = { tags: ['order', 'order:42'], payload: { type: 'started', amount: 3 } }
+const info = {
+  connectedNodes: 1,
+  uptime: { secs: 23, nanos: 448608866 },
+  version: '3.0.0-0123abc-linux-x86_64-release',
+  swarmState: { peersStatus: { [node]: 'LowLatency' } },
+}
+const invalid = json('The request cannot be understood, or goes past a limit.', 'Error', {
+  code: 'ERR_BAD_REQUEST',
+  message: 'Invalid request. missing field `data` at line 1 column 2',
+})
+const tooLarge = json('More bytes than a limit allows.', 'Error', {
+  code: 'ERR_PAYLOAD_TOO_LARGE',
+  message: 'Payload too large (67108865 > 67108864).',
+})
+const unavailable = json('Too much waits to be stored, the disk refuses, or the node is stopping.', 'Error', {
+  code: 'ERR_SERVICE_OVERLOADED',
+  message: 'Service overloaded. Channel towards event store is overloaded.',
+})
+const unsupported = json('A part of the language that this endpoint does not have.', 'Error', {
+  code: 'ERR_UNSUPPORTED_FEATURE',
+  message: 'Feature `limit` is not supported on endpoint `SubscribeMonotonic`.',
+})
+const eventLine = { type: 'event', ...published, tags: event.tags, appId: manifest.appId, payload: event.payload }
+const offsetsLine = { type: 'offsets', offsets: { [`${node}-0`]: 7 } }
+
+/** Lines of JSON, with one example of each kind. */
+function lines(description: string, ...messages: readonly unknown[]): Fragment {
+  const example = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
+  return { description, content: { 'application/x-ndjson': { schema: { type: 'string' }, example } } }
+}
+
+const empty = { description: 'Done, or nothing there.' }
+const blobPath = [
+  {
+    name: 'app',
+    in: 'path',
+    required: true,
+    description: 'An app ID, or `-` for the app of the token.',
+    schema: { type: 'string' },
+    example: '-',
+  },
+  {
+    name: 'path',
+    in: 'path',
+    required: true,
+    description: 'Everything after the app, with its slashes, as it is.',
+    schema: { type: 'string' },
+    example: 'settings/colour',
+  },
+]
+const ready = { description: 'Ready.', content: { 'application/json': { example: { status: 'ready' } } } }
+const notReady = {
+  description: 'Something is missing.',
+  content: {
+    'application/json': {
+      example: { status: 'not ready', reasons: [{ component: 'Events', state: 'starting' }] },
+    },
+  },
+}
+const alive = { description: 'Alive.', content: { 'application/json': { example: { status: 'alive' } } } }
+const metrics = text('The text exposition format.', 'text/plain', 'shoal_events_published_total 42\n')
+
+/** By method and path. */
+export const descriptions: Readonly<Record<string, Description>> = {
+  'POST /api/v2/auth': {
+    summary: 'Get a token for an app',
+    tag: 'authentication',
+    requestBody: json('What the app says of itself.', 'Manifest', manifest),
+    responses: {
+      200: json('The token; it is good for a day, and until the node is started again.', 'Token', {
+        token: 'AAAAXaZnY3JlYXRlZBs…',
+      }),
+      400: invalid,
+      401: json('On a licensed node: no valid licence.', 'Error', {
+        code: 'ERR_APP_UNAUTHORIZED',
+        message:
+          "App 'com.acme.app' is not authorized: no license found. Provide a valid app license in the node settings.",
+      }),
+    },
+  },
+  'GET /api/v2/node/id': {
+    summary: 'The ID of the node',
+    tag: 'node',
+    responses: { 200: text('The ID.', 'text/plain', node) },
+  },
+  'GET /api/v2/node/info': {
+    summary: 'Version, uptime and swarm of the node',
+    tag: 'node',
+    responses: { 200: json('What the node says of itself.', 'NodeInfo', info) },
+  },
+  'GET /api/v2/events': {
+    summary: 'A WebSocket for all that can be done with events; the token is its query',
+    tag: 'events',
+    responses: { 101: { description: 'The WebSocket.' }, 400: invalid },
+  },
+  'GET /api/v2/events/offsets': {
+    summary: 'Which events are here',
+    tag: 'events',
+    responses: {
+      200: json('By stream.', 'Offsets', { present: { [`${node}-0`]: 7 }, toReplicate: {} }),
+      503: unavailable,
+    },
+  },
+  'POST /api/v2/events/publish': {
+    summary: 'Publish events: all of them or none; answered when they are on the disk',
+    tag: 'events',
+    requestBody: json('The events.', 'PublishRequest', { data: [event] }),
+    responses: {
+      200: json('What each of them got, in the same order.', 'PublishResponse', { data: [published] }),
+      400: invalid,
+      413: tooLarge,
+      503: unavailable,
+    },
+  },
+  'POST /api/v2/events/query': {
+    summary: 'Ask for events that are here, in the query language AQL',
+    tag: 'events',
+    requestBody: json('The query, and what it is to read.', 'QueryRequest', { query: "FROM 'order'", order: 'asc' }),
+    responses: {
+      200: lines('Results, diagnostics, and at the end the offsets up to which it was read.', eventLine, offsetsLine),
+      400: invalid,
+      413: tooLarge,
+      418: unsupported,
+      503: unavailable,
+    },
+  },
+  'POST /api/v2/events/subscribe': {
+    summary: 'Ask for events that are here, and then for those that come',
+    tag: 'events',
+    requestBody: json('The query, and from where on.', 'SubscribeRequest', { query: "FROM 'order'" }),
+    responses: {
+      200: lines(
+        'Results of what is here, the offsets up to which that is, then results as events come. An empty line every 15 seconds without any.',
+        eventLine,
+        offsetsLine,
+      ),
+      400: invalid,
+      413: tooLarge,
+      418: unsupported,
+      503: unavailable,
+    },
+  },
+  'POST /api/v2/events/subscribe_monotonic': {
+    summary: 'The same in the order of all events only',
+    tag: 'events',
+    requestBody: json('The query, and from where on.', 'SubscribeMonotonicRequest', {
+      query: "FROM 'order'",
+      session: 'orders',
+    }),
+    responses: {
+      200: lines(
+        'As for a subscription; it ends with the place of an event that has to be sorted in before one that was sent.',
+        { ...eventLine, caughtUp: true },
+        offsetsLine,
+        { type: 'timeTravel', newStart: { lamport: 3, stream: `${node}-0`, offset: 2 } },
+      ),
+      400: invalid,
+      413: tooLarge,
+      418: unsupported,
+      503: unavailable,
+    },
+  },
+  'POST /api/v2/aql/validate': {
+    summary: 'Check a query without running it',
+    tag: 'events',
+    requestBody: json('The query, and where it is to be sent.', 'ValidateRequest', {
+      query: "FROM 'order' FILTER _.amount > 3",
+      endpoint: 'query',
+    }),
+    responses: {
+      200: json('What it says and uses, or what is wrong with it.', 'Validation', {
+        valid: true,
+        canonical: "FROM 'order' FILTER (_.amount > 3) END",
+        features: [],
+      }),
+      400: invalid,
+    },
+  },
+  'GET /api/v2/blob/{app}/{path}': {
+    summary: 'Read a blob, or list a folder of blobs',
+    tag: 'blobs',
+    parameters: blobPath,
+    responses: {
+      200: { description: 'The bytes with their type, or the listing of a folder as JSON.', content: { '*/*': {} } },
+      204: empty,
+      400: invalid,
+      406: json('The blob is of another type.', 'Error', {
+        code: 'ERR_NOT_ACCEPTABLE',
+        message: "Content with type 'text/html' was requested but …",
+      }),
+    },
+  },
+  'PUT /api/v2/blob/{app}/{path}': {
+    summary: 'Store a blob of the own app',
+    tag: 'blobs',
+    parameters: blobPath,
+    requestBody: { required: true, content: { '*/*': { schema: {} } } },
+    responses: { 204: empty, 400: invalid, 413: tooLarge, 503: unavailable },
+  },
+  'DELETE /api/v2/blob/{app}/{path}': {
+    summary: 'Remove a blob, and everything below its path',
+    tag: 'blobs',
+    parameters: blobPath,
+    responses: { 204: empty, 400: invalid, 503: unavailable },
+  },
+  'POST /api/v2/blob/{app}/{path}': {
+    summary: 'Reserved',
+    tag: 'blobs',
+    parameters: blobPath,
+    responses: { 204: empty },
+  },
+  'GET /api/v2/health': { summary: 'Whether the node lives', tag: 'operations', responses: { 200: alive } },
+  'GET /api/v2/ready': {
+    summary: 'Whether every part of the node is up',
+    tag: 'operations',
+    responses: { 200: ready, 503: notReady },
+  },
+  'GET /api/v2/metrics': { summary: 'What the node counts', tag: 'operations', responses: { 200: metrics } },
+  'GET /api/v2/openapi.json': {
+    summary: 'This document',
+    tag: 'operations',
+    responses: { 200: { description: 'OpenAPI 3.1.', content: { 'application/json': {} } } },
+  },
+}

@@ -1,0 +1,77 @@
+import { assert } from '../../assert.ts'
+import { versionString } from '../../version.ts'
+import type { Endpoint, Route } from '../router.ts'
+import { type Description, descriptions, type Fragment } from './descriptions.ts'
+import { schemas } from './schemas.ts'
+
+/** The document that describes the routes: what they answer from their rules, the rest from their descriptions. */
+export function openApiDocument(routes: readonly Route[]): Fragment {
+  const paths: Record<string, Record<string, Fragment>> = {}
+  for (const [key, endpoint] of operationsOf(routes)) {
+    const description = descriptions[key]
+    assert(description !== undefined, `${key} is described`)
+    const [method = '', path = ''] = key.split(' ')
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation(description, endpoint) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'shoal',
+      version: versionString,
+      description: 'Events of a swarm of nodes, from the node on this machine.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        query: { type: 'apiKey', in: 'query', name: 'access_token' },
+      },
+    },
+  }
+}
+
+/** Method and path of everything under `/api/v2/` that there is to describe. */
+export function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
+  return routes
+    .filter(({ path }) => path.startsWith('/api/v2/'))
+    .flatMap(({ path, methods }) =>
+      Object.entries(methods)
+        .filter(([method]) => method !== 'HEAD')
+        // What takes every method is described once; what is below a path has an app and a path of its own.
+        .map(([method, endpoint]): [string, Endpoint] => [
+          `${method.replace('*', 'GET')} ${path.replace('*', '{app}/{path}')}`,
+          endpoint,
+        ]),
+    )
+}
+
+function operation({ summary, tag, parameters, requestBody, responses }: Description, endpoint: Endpoint): Fragment {
+  return {
+    summary,
+    tags: [tag],
+    security: endpoint.token ? [{ bearer: [] }, { query: [] }] : [],
+    ...(parameters && { parameters }),
+    ...(requestBody && { requestBody: { required: true, ...requestBody } }),
+    responses: {
+      ...responses,
+      ...(endpoint.token && { 401: error('No token, or none that is valid.', 'ERR_TOKEN_EXPIRED', 'Expired token.') }),
+      ...(endpoint.produces && {
+        406: error('The answer is not accepted.', 'ERR_NOT_ACCEPTABLE', 'Content with type …'),
+      }),
+      ...(endpoint.consumes && {
+        415: error(
+          'Another type of body.',
+          'ERR_UNSUPPORTED_MEDIA_TYPE',
+          "The request's content-type is not supported.",
+        ),
+      }),
+    },
+  }
+}
+
+function error(description: string, code: string, message: string): Fragment {
+  const schema = { $ref: '#/components/schemas/Error' }
+  return { description, content: { 'application/json': { schema, example: { code, message } } } }
+}

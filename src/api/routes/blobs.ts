@@ -1,0 +1,81 @@
+import { failure, ShoalError } from '../../errors.ts'
+import { type App, appIdProblem } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
+import { type Answer, emptyAnswer, jsonAnswer } from '../answer.ts'
+import type { Call } from '../call.ts'
+import type { Route } from '../router.ts'
+
+interface Blob {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+/** What apps keep for themselves on this node: bytes by path. */
+export interface Blobs {
+  get(app: string, path: string): Promise<Blob | undefined>
+  /** What is directly below a path. */
+  list(app: string, path: string): Promise<ReadonlyMap<string, unknown> | undefined>
+  put(app: string, path: string, blob: Blob): Promise<void>
+  delete(app: string, path: string): Promise<void>
+}
+
+const prefix = '/api/v2/blob/'
+
+/** Blobs: every app can read all of them, and write its own. */
+export function blobRoutes(blobs: Blobs): Route[] {
+  const get = async (call: Call, { appId }: App): Promise<Answer> => {
+    const { app, path } = placeOf(call)
+    const owner = app === '-' ? appId : app
+    const blob = await blobs.get(owner, path)
+    if (blob !== undefined) return blobAnswer(call, blob)
+    const entries = await blobs.list(owner, path)
+    return entries === undefined ? emptyAnswer(204) : jsonAnswer(200, Object.fromEntries(entries))
+  }
+  const put = async (call: Call, { appId }: App): Promise<Answer> => {
+    const path = ownPath(call, 'put')
+    const { headers } = call.request
+    if (headers['content-length'] === undefined)
+      throw new ShoalError('ERR_PAYLOAD_TOO_LARGE', `Payload length unknown. Limit is ${limits.blobBytes}`)
+    const bytes = await call.body(limits.blobBytes)
+    await blobs.put(appId, path, { type: headers['content-type'] ?? 'application/octet-stream', bytes })
+    return emptyAnswer(204)
+  }
+  const remove = async (call: Call, { appId }: App): Promise<Answer> => {
+    await blobs.delete(appId, ownPath(call, 'delete'))
+    return emptyAnswer(204)
+  }
+  const methods = {
+    GET: { token: true, answer: get },
+    PUT: { token: true, answer: put },
+    DELETE: { token: true, answer: remove },
+    // Clients send how much they would like to keep; there is nothing to decide yet.
+    POST: { token: true, answer: () => emptyAnswer(204) },
+  } as const
+  return [{ path: `${prefix}*`, methods }]
+}
+
+/** The app and the path that a call is about; the path is taken as it is. */
+function placeOf({ path }: Call): { app: string; path: string } {
+  const rest = path.slice(prefix.length)
+  const slash = rest.indexOf('/')
+  const app = slash < 0 ? rest : rest.slice(0, slash)
+  if (app !== '-' && appIdProblem(app) !== undefined)
+    throw failure('ERR_BAD_REQUEST', { cause: `Invalid AppId: '${app}'` })
+  return { app, path: slash < 0 ? '' : rest.slice(slash + 1) }
+}
+
+/** The path of a call that changes something: only an app's own blobs can be, which it does not name. */
+function ownPath(call: Call, action: string): string {
+  const { app, path } = placeOf(call)
+  if (app !== '-') throw failure('ERR_BAD_REQUEST', { cause: `cannot ${action} blob for specific appId ${app}` })
+  return path
+}
+
+function blobAnswer({ request }: Call, { type, bytes }: Blob): Answer {
+  const accept = request.headers.accept ?? '*/*'
+  const [essence = ''] = type.split(';')
+  const [major = ''] = essence.split('/')
+  const accepted = [essence.trim(), `${major}/*`, '*/*']
+  if (!accepted.some((range) => accept.includes(range))) throw failure('ERR_NOT_ACCEPTABLE', { accept, type })
+  return { status: 200, headers: { 'content-type': type, 'cache-control': 'no-store' }, body: bytes }
+}

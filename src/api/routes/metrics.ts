@@ -1,0 +1,11 @@
+import type { Metrics } from '../../metrics.ts'
+import type { Answer } from '../answer.ts'
+import type { Endpoint, Route } from '../router.ts'
+
+/** What monitoring systems collect; they have no token. */
+export function metricsRoutes(metrics: Metrics): Route[] {
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
+  const answer = (): Answer => ({ status: 200, headers, body: metrics.text() })
+  const endpoint: Endpoint = { token: false, answer }
+  return ['/metrics', '/api/v2/metrics'].map((path) => ({ path, methods: { GET: endpoint, HEAD: endpoint } }))
+}
