@@ -30,6 +30,8 @@ export const limits = {
   eventsPerBlock: 128,
   /** Bytes of payloads after which a block is full, however few its events are. */
   blockBytes: 128 * 1024,
+  /** Different labels of events that are kept ready while events are sealed. */
+  knownLabels: 32_768,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
   /** Bytes of requests that go into one commit; what comes after that goes into the next. */
@@ -45,7 +47,7 @@ export const limits = {
   /** Bytes of segments that a reader keeps as they are on disk. */
   segmentCacheBytes: 8 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
-  blockCacheBytes: 32 * 1024 * 1024,
+  blockCacheBytes: 16 * 1024 * 1024,
   /** Ranges of the index that become one. */
   rangesPerMerge: 8,
   /** Events of a merged range of the index: positions in it have 20 bits. */

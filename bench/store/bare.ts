@@ -124,17 +124,21 @@ export function concatenate(blocks: readonly BareBlock[]): void {
   }
 }
 
-/** Where the JSON list of the payloads of a block starts once it is decompressed. */
-export function listAt(block: BareBlock): number {
-  return readBlock(decompressed(block), 0).list?.[0] ?? 0
+/** Where the payloads of a block are once it is decompressed. */
+export function payloadsAt(block: BareBlock): Int32Array {
+  return readBlock(decompressed(block), 0).payloads
 }
 
-/** Decompresses blocks, parses all payloads of each at once, and looks at every one. */
-export function parseAll(blocks: readonly BareBlock[], lists: readonly number[]): number {
+/** Decompresses blocks, parses the payloads of each, and looks at every one. */
+export function parseAll(blocks: readonly BareBlock[], places: readonly Int32Array[]): number {
   let events = 0
   for (const [i, block] of blocks.entries()) {
-    const payloads = JSON.parse(decompressed(block).toString('utf8', lists[i])) as { id?: number }[]
-    for (const { id } of payloads) if (id !== undefined) events++
+    const bytes = decompressed(block)
+    const payloads = places[i] as Int32Array
+    for (let at = 0; at < payloads.length; at += 2) {
+      const { id } = JSON.parse(bytes.toString('utf8', payloads[at], payloads[at + 1])) as { id?: number }
+      if (id !== undefined) events++
+    }
   }
   return events
 }

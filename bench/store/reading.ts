@@ -8,7 +8,7 @@ import {
   SharedCounts,
 } from '../../src/store/log/index.ts'
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
-import { type BareBlock, BareRows, concatenate, decompressed, listAt, parseAll, StoredBlocks } from './bare.ts'
+import { type BareBlock, BareRows, concatenate, decompressed, parseAll, payloadsAt, StoredBlocks } from './bare.ts'
 import type { EventSource } from './events.ts'
 import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
 import { atLeast, atMost, duration, type Line, speed } from './report.ts'
@@ -86,10 +86,10 @@ function measureBare({ blocks }: Window, work: (blocks: readonly BareBlock[]) =>
 }
 
 function measureParse({ blocks, count }: Window): number {
-  const lists = blocks.map(listAt)
+  const places = blocks.map(payloadsAt)
   let parsed = 0
   const ms = time(() => {
-    parsed = parseAll(blocks, lists)
+    parsed = parseAll(blocks, places)
   })
   expect(parsed, count - 1, count)
   return ms
@@ -237,23 +237,24 @@ class CountingLines implements EventSink {
     return this.#lines.event(stream, block, index) && !this.hasEnough
   }
 
+  run(stream: ReadStream, block: Block, from: number, to: number): boolean {
+    const end = Math.min(to, from + this.#most - this.events)
+    this.events += end - from
+    return this.#lines.run(stream, block, from, end) && !this.hasEnough
+  }
+
   clear(): void {
     this.#lines.clear()
   }
 }
 
-/** Parses the payloads of a block at once, and looks at each of them. */
+/** Parses the payloads, and looks at each of them. */
 class ParsingSink implements EventSink {
   events = 0
-  #block: Block | undefined
-  #payloads: readonly { id?: number }[] = []
 
-  event(_stream: ReadStream, block: Block, index: number): boolean {
-    if (block !== this.#block) {
-      this.#block = block
-      this.#payloads = JSON.parse(block.bytes.toString('utf8', ...(block.list ?? [0, 0]))) as { id?: number }[]
-    }
-    if (this.#payloads[index]?.id !== undefined) this.events++
+  event(_stream: ReadStream, { bytes, payloads }: Block, index: number): boolean {
+    const text = bytes.toString('utf8', payloads[2 * index], payloads[2 * index + 1])
+    if ((JSON.parse(text) as { id?: number }).id !== undefined) this.events++
     return true
   }
 }

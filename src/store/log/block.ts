@@ -1,10 +1,13 @@
 import { assert } from '../../assert.ts'
-import { ByteReader, ByteWriter, type Frame, type Labels } from '../../protocol/index.ts'
-import { parseLabelJson, writeLabelJson } from './label-json.ts'
+import { ByteReader, ByteWriter, type Frame, type Labels, MalformedBytes } from '../../protocol/index.ts'
+import { readColumn, writeColumn } from './column.ts'
+import type { KnownLabel, KnownLabels } from './known-labels.ts'
+import { parseLabelJson } from './label-json.ts'
+import { digitsOf, endBytes, LineStarts, lamportAt, lineEnd, middleBytes, putDigits, timeKeyBytes } from './line.ts'
 
 /**
- * Events in a form that is quick to read: columns of numbers, and texts that are ready to be sent. What an event carries
- * besides its payload stands once per block as the piece of JSON that goes between its numbers and its payload.
+ * Events in a form that is quick to read: columns of numbers, and the lines of JSON that are ready to be sent. An event
+ * whose payload was removed has no line.
  */
 export interface Block {
   /** Offset of the first event. */
@@ -18,8 +21,8 @@ export interface Block {
   readonly bytes: Buffer
   /** Start and end of each payload in `bytes`; the start is -1 where it was removed. */
   readonly payloads: Int32Array
-  /** Start and end of a JSON list of all payloads in `bytes`, when none was removed. */
-  readonly list: readonly [number, number] | undefined
+  /** Where each line starts in `bytes`, and where the last one ends. */
+  readonly lines: Int32Array
 }
 
 /** The labels of a block: where their JSON is, and their parsed form once somebody asks for it. */
@@ -47,126 +50,156 @@ export class BlockLabels {
   }
 }
 
-/** Gathers events of frames into the bytes of one block. */
+/** Gathers events of frames into the bytes of one block of a stream. */
 export class BlockBuilder {
+  readonly #middle: number
+  readonly #starts: LineStarts
+  readonly #known: KnownLabels
   #lamports: number[] = []
   #times: number[] = []
   #labelOf: number[] = []
-  readonly #labelIds = new Map<string, number>()
-  readonly #labels = new ByteWriter(16 * 1024)
-  readonly #json = new ByteWriter(1024)
+  /** The labels of the block, each with its number. */
+  readonly #labels = new Map<KnownLabel, number>()
+  /** Those that no line has. */
+  readonly #unread = new Set<KnownLabel>()
   #lengths: number[] = []
-  readonly #texts = new ByteWriter(64 * 1024)
+  readonly #lines = new ByteWriter(64 * 1024)
+
+  constructor(streamId: string, known: KnownLabels) {
+    this.#middle = middleBytes(streamId)
+    this.#starts = new LineStarts(streamId)
+    this.#known = known
+  }
 
   get count(): number {
     return this.#lamports.length
   }
 
-  get payloadBytes(): number {
-    return this.#texts.length
+  get bytes(): number {
+    return this.#lines.length
   }
 
-  add(frame: Frame, index: number): void {
+  /** Adds an event; answers what its labels are. */
+  add(frame: Frame, index: number): KnownLabel {
     const { bytes, lamports, times, labels, payloads } = frame
-    this.#lamports.push(lamports[index] as number)
-    this.#times.push(times[index] as number)
-    this.#labelOf.push(this.#label(bytes, labels[2 * index] as number, labels[2 * index + 1] as number))
+    const lamport = lamports[index] as number
+    const time = times[index] as number
+    const label = this.#known.of(bytes, labels[2 * index] as number, labels[2 * index + 1] as number)
+    this.#lamports.push(lamport)
+    this.#times.push(time)
     const start = payloads[2 * index] as number
     const end = payloads[2 * index + 1] as number
+    this.#labelOf.push(this.#number(label, start < 0))
     this.#lengths.push(start < 0 ? 0 : end - start)
-    if (this.#lengths.length > 1) this.#texts.latin1(',\n')
-    if (start >= 0) this.#texts.bytes(bytes, start, end)
+    if (start >= 0) {
+      this.#lines.bytes(this.#starts.of(lamport, frame.first + index, time))
+      this.#lines.bytes(label.json).bytes(bytes, start, end).bytes(lineEnd)
+    }
+    return label
   }
 
   /** The bytes of the block; the builder is empty again. */
   finish(): Buffer {
     const count = this.#lamports.length
     assert(count > 0, 'a block holds events')
-    const writer = new ByteWriter(this.#labels.length + this.#texts.length + 24 * count).uvarint(count)
-    deltas(writer, this.#lamports)
-    deltas(writer, this.#times)
-    writer.uvarint(this.#labelIds.size).bytes(this.#labels.written)
-    for (const label of this.#labelOf) writer.uvarint(label)
-    for (const length of this.#lengths) writer.uvarint(length)
-    writer.latin1('[').bytes(this.#texts.written).latin1(']')
+    const writer = new ByteWriter(this.#lines.length + 24 * count).uvarint(count)
+    writer.uvarint(this.#middle)
+    writeColumn(writer, this.#lamports)
+    writeColumn(writer, this.#times)
+    writer.uvarint(this.#labels.size)
+    writeColumn(
+      writer,
+      Array.from(this.#labels.keys(), ({ json }) => json.length),
+    )
+    writeColumn(writer, this.#labelOf)
+    writeColumn(writer, this.#lengths)
+    writer.bytes(this.#lines.written)
+    for (const [label] of this.#labels) if (this.#unread.has(label)) writer.bytes(label.json)
     this.#lamports = []
     this.#times = []
     this.#labelOf = []
     this.#lengths = []
-    this.#labelIds.clear()
     this.#labels.clear()
-    this.#texts.clear()
+    this.#unread.clear()
+    this.#lines.clear()
     return writer.written
   }
 
-  #label(bytes: Buffer, start: number, end: number): number {
-    const key = bytes.toString('latin1', start, end)
-    const known = this.#labelIds.get(key)
+  #number(label: KnownLabel, removed: boolean): number {
+    const known = this.#labels.get(label)
+    if (known === undefined && removed) this.#unread.add(label)
+    else if (!removed) this.#unread.delete(label)
     if (known !== undefined) return known
-    this.#json.clear()
-    writeLabelJson(this.#json, new ByteReader(bytes, start, end))
-    this.#labels.uvarint(this.#json.length).bytes(this.#json.written)
-    this.#labelIds.set(key, this.#labelIds.size)
-    return this.#labelIds.size - 1
+    this.#labels.set(label, this.#labels.size)
+    return this.#labels.size - 1
   }
 }
 
 export function readBlock(bytes: Buffer, first: number): Block {
   const reader = new ByteReader(bytes)
   const count = reader.uvarint()
-  const lamports = readDeltas(reader, count)
-  const times = readDeltas(reader, count)
-  const labelSpans = new Int32Array(2 * reader.uvarint())
-  for (let i = 0; i < labelSpans.length; i += 2) {
-    labelSpans[i] = reader.skip(reader.uvarint())
-    labelSpans[i + 1] = reader.at
-  }
-  const labelOf = new Uint16Array(count)
-  for (let i = 0; i < count; i++) labelOf[i] = reader.uvarint()
+  const middle = reader.uvarint()
+  const lamports = readColumn(reader, new Float64Array(count))
+  const times = readColumn(reader, new Float64Array(count))
+  const labelLengths = readColumn(reader, new Int32Array(reader.uvarint()))
+  const labelOf = readColumn(reader, new Uint16Array(count))
+  const lengths = readColumn(reader, new Int32Array(count))
   const payloads = new Int32Array(2 * count)
-  for (let i = 0; i < count; i++) payloads[2 * i + 1] = reader.uvarint()
-  const listStart = reader.at
-  let at = listStart + 1
-  let removed = false
+  const lines = new Int32Array(count + 1)
+  const labels = new Int32Array(2 * labelLengths.length)
+  let [lamportDigits, offsetDigits, timeDigits, time] = [1, 1, 1, 0]
+  let at = reader.at
   for (let i = 0; i < count; i++) {
-    const length = payloads[2 * i + 1] as number
-    payloads[2 * i] = length === 0 ? -1 : at
-    payloads[2 * i + 1] = at + length
-    removed ||= length === 0
-    at += length + 2
+    lines[i] = at
+    const length = lengths[i] as number
+    const label = labelOf[i] as number
+    if (length === 0) {
+      payloads[2 * i] = -1
+      payloads[2 * i + 1] = at
+      continue
+    }
+    const lamport = lamports[i] as number
+    lamportDigits = digitsOf(lamport, lamportDigits)
+    offsetDigits = digitsOf(first + i, offsetDigits)
+    if (times[i] !== time) {
+      time = times[i] as number
+      timeDigits = digitsOf(time, timeDigits)
+    }
+    const offsetAt = at + lamportAt + lamportDigits + middle
+    putDigits(bytes, at + lamportAt, lamportDigits, lamport)
+    putDigits(bytes, offsetAt, offsetDigits, first + i)
+    const labelAt = offsetAt + offsetDigits + timeKeyBytes + timeDigits
+    const payload = labelAt + (labelLengths[label] as number)
+    if (labels[2 * label + 1] === 0) {
+      labels[2 * label] = labelAt
+      labels[2 * label + 1] = payload
+    }
+    payloads[2 * i] = payload
+    payloads[2 * i + 1] = payload + length
+    at = payload + length + endBytes
   }
-  const list = removed ? undefined : ([listStart, bytes.length] as const)
-  return { first, count, lamports, times, labelOf, labels: new BlockLabels(bytes, labelSpans), bytes, payloads, list }
+  lines[count] = at
+  // Labels of removed events only stand behind the lines.
+  for (const [label, length] of labelLengths.entries()) {
+    if (labels[2 * label + 1] !== 0) continue
+    labels[2 * label] = at
+    labels[2 * label + 1] = at += length
+  }
+  if (at !== bytes.length) throw new MalformedBytes('a block has another length')
+  return { first, count, lamports, times, labelOf, labels: new BlockLabels(bytes, labels), bytes, payloads, lines }
 }
 
-/** A block from frames that are not sealed yet. */
-export function blockOfFrames(frames: readonly Frame[]): Block {
-  const builder = new BlockBuilder()
-  for (const frame of frames) for (let i = 0; i < frame.count; i++) builder.add(frame, i)
-  return readBlock(builder.finish(), frames[0]?.first ?? 0)
-}
-
-/** Numbers go around at 2^53, so that the step from any to any other has a sign and 52 bits. */
-const around = 2 ** 53
-
-function deltas(writer: ByteWriter, values: readonly number[]): void {
-  let before = 0
-  for (const value of values) {
-    const step = value - before
-    writer.varint(step >= around / 2 ? step - around : step < -around / 2 ? step + around : step)
-    before = value
+/** A block of events that are not sealed yet: those of the frames from one offset to before another. */
+export function blockOfFrames(
+  frames: readonly Frame[],
+  streamId: string,
+  known: KnownLabels,
+  [from, to]: readonly [number, number],
+): Block {
+  const builder = new BlockBuilder(streamId, known)
+  for (const frame of frames) {
+    const end = Math.min(frame.count, to - frame.first)
+    for (let i = Math.max(0, from - frame.first); i < end; i++) builder.add(frame, i)
   }
-}
-
-function readDeltas(reader: ByteReader, count: number): Float64Array {
-  const values = new Float64Array(count)
-  let value = 0
-  for (let i = 0; i < count; i++) {
-    const step = reader.varint()
-    // In this order no sum on the way is too large to be exact.
-    value = step >= around - value ? value - around + step : value + step
-    if (value < 0) value += around
-    values[i] = value
-  }
-  return values
+  return readBlock(builder.finish(), from)
 }

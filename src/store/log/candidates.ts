@@ -69,8 +69,7 @@ export class CandidateFinder {
     const lists: (readonly number[])[] = []
     for (const hashes of this.#hashes ?? []) {
       const positions = this.#intersection(range, hashes)
-      // Where most events are hits, looking at all of them is faster than picking them.
-      if (positions === undefined || positions.length > range.count / 2) return { kind: 'all', from, to }
+      if (positions === undefined) return { kind: 'all', from, to }
       lists.push(positions)
     }
     const [positions = []] = lists.length === 1 ? lists : [union(lists)]
@@ -82,17 +81,19 @@ export class CandidateFinder {
     return { kind: 'some', offsets }
   }
 
-  /** The positions that all hashes have in common. */
+  /** The positions that all hashes have in common; nothing when it is faster to look at all events. */
   #intersection(range: IndexRange, hashes: readonly number[]): readonly number[] | undefined {
     const lists: number[][] = []
     for (const hash of hashes) {
       const positions = this.#reader.positions(range, hash)
       if (positions === undefined) return undefined
+      // Hits are checked anyway.
+      if (positions === 'most') continue
       if (positions.length === 0) return []
       lists.push(positions)
     }
-    const [shortest = [], ...others] = lists.sort((a, b) => a.length - b.length)
-    return others.reduce(intersect, shortest)
+    const [shortest, ...others] = lists.sort((a, b) => a.length - b.length)
+    return shortest && others.reduce(intersect, shortest)
   }
 }
 

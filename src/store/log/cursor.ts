@@ -5,9 +5,11 @@ import type { StreamNumber } from './row-key.ts'
 import { branchesFor, type Selection } from './selection.ts'
 import { StreamCursor } from './stream-cursor.ts'
 
-/** Takes events one by one; when it answers false it wants no more for now. */
+/** Takes events; when it answers false it wants no more for now. */
 export interface EventSink {
   event(stream: ReadStream, block: Block, index: number): boolean
+  /** Takes events that follow each other at once: those from one index to before another; removed ones may be among them. */
+  run?(stream: ReadStream, block: Block, from: number, to: number): boolean
 }
 
 /**
@@ -117,8 +119,9 @@ export class LogCursor {
 
   /** Takes events of one stream as long as no other stream is next. Answers whether the slice goes on. */
   #drain(cursor: StreamCursor, second: StreamCursor | undefined, slice: Slice): boolean {
+    const before = second === undefined || this.#byStream ? Number.POSITIVE_INFINITY : second.lamport
     do {
-      const goesOn = slice.take(cursor)
+      const goesOn = slice.take(cursor, before)
       if (!cursor.next() || !goesOn) return goesOn
     } while (second === undefined || this.#isBefore(cursor, second))
     return true
@@ -194,11 +197,20 @@ class Slice {
     this.#deadline = deadline
   }
 
-  /** Takes the event that a cursor stands at, and answers whether another one may follow. */
-  take({ stream, block, index }: StreamCursor): boolean {
+  /**
+   * Takes the event that a cursor stands at, and with it those after it that have lamport timestamps below another, if
+   * they can be taken at once. Answers whether another one may follow.
+   */
+  take(cursor: StreamCursor, before: number): boolean {
+    const { stream, block, index } = cursor
     assert(block !== undefined, 'a cursor with events stands at one')
-    if (!this.#sink.event(stream, block, index)) return false
-    if (--this.#untilClock > 0) return true
+    const end = this.#sink.run === undefined ? index : cursor.passRun(before)
+    const goesOn =
+      end > index + 1 && this.#sink.run !== undefined
+        ? this.#sink.run(stream, block, index, end)
+        : this.#sink.event(stream, block, index)
+    this.#untilClock -= Math.max(1, end - index)
+    if (!goesOn || this.#untilClock > 0) return goesOn
     this.#untilClock = clockEvery
     return performance.now() < this.#deadline
   }

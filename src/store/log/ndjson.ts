@@ -1,28 +1,19 @@
-import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
 import type { Block } from './block.ts'
 import type { EventSink } from './cursor.ts'
 import type { ReadStream } from './reader.ts'
 
-const head = Buffer.from('{"type":"event","lamport":')
-const offsetKey = Buffer.from(',"offset":')
-const timeKey = Buffer.from(',"timestamp":')
 const newline = 0x0a
-const brace = 0x7d
-/** More than the numbers and keys of a line take. */
-const fixedBytes = 256
+/** Room that has to be left for there to be a point in another line. */
+const leastRoom = 512
 
 /**
- * Writes events as lines of JSON by copying bytes: neither payloads nor tags are parsed. Where a line does not fit into
- * the buffer any more, it is full; a line that is larger than all of it gets a larger buffer.
+ * Writes events as lines of JSON by copying bytes: nobody looks at them. When the buffer is full it says so; what is
+ * larger than all of it gets a larger one.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
   #buffer: Buffer
   #length = 0
-  readonly #streamKeys = new Map<number, Buffer>()
-  readonly #lamport = new Decimal()
-  readonly #offset = new Decimal()
-  readonly #time = new Decimal()
 
   constructor(capacity: number) {
     this.#capacity = capacity
@@ -35,7 +26,7 @@ export class NdjsonWriter implements EventSink {
 
   /** Whether there is no room for another line of the ordinary kind. */
   get isFull(): boolean {
-    return this.#length + fixedBytes >= this.#capacity
+    return this.#length + leastRoom >= this.#capacity
   }
 
   clear(): void {
@@ -56,80 +47,26 @@ export class NdjsonWriter implements EventSink {
     this.#length += bytes.length
   }
 
-  event(stream: ReadStream, block: Block, index: number): boolean {
-    const { labels, payloads, bytes } = block
-    const label = block.labelOf[index] as number
-    const labelStart = labels.spans[2 * label] as number
-    const labelEnd = labels.spans[2 * label + 1] as number
-    const start = payloads[2 * index] as number
-    const end = payloads[2 * index + 1] as number
-    this.#reserve(fixedBytes + labelEnd - labelStart + end - start)
-    const buffer = this.#buffer
-    let at = this.#length
-    at = put(buffer, at, head)
-    at = this.#lamport.put(buffer, at, block.lamports[index] as number)
-    at = put(buffer, at, this.#streamKey(stream))
-    at = this.#offset.put(buffer, at, block.first + index)
-    at = put(buffer, at, timeKey)
-    at = this.#time.put(buffer, at, block.times[index] as number)
-    labels.bytes.copy(buffer, at, labelStart, labelEnd)
-    at += labelEnd - labelStart
-    bytes.copy(buffer, at, start, end)
-    at += end - start
-    buffer[at++] = brace
-    buffer[at++] = newline
-    this.#length = at
-    return !this.isFull
+  event(_stream: ReadStream, { bytes, lines }: Block, index: number): boolean {
+    return this.#copy(bytes, lines[index] as number, lines[index + 1] as number)
   }
 
-  #streamKey(stream: ReadStream): Buffer {
-    const known = this.#streamKeys.get(stream.number)
-    if (known !== undefined) return known
-    const id = formatStreamId({ node: nodeIdOf(stream.key.node), number: BigInt(stream.key.number) })
-    const key = Buffer.concat([Buffer.from(`,"stream":"${id}"`), offsetKey])
-    this.#streamKeys.set(stream.number, key)
-    return key
+  run(_stream: ReadStream, { bytes, lines }: Block, from: number, to: number): boolean {
+    return this.#copy(bytes, lines[from] as number, lines[to] as number)
+  }
+
+  #copy(bytes: Buffer, start: number, end: number): boolean {
+    this.#reserve(end - start)
+    bytes.copy(this.#buffer, this.#length, start, end)
+    this.#length += end - start
+    return !this.isFull
   }
 
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#buffer.length) return
-    const grown = Buffer.allocUnsafeSlow(needed + fixedBytes)
+    const grown = Buffer.allocUnsafeSlow(needed + leastRoom)
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
-  }
-}
-
-/** For a few bytes a loop is faster than a call. */
-function put(buffer: Buffer, at: number, bytes: Buffer): number {
-  for (let i = 0; i < bytes.length; i++) buffer[at + i] = bytes[i] as number
-  return at + bytes.length
-}
-
-/** The digits of numbers that mostly follow each other: then only the last digits change. */
-class Decimal {
-  #value = -1
-  readonly #digits = Buffer.alloc(16)
-  #length = 0
-
-  put(buffer: Buffer, at: number, value: number): number {
-    if (value !== this.#value) {
-      if (value !== this.#value + 1 || !this.#increment()) this.#length = this.#digits.write(String(value), 'latin1')
-      this.#value = value
-    }
-    const digits = this.#digits
-    const length = this.#length
-    for (let i = 0; i < length; i++) buffer[at + i] = digits[i] as number
-    return at + length
-  }
-
-  /** Adds one; does nothing when another digit would be needed. */
-  #increment(): boolean {
-    let i = this.#length - 1
-    while (i >= 0 && this.#digits[i] === 0x39) i--
-    if (i < 0) return false
-    this.#digits[i] = (this.#digits[i] as number) + 1
-    this.#digits.fill(0x30, i + 1, this.#length)
-    return true
   }
 }

@@ -8,11 +8,13 @@ import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
+import { KnownLabels } from './known-labels.ts'
 import { LruCache } from './lru.ts'
 import { soundRanges } from './ranges.ts'
-import { rowKey, type StreamNumber } from './row-key.ts'
+import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
 import type { SharedCounts } from './shared-counts.ts'
+import { streamIdOf } from './stream-id.ts'
 import { checkSegmentRow, checkStreamRow, type SegmentRow, type StreamRow } from './stream-state.ts'
 import { bucketOf, type IndexRange, lookUp, type PostingRow, postingKey } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
@@ -46,6 +48,8 @@ export class LogReader {
   #removals = -1
   readonly #segments = new LruCache<number, Segment>(limits.segmentCacheBytes)
   readonly #blocks = new LruCache<string, Block>(limits.blockCacheBytes)
+  readonly #tails = new LruCache<number, TailFrames>(limits.segmentCacheBytes)
+  readonly #labels = new KnownLabels()
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
 
   /** Told once about each piece of the index that is damaged. */
@@ -94,6 +98,7 @@ export class LogReader {
     this.#removals = removals
     this.#segments.clear()
     this.#blocks.clear()
+    this.#tails.clear()
     this.#ranges.clear()
     return removals
   }
@@ -148,7 +153,7 @@ export class LogReader {
   }
 
   /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
-  positions(range: IndexRange, hash: number): number[] | undefined {
+  positions(range: IndexRange, hash: number): number[] | 'most' | undefined {
     const { id, bits } = range
     try {
       const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
@@ -221,13 +226,29 @@ export class LogReader {
     return segment
   }
 
-  /** Rows of the tail are small: those that follow each other are read together. */
+  /** Rows of the tail that are small are read together with those after them, of large ones only a part is made a block. */
   #tailBlock(stream: StreamNumber, key: number): Block | undefined {
     const name = `tail:${key}`
     const known = this.#blocks.get(name)
     if (known !== undefined) return known
     const start = this.#prepared.tailPlace.get(key)?.['key'] as number | undefined
     if (start === undefined || start < rowKey(stream, 0)) return undefined
+    const { frames, end } = this.#tailFrames(stream, start)
+    if (end <= key) return undefined
+    const size = limits.eventsPerBlock
+    const from = start + (end - start <= 2 * size ? 0 : Math.floor((key - start) / size) * size)
+    const to = Math.min(end, from === start && end - start <= 2 * size ? end : from + size)
+    const offsets = [offsetOf(from), offsetOf(to)] as const
+    const { key: streamKey } = this.streams()[stream] as ReadStream
+    const block = blockOfFrames(frames, streamIdOf(streamKey), this.#labels, offsets)
+    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
+    return block
+  }
+
+  /** The frames of rows of the tail that follow each other, for about a block. */
+  #tailFrames(stream: StreamNumber, start: number): TailFrames {
+    const known = this.#tails.get(start)
+    if (known !== undefined) return known
     const end = rowKey(stream, this.counts.count(stream))
     const rows = this.#prepared.tail.all(start, end, limits.eventsPerBlock) as unknown as TailRow[]
     const frames: Frame[] = []
@@ -238,11 +259,22 @@ export class LogReader {
       next = row.key + row.count
       if (next - start >= limits.eventsPerBlock) break
     }
-    if (next <= key || frames.length === 0) return undefined
-    const block = blockOfFrames(frames)
-    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
-    return block
+    const tail = { frames, end: next }
+    // More rows may follow what is less than a block.
+    if (next - start >= limits.eventsPerBlock)
+      this.#tails.set(
+        start,
+        tail,
+        frames.reduce((sum, { bytes }) => sum + bytes.length, 0),
+      )
+    return tail
   }
+}
+
+interface TailFrames {
+  readonly frames: readonly Frame[]
+  /** The key after the last event. */
+  readonly end: number
 }
 
 function firstAtLeast(rising: Float64Array, value: number): number {

@@ -1,11 +1,12 @@
 import { limits } from '../../limits.ts'
+import type { Frame } from '../../protocol/index.ts'
 import { DamagedData, reading } from './checksum.ts'
 import { framesBetween } from './chunks.ts'
 import type { LogState } from './log-state.ts'
 import { dropDamagedRanges, pairsIn, soundRanges } from './ranges.ts'
 import { rowKey } from './row-key.ts'
 import type { StreamState } from './stream-state.ts'
-import { IndexBuilder, type IndexRange } from './tag-index.ts'
+import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
 
 /** Makes the index anew where it is missing: what was damaged is dropped, and then is missing. Answers whether there was something to do. */
 export function reindexNext(log: LogState): boolean {
@@ -64,9 +65,15 @@ function rebuild(log: LogState, state: StreamState, from: number, to: number): v
   let next = from
   for (const row of rows) {
     const end = Number(row['key']) - start + Number(row['count'])
-    for (const frame of framesBetween(log.database, state.number, next, end)) builder.add(frame)
+    for (const frame of framesBetween(log.database, state.number, next, end)) addFrame(builder, frame)
     next = end
   }
   const { bits, rows: postings } = builder.finish()
   log.transaction(() => log.insertRange(state.number, from, next - from, bits, postings))
+}
+
+/** Adds the events of a frame to an index. */
+export function addFrame(builder: IndexBuilder, { bytes, first, count, labels }: Frame): void {
+  for (let i = 0; i < count; i++)
+    builder.add(first + i, labelHashes(bytes, labels[2 * i] as number, labels[2 * i + 1] as number))
 }

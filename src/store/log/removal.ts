@@ -23,6 +23,7 @@ import { framesOfSegment } from './records.ts'
 import { keepRedaction } from './redactions.ts'
 import { rowKey } from './row-key.ts'
 import { encodeSegment, Segment } from './segment.ts'
+import { streamIdOf } from './stream-id.ts'
 import { checkSegmentRow, type SegmentRow, type StreamState } from './stream-state.ts'
 import { framesOf, type TailRow, tailRow } from './tail-row.ts'
 
@@ -171,7 +172,7 @@ export class Remover {
       throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
     checkSegmentRow(row)
     const frames = framesOfSegment(new Segment(row.body, row.key - start))
-    const body = encodeSegment(withoutOffset(frames, offset))
+    const body = encodeSegment(withoutOffset(frames, offset), streamIdOf(state.key))
     const pad = padding([row.count, row.lamport, row.last, row.crc], body)
     database.prepare('UPDATE segment SET pad = ?, body = ? WHERE key = ?').run(pad, body, row.key)
   }

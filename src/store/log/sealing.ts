@@ -3,10 +3,12 @@ import { limits } from '../../limits.ts'
 import type { Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
+import { type KnownLabel, KnownLabels } from './known-labels.ts'
 import type { LogState } from './log-state.ts'
 import { padding } from './padding.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { encodeSegment } from './segment.ts'
+import { streamIdOf } from './stream-id.ts'
 import { type StreamState, segmentCrc } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
@@ -14,6 +16,7 @@ import { framesOf, type TailRow } from './tail-row.ts'
 /** What is to be sealed: whole chunks of one stream that stand in the tail. */
 export interface SealPlan {
   readonly stream: StreamNumber
+  readonly streamId: string
   readonly revision: number
   readonly from: number
   /** Where each chunk ends. */
@@ -42,10 +45,13 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
   for (const state of log.streams) {
     if (!state.sealable || state.checkpoint <= state.sealed) continue
     const ends = chunkEnds(log.database, state)
-    if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0))
-      best = { stream: state.number, revision: state.revision, from: state.sealed, ends }
+    if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
   }
   return best
+}
+
+function planOf({ number, key, revision, sealed }: StreamState, ends: readonly number[]): SealPlan {
+  return { stream: number, streamId: streamIdOf(key), revision, from: sealed, ends }
 }
 
 function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] {
@@ -61,14 +67,16 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 /** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const index = new IndexBuilder(plan.from)
+  const known = new KnownLabels()
   const segments: SealedSegment[] = []
   let first = plan.from
+  let offset = plan.from
+  const each = ({ hashes }: KnownLabel): void => index.add(offset++, hashes)
   for (const end of plan.ends) {
     const frames = reading(() => tailFrames(database, plan.stream, first, end))
-    for (const frame of frames) index.add(frame)
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
-    segments.push({ first, count: end - first, ...lamports, body: encodeSegment(frames) })
+    segments.push({ first, count: end - first, ...lamports, body: encodeSegment(frames, plan.streamId, known, each) })
     first = end
   }
   return { plan, segments, ...index.finish() }

@@ -2,6 +2,7 @@ import { limits } from '../../limits.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
 import { type Block, BlockBuilder, readBlock } from './block.ts'
 import { checksum, DamagedData } from './checksum.ts'
+import { type KnownLabel, KnownLabels } from './known-labels.ts'
 import { compress, decompress } from './tail-row.ts'
 
 /**
@@ -30,17 +31,24 @@ export interface Framing {
   readonly secrets: Buffer
 }
 
-export function encodeSegment(frames: readonly Frame[]): Buffer {
+/** The bytes of a chunk; `each` is told what the labels of each event are. */
+export function encodeSegment(
+  frames: readonly Frame[],
+  streamId: string,
+  known = new KnownLabels(),
+  each?: (label: KnownLabel) => void,
+): Buffer {
   const blocks: { raw: Buffer; count: number }[] = []
-  const builder = new BlockBuilder()
+  const builder = new BlockBuilder(streamId, known)
   const close = (): void => {
     const { count } = builder
     if (count > 0) blocks.push({ count, raw: builder.finish() })
   }
   for (const frame of frames)
     for (let i = 0; i < frame.count; i++) {
-      builder.add(frame, i)
-      if (builder.count >= limits.eventsPerBlock || builder.payloadBytes >= limits.blockBytes) close()
+      const label = builder.add(frame, i)
+      each?.(label)
+      if (builder.count >= limits.eventsPerBlock || builder.bytes >= limits.blockBytes) close()
     }
   close()
   const framing = encodeFraming(frames)

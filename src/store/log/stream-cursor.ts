@@ -75,6 +75,19 @@ export class StreamCursor {
     }
   }
 
+  /**
+   * Passes over the events of the block after the one that it stands at, as far as all of them are selected and have
+   * lamport timestamps below another. Answers the index after the last of them.
+   */
+  passRun(before: number): number {
+    const { block, index } = this
+    if (block === undefined || !this.#all || this.#step < 0 || !this.#inPiece()) return index + 1
+    let end = Math.min(block.count, Math.min(this.#to, this.#pieceEnd) + 1 - block.first)
+    while (end > index + 1 && (block.lamports[end - 1] as number) >= before) end--
+    this.#from = Math.max(this.#from, block.first + end)
+    return end
+  }
+
   /** Goes to an offset, and answers whether the event there is selected; one that was pruned is not. */
   #stand(offset: number): boolean {
     let block = this.block

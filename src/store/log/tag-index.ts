@@ -1,5 +1,5 @@
 import { assert } from '../../assert.ts'
-import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { ByteReader, ByteWriter } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 
 /**
@@ -75,21 +75,16 @@ export class IndexBuilder {
   readonly #first: number
   #pairs = new Float64Array(1 << 16)
   #length = 0
-  /** Where the hashes of labels that were seen are, by the bytes of the labels. */
-  readonly #known = new Map<string, readonly number[]>()
 
   constructor(first: number) {
     this.#first = first
   }
 
-  add(frame: Frame): void {
-    const { bytes, count, first, labels } = frame
-    assert(first + count - this.#first <= maxRange, 'a range of the index is not too long')
-    for (let i = 0; i < count; i++) {
-      const position = first + i - this.#first
-      for (const hash of this.#hashes(bytes, labels[2 * i] as number, labels[2 * i + 1] as number))
-        this.#pair(hash, position)
-    }
+  /** Adds an event with the hashes of its labels. */
+  add(offset: number, hashes: readonly number[]): void {
+    const position = offset - this.#first
+    assert(position >= 0 && position < maxRange, 'a range of the index is not too long')
+    for (let i = 0; i < hashes.length; i++) this.#pair(hashes[i] as number, position)
   }
 
   /** All hashes with their positions, in order. */
@@ -109,21 +104,18 @@ export class IndexBuilder {
     }
     this.#pairs[this.#length++] = hash * maxRange + position
   }
+}
 
-  #hashes(bytes: Buffer, start: number, end: number): readonly number[] {
-    const key = bytes.toString('latin1', start, end)
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
-    const reader = new ByteReader(bytes, start, end)
-    const hash = (seed: number): number => {
-      const from = reader.skip(reader.uvarint())
-      return labelHash(bytes, from, reader.at, seed)
-    }
-    const hashes = [hash(seeds.app)]
-    for (let i = reader.uvarint(); i > 0; i--) hashes.push(hash(seeds.tag))
-    this.#known.set(key, hashes)
-    return hashes
+/** The hashes of the app and the tags whose canonical bytes stand there. */
+export function labelHashes(bytes: Buffer, start: number, end: number): number[] {
+  const reader = new ByteReader(bytes, start, end)
+  const hash = (seed: number): number => {
+    const from = reader.skip(reader.uvarint())
+    return labelHash(bytes, from, reader.at, seed)
   }
+  const hashes = [hash(seeds.app)]
+  for (let i = reader.uvarint(); i > 0; i--) hashes.push(hash(seeds.tag))
+  return hashes
 }
 
 /** The rows of a range from all of its hashes with their positions, in order. */
@@ -185,26 +177,29 @@ function writePositions(writer: ByteWriter, positions: readonly number[]): void 
   }
 }
 
-function readPositions(reader: ByteReader, found: number[] | undefined): void {
+/** Reads positions into a list, or passes over them. Answers false when there are more than that many: then they are left out. */
+function readPositions(reader: ByteReader, found: number[] | undefined, most = Number.POSITIVE_INFINITY): boolean {
   let position = -1
   for (let groups = reader.uvarint(); groups > 0; groups--) {
     const coded = reader.uvarint()
     const step = Math.floor(coded / 2)
     const times = coded % 2 === 1 ? reader.uvarint() : 1
     if (found === undefined) continue
+    if (found.length + times > most) return false
     for (let i = 0; i < times; i++) {
       position += step
       found.push(position)
     }
   }
+  return true
 }
 
 export function bucketOf(hash: number, bits: number): number {
   return Math.floor(hash / 2 ** (32 - bits))
 }
 
-/** The positions of a hash in the row of its bucket. */
-export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: number): number[] {
+/** The positions of a hash in the row of its bucket; `most` when that are more than half of all: picking them is of no use. */
+export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: number): number[] | 'most' {
   const { bits } = range
   const bucket = bucketOf(hash, bits)
   if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
@@ -214,7 +209,7 @@ export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: numbe
   while (reader.remaining > 0) {
     current += reader.uvarint()
     if (current > hash) break
-    readPositions(reader, current === hash ? found : undefined)
+    if (!readPositions(reader, current === hash ? found : undefined, range.count / 2)) return 'most'
   }
   return found
 }

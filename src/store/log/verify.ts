@@ -17,6 +17,7 @@ import { checkpointsOf } from './checkpoints.ts'
 import { metaOf, openForReading } from './database.ts'
 import { pairsIn } from './ranges.ts'
 import { framesOfSegment } from './records.ts'
+import { addFrame } from './reindex.ts'
 import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
 import { checkSegmentRow, type SegmentRow, type StreamRow, streamCrc } from './stream-state.ts'
@@ -227,7 +228,7 @@ class IndexCheck {
     const range = this.#ranges[this.#at]
     if (range === undefined || frame.first < range.first) return
     this.#builder ??= new IndexBuilder(range.first)
-    this.#builder.add(frame)
+    addFrame(this.#builder, frame)
     if (frame.first + frame.count >= range.first + range.count) this.#compare(range)
   }
 

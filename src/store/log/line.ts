@@ -1,0 +1,97 @@
+/**
+ * An event as the line of JSON that clients get. Its text stands in the store with zeros in the place of the two numbers
+ * that are others in every event: those stand apart, where they take less room, and are put in when it is read.
+ *
+ *     {"type":"event","lamport":000,"stream":"…-0","offset":000,"timestamp":1700000000000000,"tags":[…],"appId":"…","payload":…}
+ */
+const lamportKey = '{"type":"event","lamport":'
+const timeKey = ',"timestamp":'
+const lineEnd = Buffer.from('}\n')
+
+export const endBytes = lineEnd.length
+
+/** Bytes between the digits of the lamport timestamp and those of the offset. */
+export function middleBytes(streamId: string): number {
+  return middle(streamId).length
+}
+
+function middle(streamId: string): string {
+  return `,"stream":"${streamId}","offset":`
+}
+
+/** How many digits a number has that is not negative; `known` is a good guess. */
+export function digitsOf(value: number, known: number): number {
+  let digits = known
+  while (digits > 1 && value < (powers[digits - 1] as number)) digits--
+  while (value >= (powers[digits] as number)) digits++
+  return digits
+}
+
+const powers = Float64Array.from({ length: 18 }, (_, exponent) => 10 ** exponent)
+
+/** Writes the digits of a number into the place that has room for just those. */
+export function putDigits(bytes: Uint8Array, start: number, digits: number, value: number): void {
+  let at = start + digits
+  let rest = value
+  if (rest > 0x7fffffff) {
+    const high = Math.floor(rest / 1e8)
+    let low = rest - high * 1e8
+    for (let i = 0; i < 8; i++) {
+      const tens = (low / 10) | 0
+      bytes[--at] = 0x30 + low - tens * 10
+      low = tens
+    }
+    rest = high
+  }
+  while (at > start) {
+    const tens = (rest / 10) | 0
+    bytes[--at] = 0x30 + rest - tens * 10
+    rest = tens
+  }
+}
+
+/** Where the digits of the lamport timestamp begin in a line. */
+export const lamportAt = lamportKey.length
+
+/** Bytes between the digits of the offset and those of the time. */
+export const timeKeyBytes = timeKey.length
+
+/** Makes the beginnings of lines, up to their labels. */
+export class LineStarts {
+  readonly #middle: string
+  #start: Buffer = Buffer.alloc(0)
+  #lamportDigits = 1
+  #offsetDigits = 1
+  #timeDigits = 1
+  #time = -1
+
+  constructor(streamId: string) {
+    this.#middle = middle(streamId)
+  }
+
+  /** The beginning of a line; it is good until the next one. */
+  of(lamport: number, offset: number, time: number): Buffer {
+    const lamportDigits = digitsOf(lamport, this.#lamportDigits)
+    const offsetDigits = digitsOf(offset, this.#offsetDigits)
+    if (lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && time === this.#time)
+      return this.#start
+    const timeDigits = digitsOf(time, this.#timeDigits)
+    const sameShape =
+      lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && timeDigits === this.#timeDigits
+    this.#lamportDigits = lamportDigits
+    this.#offsetDigits = offsetDigits
+    this.#timeDigits = timeDigits
+    if (!sameShape || this.#time < 0) this.#start = this.#zeros()
+    putDigits(this.#start, this.#start.length - timeDigits, timeDigits, time)
+    this.#time = time
+    return this.#start
+  }
+
+  #zeros(): Buffer {
+    const zeros = (count: number): string => '0'.repeat(count)
+    const lamport = `${lamportKey}${zeros(this.#lamportDigits)}`
+    return Buffer.from(`${lamport}${this.#middle}${zeros(this.#offsetDigits)}${timeKey}${zeros(this.#timeDigits)}`)
+  }
+}
+
+export { lineEnd }
