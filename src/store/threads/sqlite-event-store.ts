@@ -62,18 +62,20 @@ export class SqliteEventStore implements EventStore {
     const gate = new Gate()
     const { port1: sealerPort, port2: writerPort } = new MessageChannel()
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, sealer: sealerPort }
-    const sealerData: SealerData = { file, port: writerPort, gate: gate.memory }
     const readerData: ReaderData = { file, own: key.publicKey, counts, gate: gate.memory }
     const writer = spawn('writer-thread', writerData, [sealerPort])
-    const sealer = spawn('sealer-thread', sealerData, [writerPort])
     const reader = spawn('reader-thread', readerData)
     try {
-      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(sealer), untilOpen(reader)])
-      return new SqliteEventStore(file, writer, reader, [sealer])
+      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(reader)])
     } catch (error) {
-      await Promise.all([writer, sealer, reader].map((worker) => worker.terminate()))
+      await Promise.all([writer, reader].map((worker) => worker.terminate()))
       throw error
     }
+    // Nobody waits for the sealer: what it is to do waits in its port until it has started.
+    const sealer = spawn('sealer-thread', { file, port: writerPort } satisfies SealerData, [writerPort])
+    const store = new SqliteEventStore(file, writer, reader, [sealer])
+    untilOpen(sealer).catch((error) => store.#end(error))
+    return store
   }
 
   append(request: AppendRequest): Promise<Appended> {
@@ -247,10 +249,12 @@ function spawn(name: string, workerData: unknown, transferList: MessagePort[] = 
 /** Waits until a thread says that it is open: what keeps it from that is thrown here. */
 async function untilOpen(worker: Worker): Promise<void> {
   const { error } = await new Promise<Opened>((resolve, reject) => {
-    worker.once('message', resolve)
+    worker.once('message', (message: Opened) => {
+      worker.off('error', reject)
+      resolve(message)
+    })
     worker.once('error', reject)
   })
-  worker.removeAllListeners('error')
   if (error !== undefined) throw fromMessage(error)
 }
 
