@@ -1,5 +1,6 @@
 import { failure, ShoalError } from '../errors.ts'
 import type { NodeId } from '../identity/index.ts'
+import { JsonError } from '../json-scanner.ts'
 import type { Logger } from '../log/index.ts'
 import type { EventStore } from '../store/index.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
@@ -16,7 +17,7 @@ export interface EventsOptions {
   readonly published?: (events: number) => void
 }
 
-/** What the node knows of other nodes' streams. */
+/** How far the streams go, here and elsewhere. */
 export interface Offsets {
   readonly present: OffsetMap
   /** By stream, how many events are known to exist elsewhere and are not here. */
@@ -70,7 +71,7 @@ export class Events {
     try {
       return await work()
     } catch (error) {
-      if (!this.#closing || error instanceof ShoalError) throw error
+      if (!this.#closing || error instanceof ShoalError || error instanceof JsonError) throw error
       throw failure('ERR_SHUTTING_DOWN', {}, { cause: error })
     }
   }
