@@ -106,6 +106,8 @@ export const limits = {
   bodyPauseMs: 30_000,
   /** Milliseconds a client may take to send a whole request. */
   requestMs: 300_000,
+  /** Bytes of the manifest of an app. */
+  manifestBytes: 64 * 1024,
   /** Tokens that are kept as verified. */
   cachedTokens: 1024,
   /** Events of one publish call. */

@@ -30,7 +30,10 @@ export class BodyReader {
         body.add(part) ?? (this.#held > limits.bodyBytesTogether ? failure('ERR_SERVICE_OVERLOADED', {}) : undefined)
       )
     }
-    await received(request, take, this.#pauseMs)
+    await received(request, take, this.#pauseMs, () => {
+      // What comes later could not be told from the next request.
+      response.shouldKeepAlive = false
+    })
     return body.whole()
   }
 }
@@ -68,6 +71,7 @@ function received(
   request: IncomingMessage,
   take: (part: Buffer) => ShoalError | undefined,
   pauseMs: number,
+  late: () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
@@ -76,6 +80,7 @@ function received(
       settle()
     }
     const timer = setTimeout(() => {
+      late()
       const cause = `Nothing of its body came for ${pauseMs} ms.`
       end(() => reject(failure('ERR_BAD_REQUEST', { cause })))
     }, pauseMs)

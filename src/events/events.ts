@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts'
 import { failure, ShoalError } from '../errors.ts'
 import type { NodeId } from '../identity/index.ts'
+import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 import type { EventStore, Reading } from '../store/index.ts'
@@ -21,7 +22,7 @@ export interface EventsOptions {
   readonly published?: (events: number) => void
 }
 
-/** What the node knows of other nodes' streams. */
+/** How far the streams go, here and elsewhere. */
 export interface Offsets {
   readonly present: OffsetMap
   /** By stream, how many events are known to exist elsewhere and are not here. */
@@ -102,7 +103,7 @@ export class Events {
     try {
       return await work()
     } catch (error) {
-      if (!this.#closing || error instanceof ShoalError) throw error
+      if (!this.#closing || error instanceof ShoalError || error instanceof JsonError) throw error
       throw failure('ERR_SHUTTING_DOWN', {}, { cause: error })
     }
   }

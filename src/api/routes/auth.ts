@@ -29,7 +29,7 @@ export interface AuthParts {
 /** An app says what it is, and gets a token. */
 export function authRoutes(parts: AuthParts): Route[] {
   const answer = async (call: Call): Promise<Answer> => {
-    const manifest = manifestOf(await call.body(limits.bodyBytes))
+    const manifest = manifestOf(await call.body(limits.manifestBytes))
     const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.now())
     if (warning !== undefined) parts.log.warn(warning)
     return jsonAnswer(200, { token: parts.tokens.issue(app) })

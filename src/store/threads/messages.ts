@@ -30,7 +30,7 @@ export interface Opened {
 
 /**
  * A gate in memory that threads share: they are started together, and load their code at the same time, but the writer
- * has to have made or mended the database before the others open it.
+ * has to have made or mended the database before the reader opens it.
  */
 export class Gate {
   readonly memory: SharedArrayBuffer

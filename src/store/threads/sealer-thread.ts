@@ -10,7 +10,6 @@ export interface SealerData {
   readonly file: string
   /** To the writer, which says what to seal and puts it in its place. */
   readonly port: MessagePort
-  readonly gate: SharedArrayBuffer
 }
 
 export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan }
@@ -20,19 +19,15 @@ export type FromSealer =
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
-const { file, port, gate } = workerData as SealerData
+const { file, port } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
-open(
-  parentPort,
-  () => {
-    const database = openForReading(file)
-    port.on('message', (message: ToSealer) => {
-      port.postMessage(answerTo(database, message))
-    })
-    port.on('close', () => database.close())
-  },
-  gate,
-)
+open(parentPort, () => {
+  const database = openForReading(file)
+  port.on('message', (message: ToSealer) => {
+    port.postMessage(answerTo(database, message))
+  })
+  port.on('close', () => database.close())
+})
 
 function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
   try {

@@ -69,18 +69,21 @@ export class SqliteEventStore implements EventStore {
     const commits = new MessageChannel()
     const ports = { sealer: seals.port1, commits: commits.port1 }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports }
-    const sealerData: SealerData = { file, port: seals.port2, gate: gate.memory }
     const readerData: ReaderData = { file, own: key.publicKey, counts, commits: commits.port2, gate: gate.memory }
     const writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
-    const sealer = spawn(moduleOf('sealer-thread'), sealerData, [seals.port2])
     const reader = spawn(readerModule, readerData, [commits.port2])
     try {
-      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(sealer), untilOpen(reader)])
-      return new SqliteEventStore(file, writer, reader, [sealer])
+      await Promise.all([untilOpen(writer).then(() => gate.open()), untilOpen(reader)])
     } catch (error) {
-      await Promise.all([writer, sealer, reader].map((worker) => worker.terminate()))
+      await Promise.all([writer, reader].map((worker) => worker.terminate()))
       throw error
     }
+    // Nobody waits for the sealer: what it is to do waits in its port until it has started.
+    const sealerData: SealerData = { file, port: seals.port2 }
+    const sealer = spawn(moduleOf('sealer-thread'), sealerData, [seals.port2])
+    const store = new SqliteEventStore(file, writer, reader, [sealer])
+    untilOpen(sealer).catch((error) => store.#end(error))
+    return store
   }
 
   append(request: AppendRequest): Promise<Appended> {
@@ -266,9 +269,11 @@ function spawn(module: URL, workerData: unknown, transferList: MessagePort[] = [
 /** Waits until a thread says that it is open: what keeps it from that is thrown here. */
 async function untilOpen(worker: Worker): Promise<void> {
   const { error } = await new Promise<Opened>((resolve, reject) => {
-    worker.once('message', resolve)
+    worker.once('message', (message: Opened) => {
+      worker.off('error', reject)
+      resolve(message)
+    })
     worker.once('error', reject)
   })
-  worker.removeAllListeners('error')
   if (error !== undefined) throw fromMessage(error)
 }
