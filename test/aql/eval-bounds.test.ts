@@ -27,6 +27,12 @@ describe('a query that asks for too much gets a diagnostic', () => {
     assert.match(lastMessage(`FROM [[1]] LET a := _ ${doubling} SELECT a`), /limit resultLength/)
   })
 
+  test('a long text that is used many times', () => {
+    const long = 'LET s := `{s}{s}` '.repeat(20)
+    const many = `[${Array.from({ length: 2000 }, () => 's').join()}]`
+    assert.match(lastMessage(`FROM ['abc'] LET s := _ ${long} SELECT ${many}`), /limit resultLength/)
+  })
+
   test('such a value as the result of a nested query', () => {
     const doubling = 'LET a := [a, a] '.repeat(60)
     assert.match(lastMessage(`FROM [1] SELECT FROM [1] LET a := _ ${doubling} SELECT a`), /limit subQueryBytes/)
