@@ -48,7 +48,7 @@ function compileSource({ source }: Query, around: Scope): EventSource | ArraySou
   const templates = tagAtoms(source.tags).flatMap((atom) =>
     atom.kind === 'template' ? [{ atom, code: compileExpr(atom, around) }] : [],
   )
-  return { kind: 'events', tags: source.tags, templates }
+  return { kind: 'events', tags: source.tags, templates, quick: templates.every(({ code }) => code.quick) }
 }
 
 interface CompiledStage {

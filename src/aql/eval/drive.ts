@@ -2,7 +2,15 @@ import type { Order } from '../ast.ts'
 import type { Frame } from './frame.ts'
 import { foundBy } from './items.ts'
 import { type Cursor, later } from './port.ts'
-import { type ArraySource, type EventSource, openStages, type Pipeline, type Program, planOf } from './program.ts'
+import {
+  type ArraySource,
+  type EventSource,
+  openStages,
+  type Pipeline,
+  type Program,
+  planOf,
+  quickPlanOf,
+} from './program.ts'
 import type { Steps } from './steps.ts'
 
 /**
@@ -29,7 +37,7 @@ function* feedEvents(
   order: Order,
 ): Steps<void> {
   const { session } = frame
-  const plan = yield* planOf(source, around)
+  const plan = source.quick ? quickPlanOf(source, around) : yield* planOf(source, around)
   const cursor: Cursor = session.events.open(plan, order)
   try {
     while (!frame.done) {

@@ -1,4 +1,5 @@
 import type { Order } from '../ast.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
 import { readJson } from '../values/json-read.ts'
@@ -19,6 +20,8 @@ export class Session {
   readonly events: Events
   /** Who asks: `appId(me)`. */
   readonly appId: string
+  /** Of sources that are the same each time, by source. */
+  readonly plans = new Map<object, Plan>()
   readonly #turn: Turn
   #steps = 0
 
