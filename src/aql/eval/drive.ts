@@ -17,26 +17,21 @@ import type { Steps } from './steps.ts'
  * Feeds a source through the stages to its end, or until nothing that comes can matter. `around` is the frame in which
  * the source is evaluated. Throws what is wrong with the source; what goes wrong in a stage goes to the output.
  */
-export function* drive(program: Program, frame: Frame, around: Frame, order: Order): Steps<void> {
-  const pipeline = openStages(program, frame)
-  const { source, quick } = program
-  if (source.kind === 'array') yield* feedItems(source, frame, around, pipeline, quick)
-  else yield* feedEvents(source, frame, around, pipeline, quick, order)
-  for (const aggregate of pipeline.aggregates) {
-    if (quick) aggregate.flush()
-    else yield* aggregate.flushSlowly()
-  }
+export function drive(program: Program, frame: Frame, around: Frame, order: Order): Steps<void> {
+  const run = { frame, around, pipeline: openStages(program, frame), quick: program.quick }
+  return program.source.kind === 'array' ? feedItems(program.source, run) : feedEvents(program.source, run, order)
 }
 
-function* feedEvents(
-  source: EventSource,
-  frame: Frame,
-  around: Frame,
-  { first }: Pipeline,
-  quick: boolean,
-  order: Order,
-): Steps<void> {
+interface Run {
+  readonly frame: Frame
+  readonly around: Frame
+  readonly pipeline: Pipeline
+  readonly quick: boolean
+}
+
+function* feedEvents(source: EventSource, { frame, around, pipeline, quick }: Run, order: Order): Steps<void> {
   const { session } = frame
+  const { first } = pipeline
   const plan = source.quick ? quickPlanOf(source, around) : yield* planOf(source, around)
   const cursor: Cursor = session.events.open(plan, order)
   try {
@@ -55,23 +50,31 @@ function* feedEvents(
   } finally {
     cursor.close()
   }
+  if (quick) flush(pipeline)
+  else yield* flushSlowly(pipeline)
 }
 
-function* feedItems(
-  { items }: ArraySource,
-  frame: Frame,
-  around: Frame,
-  { first }: Pipeline,
-  quick: boolean,
-): Steps<void> {
+function* feedItems({ items }: ArraySource, { frame, around, pipeline, quick }: Run): Steps<void> {
+  const { first } = pipeline
   for (const item of items) {
+    if (frame.done) break
     for (const { value, metadata } of yield* foundBy(item, around)) {
-      if (frame.done) return
+      if (frame.done) break
       frame.set(0, value, metadata)
       if (quick) first.feed(false)
       else yield* first.feedSlowly(false)
       if (frame.session.step()) yield
     }
-    if (frame.done) return
   }
+  if (quick) flush(pipeline)
+  else yield* flushSlowly(pipeline)
+}
+
+/** Lets every aggregate say what it has come to, the first ones first: what they say is input of those after them. */
+function flush({ aggregates }: Pipeline): void {
+  for (const aggregate of aggregates) aggregate.flush()
+}
+
+function* flushSlowly({ aggregates }: Pipeline): Steps<void> {
+  for (const aggregate of aggregates) yield* aggregate.flushSlowly()
 }

@@ -47,8 +47,8 @@ export interface Pipeline {
 export function openStages({ stages, result }: Program, frame: Frame): Pipeline {
   const aggregates: Aggregate[] = []
   let first: Stage = new Emission(frame, result)
-  for (const code of stages.toReversed()) {
-    first = code.open(frame, first)
+  for (let at = stages.length - 1; at >= 0; at--) {
+    first = (stages[at] as StageCode).open(frame, first)
     if (first instanceof Aggregate) aggregates.unshift(first)
   }
   return { first, aggregates }

@@ -45,20 +45,18 @@ class Select implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
+    const frame = this.#frame
     for (const item of this.#items) {
-      for (const { value, metadata } of yield* this.#found(item)) {
-        this.#frame.set(this.#slot, value, metadata)
+      let found: readonly Found[] = []
+      try {
+        found = yield* foundBy(item, frame)
+      } catch (thrown) {
+        frame.output.failed(caught(thrown))
+      }
+      for (const { value, metadata } of found) {
+        frame.set(this.#slot, value, metadata)
         yield* this.#next.feedSlowly(anti)
       }
-    }
-  }
-
-  *#found(item: ItemCode): Steps<readonly Found[]> {
-    try {
-      return yield* foundBy(item, this.#frame)
-    } catch (thrown) {
-      this.#frame.output.failed(caught(thrown))
-      return []
     }
   }
 
