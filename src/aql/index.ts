@@ -1,5 +1,6 @@
 export type * from './ast.ts'
 export { AqlError } from './error.ts'
+export * from './eval/index.ts'
 export {
   checkFeatures,
   type Endpoint,
@@ -8,7 +9,7 @@ export {
   type FeatureProblem,
   usedFeatures,
 } from './features.ts'
-export { type GivenEvent, givenEvents } from './given.ts'
+export { type GivenEvent, givenEvents, parseEvents } from './given.ts'
 export { aqlLimits } from './limits.ts'
 export { type ParseOptions, parseExpr, parseQuery, parseTagExpr } from './parse.ts'
 export { format, print, printExpr, printTagExpr } from './print/index.ts'
