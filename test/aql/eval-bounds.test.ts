@@ -48,6 +48,13 @@ describe('a query that asks for too much gets a diagnostic', () => {
     assert.match(lastMessage(`FROM [1] LET a := _ ${deeper} FILTER a`), /^synthetic: \[{1000}.*… is not a bool$/)
   })
 
+  test('values that multiply with every stage', () => {
+    const query = `FROM [1] ${'SELECT ...[_, _, _, _, _, _, _, _, _, _] '.repeat(7)} FILTER FALSE`
+    const [message] = messagesOf(query, [])
+    assert.equal(message?.severity, 'error')
+    assert.match(message?.message ?? '', /limit selectedValues/)
+  })
+
   test('more stages than the stack would take', () => {
     const text = `FROM 'n' ${'FILTER TRUE '.repeat(aqlLimits.stages + 1)}`
     assert.throws(() => messagesOf(text, []), /limit stages/)
@@ -135,6 +142,15 @@ describe('a query gives way', () => {
     }
     assert.ok(turns >= 15)
     assert.match(lines[0] ?? '', /"payload":\[499500\]/)
+  })
+
+  test('in the middle of an event that becomes many values', () => {
+    const stages = 'SELECT ...[_, _, _, _, _, _, _, _, _, _] '.repeat(4)
+    const { lines, steps } = run(`FROM 'n' ${stages} AGGREGATE SUM(1)`, new MemoryEvents(numbers(1)), () => true)
+    let turns = 0
+    while (steps.next().done !== true) turns++
+    assert.ok(turns > 10_000 / 64)
+    assert.match(lines[0] ?? '', /"payload":10000/)
   })
 
   test('when the store says so, without losing an event', () => {

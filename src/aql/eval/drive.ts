@@ -18,7 +18,7 @@ import type { Steps } from './steps.ts'
  * the source is evaluated. Throws what is wrong with the source; what goes wrong in a stage goes to the output.
  */
 export function drive(program: Program, frame: Frame, around: Frame, order: Order): Steps<void> {
-  const run = { frame, around, pipeline: openStages(program, frame), quick: program.quick }
+  const run = { frame, around, pipeline: openStages(program, frame), quick: program.brief }
   return program.source.kind === 'array' ? feedItems(program.source, run) : feedEvents(program.source, run, order)
 }
 
@@ -26,6 +26,7 @@ interface Run {
   readonly frame: Frame
   readonly around: Frame
   readonly pipeline: Pipeline
+  /** Whether a pass need not give way. */
   readonly quick: boolean
 }
 
@@ -60,7 +61,7 @@ function* feedItems({ items }: ArraySource, { frame, around, pipeline, quick }: 
     if (frame.done) break
     for (const { value, metadata } of yield* foundBy(item, around)) {
       if (frame.done) break
-      frame.set(0, value, metadata)
+      frame.setItem(value, metadata)
       if (quick) first.feed(false)
       else yield* first.feedSlowly(false)
       if (frame.session.step()) yield

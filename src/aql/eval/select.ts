@@ -1,4 +1,6 @@
+import { aqlLimits } from '../limits.ts'
 import { caught, Failure } from '../values/failure.ts'
+import type { Metadata } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { attempt } from './code.ts'
 import type { Frame } from './frame.ts'
@@ -6,6 +8,10 @@ import { type Found, foundBy, type ItemCode } from './items.ts'
 import { spreadable } from './literals.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Steps } from './steps.ts'
+
+function tooMany(): Failure {
+  return new Failure(`SELECT makes too many values of one (limit selectedValues: ${aqlLimits.selectedValues})`, true)
+}
 
 /** `slot` is where the selected values go. */
 export function select(items: readonly ItemCode[], slot: number): StageCode {
@@ -33,12 +39,12 @@ class Select implements Stage {
       const result = attempt(code, frame)
       const metadata = code.origin.of(frame)
       if (!spread && !(result instanceof Failure)) {
-        frame.set(this.#slot, result, metadata)
+        this.#set(result, metadata)
         this.#next.feed(anti)
         continue
       }
       for (const value of this.#several(result)) {
-        frame.set(this.#slot, value, metadata)
+        this.#set(value, metadata)
         this.#next.feed(anti)
       }
     }
@@ -54,10 +60,17 @@ class Select implements Stage {
         frame.output.failed(caught(thrown))
       }
       for (const { value, metadata } of found) {
-        frame.set(this.#slot, value, metadata)
+        this.#set(value, metadata)
         yield* this.#next.feedSlowly(anti)
+        if (frame.session.step()) yield
       }
     }
+  }
+
+  /** Stages that make several values of one multiply what they make, without end. */
+  #set(value: Value, metadata: Metadata): void {
+    if (++this.#frame.selected > aqlLimits.selectedValues) throw tooMany()
+    this.#frame.set(this.#slot, value, metadata)
   }
 
   /** The items of a result that is to be spread. */
