@@ -3,7 +3,7 @@ import type { Metadata } from '../values/metadata.ts'
 import { isNatural } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
 import { textOf } from '../values/text.ts'
-import { kindOf, type Plain, propertyOf, type Value } from '../values/value.ts'
+import { isPlain, kindOf, propertyOf, type Value } from '../values/value.ts'
 import { type Code, type Combine, strict } from './code.ts'
 import type { Frame } from './frame.ts'
 
@@ -42,11 +42,6 @@ function fixedAccess(run: (frame: Frame) => Value, origin: Code['origin'], path:
 
 /** What every object has without being asked. */
 const ordinary: object = Object.prototype
-
-/** Of such an object a property can be taken without asking whether it is its own. */
-function isPlain(thing: Value): thing is Plain {
-  return typeof thing === 'object' && thing !== null && Object.getPrototypeOf(thing) === ordinary
-}
 
 function property(thing: Value, name: Name): Value {
   const found = propertyOf(thing, name)

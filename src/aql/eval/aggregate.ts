@@ -50,7 +50,7 @@ export function aggregated(slot: number): Code {
 
 export class Aggregate implements Stage {
   readonly #aggregation: Aggregation
-  readonly #states: readonly (AggregatorCode & { readonly state: Aggregator })[]
+  readonly #states: readonly { readonly argument: Code; readonly slot: number; readonly state: Aggregator }[]
   readonly #frame: Frame
   readonly #next: Stage
   /** What was emitted last. */
@@ -58,7 +58,11 @@ export class Aggregate implements Stage {
 
   constructor(aggregation: Aggregation, frame: Frame, next: Stage) {
     this.#aggregation = aggregation
-    this.#states = aggregation.aggregators.map((code) => ({ ...code, state: aggregator(code.operator) }))
+    this.#states = aggregation.aggregators.map(({ argument, slot, operator }) => ({
+      argument,
+      slot,
+      state: aggregator(operator),
+    }))
     this.#frame = frame
     this.#next = next
   }

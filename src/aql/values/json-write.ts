@@ -1,10 +1,11 @@
 import { aqlLimits } from '../limits.ts'
 import { Failure } from './failure.ts'
 import { textLength } from './text-length.ts'
-import { Bytes, Composed, Decimal, isArray, type Key, type Plain, Timestamp, type Value } from './value.ts'
+import { Bytes, Composed, Decimal, isArray, isPlain, type Key, type Plain, Timestamp, type Value } from './value.ts'
 
 /** The JSON text of a value, or a failure when it is beyond all measure. */
 export function writeJson(value: Value): string {
+  if (charactersLeft(value, much) >= 0) return JSON.stringify(value)
   const text = new JsonWriter(value).write(value, 0)
   if (text.length > aqlLimits.resultLength) throw tooLong()
   return text
@@ -12,6 +13,25 @@ export function writeJson(value: Value): string {
 
 /** Parts, and characters of texts, after which a value is measured before it is written on. */
 const much = 10_000
+
+/** Levels of a value that is not nested deeply. */
+const few = 64
+
+/** Counts down what a value has of them; below zero when it has more, is deep, or has what JSON does not know. */
+function charactersLeft(value: Value, left: number, depth = 0): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object') return typeof value === 'bigint' ? -1 : left
+  if (value === null) return left
+  if (depth === few) return -1
+  let rest = left - 1
+  if (isArray(value)) {
+    for (let at = 0; at < value.length && rest >= 0; at++)
+      rest = charactersLeft(value[at] as Value, rest - 1, depth + 1)
+  } else if (isPlain(value)) {
+    for (const key in value) if (rest >= 0) rest = charactersLeft(value[key] as Value, rest - key.length, depth + 1)
+  } else return -1
+  return rest
+}
 
 /**
  * A query can use one value many times, so that little memory stands for an endless text. Measuring takes every part of
