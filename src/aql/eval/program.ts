@@ -65,11 +65,12 @@ export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
 
 /** The same for a source without a query in its templates. */
 export function quickPlanOf(source: EventSource, around: Frame): Plan {
-  const known = around.session.plans.get(source)
-  if (known !== undefined) return known
-  const tags = source.templates.map(({ code }) => (code.quick ? tagOf(code.run(around)) : ''))
-  const plan = planWith(source, tags, around.session)
-  if (tags.length === 0) around.session.plans.set(source, plan)
+  if (source.templates.length > 0) {
+    const tags = source.templates.map(({ code }) => (code.quick ? tagOf(code.run(around)) : ''))
+    return planWith(source, tags, around.session)
+  }
+  const plan = around.session.plans.get(source) ?? planWith(source, [], around.session)
+  around.session.plans.set(source, plan)
   return plan
 }
 
