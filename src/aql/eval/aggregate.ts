@@ -34,8 +34,9 @@ export interface AggregateCode extends StageCode {
 
 export function aggregate(aggregation: Aggregation): AggregateCode {
   const { around, aggregators, preferred } = aggregation
-  const quick = around.quick && aggregators.every(({ argument }) => argument.quick)
-  return { quick, preferred, open: (frame, next) => new Aggregate(aggregation, frame, next) }
+  const brief = aggregators.every(({ argument }) => argument.quick)
+  const open = (frame: Frame, next: Stage) => new Aggregate(aggregation, brief, frame, next)
+  return { quick: around.quick && brief, preferred, open }
 }
 
 /** The result of an aggregator, in the expression around it. */
@@ -49,6 +50,7 @@ export function aggregated(slot: number): Code {
 }
 
 export class Aggregate implements Stage {
+  readonly brief: boolean
   readonly #aggregation: Aggregation
   readonly #states: readonly { readonly argument: Code; readonly slot: number; readonly state: Aggregator }[]
   readonly #frame: Frame
@@ -56,7 +58,8 @@ export class Aggregate implements Stage {
   /** What was emitted last. */
   #emitted: { readonly value: Value; readonly metadata: Metadata } | undefined
 
-  constructor(aggregation: Aggregation, frame: Frame, next: Stage) {
+  constructor(aggregation: Aggregation, brief: boolean, frame: Frame, next: Stage) {
+    this.brief = brief
     this.#aggregation = aggregation
     this.#states = aggregation.aggregators.map(({ argument, slot, operator }) => ({
       argument,
@@ -91,6 +94,11 @@ export class Aggregate implements Stage {
     if (this.#states.every(({ state }) => !(state.result() instanceof Failure))) this.#frame.done = true
   }
 
+  /** Whether `flush` does not take long. */
+  get flushesBriefly(): boolean {
+    return this.#aggregation.around.quick && this.#next.brief
+  }
+
   /** Emits what it has come to; on later calls only if that has changed, and takes back what it emitted before. */
   flush(): void {
     this.#show()
@@ -108,7 +116,8 @@ export class Aggregate implements Stage {
       yield* attemptSlowly(this.#aggregation.around, this.#frame),
     )) {
       this.#frame.set(this.#aggregation.slot, value, metadata)
-      yield* this.#next.feedSlowly(anti)
+      if (this.#next.brief) this.#next.feed(anti)
+      else yield* this.#next.feedSlowly(anti)
     }
   }
 

@@ -41,18 +41,7 @@ export function compileQuery(query: Query, around: Scope): Program {
   }
   const order = (query.source.kind === 'events' && query.source.order) || preferred
   const quick = stages.every((stage) => stage.quick)
-  const brief = quick && query.stages.filter(multiplies).length < 2 && !query.stages.some(spreads)
-  return { source, stages, slots: scope.slots.count, result, quick, brief, order }
-}
-
-/** Whether several values become of one, as many as the text has. */
-function multiplies(stage: Stage): boolean {
-  return stage.kind === 'select' && stage.items.length > 1
-}
-
-/** Whether several values can become of one, as many as some array has. */
-function spreads(stage: Stage): boolean {
-  return stage.kind === 'select' && stage.items.some(({ spread }) => spread)
+  return { source, stages, slots: scope.slots.count, result, quick, order }
 }
 
 function compileSource({ source }: Query, around: Scope): EventSource | ArraySource {

@@ -21,8 +21,6 @@ export interface Program {
   readonly result: number
   /** Whether no stage has a sub-query. */
   readonly quick: boolean
-  /** Whether, besides, an event cannot become so many values that it would take long. */
-  readonly brief: boolean
   /** The order that the text asks for, or in which it can stop early. */
   readonly order: Order | undefined
 }

@@ -20,6 +20,7 @@ export function select(items: readonly ItemCode[], slot: number): StageCode {
 }
 
 class Select implements Stage {
+  readonly brief: boolean
   readonly #items: readonly ItemCode[]
   readonly #slot: number
   readonly #frame: Frame
@@ -30,6 +31,8 @@ class Select implements Stage {
     this.#slot = slot
     this.#frame = frame
     this.#next = next
+    const [only, ...others] = items
+    this.brief = only?.code.quick === true && !only.spread && others.length === 0 && next.brief
   }
 
   feed(anti: boolean): void {
@@ -51,18 +54,19 @@ class Select implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    const frame = this.#frame
+    const { output, session } = this.#frame
     for (const item of this.#items) {
       let found: readonly Found[] = []
       try {
-        found = yield* foundBy(item, frame)
+        found = yield* foundBy(item, this.#frame)
       } catch (thrown) {
-        frame.output.failed(caught(thrown))
+        output.failed(caught(thrown))
       }
       for (const { value, metadata } of found) {
         this.#set(value, metadata)
-        yield* this.#next.feedSlowly(anti)
-        if (frame.session.step()) yield
+        if (this.#next.brief) this.#next.feed(anti)
+        else yield* this.#next.feedSlowly(anti)
+        if (session.step()) yield
       }
     }
   }
