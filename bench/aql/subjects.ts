@@ -29,6 +29,16 @@ const message = ({ lamport, stream, offset, time, tags, appId }: AqlEvent, paylo
   `{"type":"event","lamport":${lamport},"stream":"${stream.node}-${stream.number}","offset":${offset},` +
   `"timestamp":${time},"tags":${JSON.stringify(tags)},"appId":${JSON.stringify(appId)},"payload":${payload}}`
 
+/** What stands in place of one event where there were several. */
+const several = `"lamport":0,"stream":"${'.'.repeat(43)}-0","offset":0,"timestamp":0,"tags":[],"appId":"none"`
+const key = ({ lamport, stream, offset }: AqlEvent): string =>
+  `{"lamport":${lamport},"stream":"${stream.node}-${stream.number}","offset":${offset}}`
+
+/** The events come in their order, with times that rise. */
+const spanning = (first: AqlEvent, last: AqlEvent, payload: string): string =>
+  `{"type":"event","fromKey":${key(first)},"toKey":${key(last)},"fromTime":${first.time},"toTime":${last.time},` +
+  `${several},"payload":${payload}}`
+
 const orderOf = ({ payload }: AqlEvent): Order => JSON.parse(payload) as Order
 const stepOf = ({ payload }: AqlEvent): Step => JSON.parse(payload) as Step
 
@@ -65,14 +75,18 @@ export const subjects: readonly Subject[] = [
     query: "FROM 'step' AGGREGATE { count: SUM(1), done: SUM(_.done), most: MAX(_.done) }",
     tag: 'step',
     byHand: (events, line) => {
+      const steps = events.of('step')
       let [count, done, most] = [0, 0, 0]
-      for (const event of events.of('step')) {
+      let [first, last] = [steps[0] as AqlEvent, steps[0] as AqlEvent]
+      for (const event of steps) {
         const step = stepOf(event)
         count++
         done += step.done
         most = Math.max(most, step.done)
+        if (event.lamport < first.lamport) first = event
+        if (event.lamport > last.lamport) last = event
       }
-      line(JSON.stringify({ done, most, count }))
+      line(spanning(first, last, JSON.stringify({ done, most, count })))
     },
   },
   {
@@ -83,8 +97,12 @@ export const subjects: readonly Subject[] = [
       for (const event of events.of('order')) {
         const { id } = orderOf(event)
         let done = 0
-        for (const step of events.of(`step:${id}`)) done += stepOf(step).done
-        line(message(event, JSON.stringify({ id, done: [done] })))
+        let last = event
+        for (const step of events.of(`step:${id}`)) {
+          done += stepOf(step).done
+          if (step.lamport > last.lamport) last = step
+        }
+        line(spanning(event, last, JSON.stringify({ id, done: [done] })))
       }
     },
   },
