@@ -89,6 +89,7 @@ const opened = await opening(workspace, ordinary, tenth)
 const read = await readLines(ordinary, unique)
 progress('')
 const report = {
+  subject: 'The store',
   events,
   node: process.version,
   machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs, files in ${tmpdir()}`,

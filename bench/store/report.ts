@@ -66,6 +66,8 @@ function isReached(goal: Goal, value: number): boolean {
 }
 
 export interface Report {
+  /** What was measured. */
+  readonly subject: string
   readonly events: number
   readonly node: string
   readonly machine: string
@@ -76,7 +78,7 @@ export function text(report: Report, json: boolean): string {
   return json ? JSON.stringify(report) : table(report)
 }
 
-function table({ events, node, machine, lines }: Report): string {
+function table({ subject, events, node, machine, lines }: Report): string {
   const missed = lines.filter(({ reached }) => reached === false).length
   const rows = lines.map(({ name, value, unit, goal, reached, measured, baseline }) => [
     name,
@@ -87,7 +89,7 @@ function table({ events, node, machine, lines }: Report): string {
     baseline,
   ])
   return [
-    `The store with ${large(events)} events, Node ${node}, ${machine}.`,
+    `${subject} with ${large(events)} events, Node ${node}, ${machine}.`,
     'Only the ratios count: the absolute figures change with the machine and with what else it does.',
     '',
     ...aligned(['', 'figure', 'goal', '', 'measured', 'beside it'], rows),

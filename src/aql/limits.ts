@@ -9,7 +9,9 @@ export const aqlLimits = {
   /** Characters of the JSON text of one result. */
   resultLength: 32 * 1024 * 1024,
   /** Items of an array that a query makes. */
-  arrayLength: 1_000_000,
+  arrayLength: 100_000,
+  /** Values that SELECT makes of one event. */
+  selectedValues: 1_000_000,
   /** Characters of a text that a template makes. */
   templateLength: 8 * 1024 * 1024,
   /** Results of one evaluation of a nested query. */

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { Endpoint } from '../aql/index.ts'
+import type { Endpoint, Order } from '../aql/index.ts'
 import { parseScope, type Scope } from '../settings/index.ts'
 import { versionString } from '../version.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
@@ -136,7 +136,7 @@ function storeCommand(finish: Finish): Command {
 }
 
 function aqlCommand(finish: Finish): Command {
-  const aql = group('aql', 'work with queries without running them')
+  const aql = group('aql', 'work with queries without a node')
   const commands = () => import('./commands/aql.ts')
   const endpoint = new Option('--endpoint <name>', 'where the query would be sent to').default('query')
   aql.addCommand(
@@ -153,6 +153,24 @@ function aqlCommand(finish: Finish): Command {
     leaf('format', 'print a query with a line for each stage; comments are lost')
       .argument('<text>', 'the query; - reads the standard input')
       .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
+  )
+  aql.addCommand(
+    leaf('run', 'answer a query from a file of events, one message per line')
+      .argument('<text>', 'the query; - reads the standard input')
+      .option('--events <file>', 'one JSON object per line, as in PRAGMA events: payload, tags, appId, timestamp')
+      .addOption(
+        new Option('--order <order>', 'unless the query has its own')
+          .default('asc')
+          .choices(['asc', 'desc', 'stream-asc']),
+      )
+      .action(
+        done(finish, async (options, text) =>
+          (await import('./commands/aql-run.ts')).runQuery(String(text), {
+            events: options['events'] as string | undefined,
+            order: options['order'] as Order,
+          }),
+        ),
+      ),
   )
   return aql
 }

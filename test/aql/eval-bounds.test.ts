@@ -27,6 +27,12 @@ describe('a query that asks for too much gets a diagnostic', () => {
     assert.match(lastMessage(`FROM [[1]] LET a := _ ${doubling} SELECT a`), /limit resultLength/)
   })
 
+  test('a long text that is used many times', () => {
+    const long = 'LET s := `{s}{s}` '.repeat(20)
+    const many = `[${Array.from({ length: 2000 }, () => 's').join()}]`
+    assert.match(lastMessage(`FROM ['abc'] LET s := _ ${long} SELECT ${many}`), /limit resultLength/)
+  })
+
   test('such a value as the result of a nested query', () => {
     const doubling = 'LET a := [a, a] '.repeat(60)
     assert.match(lastMessage(`FROM [1] SELECT FROM [1] LET a := _ ${doubling} SELECT a`), /limit subQueryBytes/)
@@ -40,6 +46,13 @@ describe('a query that asks for too much gets a diagnostic', () => {
   test('such a value in a message is cut off', () => {
     const deeper = `LET a := ${'['.repeat(300)}a${']'.repeat(300)} `.repeat(10)
     assert.match(lastMessage(`FROM [1] LET a := _ ${deeper} FILTER a`), /^synthetic: \[{1000}.*… is not a bool$/)
+  })
+
+  test('values that multiply with every stage', () => {
+    const query = `FROM [1] ${'SELECT ...[_, _, _, _, _, _, _, _, _, _] '.repeat(7)} FILTER FALSE`
+    const [message] = messagesOf(query, [])
+    assert.equal(message?.severity, 'error')
+    assert.match(message?.message ?? '', /limit selectedValues/)
   })
 
   test('more stages than the stack would take', () => {
@@ -129,6 +142,15 @@ describe('a query gives way', () => {
     }
     assert.ok(turns >= 15)
     assert.match(lines[0] ?? '', /"payload":\[499500\]/)
+  })
+
+  test('in the middle of an event that becomes many values', () => {
+    const stages = 'SELECT ...[_, _, _, _, _, _, _, _, _, _] '.repeat(4)
+    const { lines, steps } = run(`FROM 'n' ${stages} AGGREGATE SUM(1)`, new MemoryEvents(numbers(1)), () => true)
+    let turns = 0
+    while (steps.next().done !== true) turns++
+    assert.ok(turns > 10_000 / 64)
+    assert.match(lines[0] ?? '', /"payload":10000/)
   })
 
   test('when the store says so, without losing an event', () => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../support/folder.ts'
 import { shoal } from '../support/process.ts'
 
 async function json(t: TestContext, args: readonly string[], input?: string): Promise<unknown> {
@@ -53,4 +56,41 @@ test('format prints a line for each stage', async (t) => {
   })
   assert.equal(stdout, "FROM 'a' & 'b'\nFILTER _.x > 1 + 2\nSELECT { a: _ }\n")
   assert.deepEqual(await json(t, ['format', "FROM 'a' END"]), { code: 'OK', result: "FROM 'a'\n" })
+})
+
+test('run answers a query from a file of events', async (t) => {
+  const file = join(temporaryFolder(t), 'events.ndjson')
+  writeFileSync(file, '{"tags":["a"],"payload":{"x":1}}\n\n{"tags":["a"],"payload":{"x":2.0}}\n{"payload":3}\n')
+  const { code, stdout } = await shoal(t, [
+    'aql',
+    'run',
+    "FROM 'a' SELECT _.x + 1",
+    '--events',
+    file,
+    '--order',
+    'desc',
+  ])
+  assert.equal(code, 0)
+  assert.deepEqual(
+    [...stdout.matchAll(/"type":"(\w+)"|"payload":([^}]*)/g)].map(([, type, payload]) => type ?? payload),
+    ['event', '3.0', 'event', '2', 'offsets'],
+  )
+})
+
+test('run answers a query that needs no file, and says why an answer is not complete', async (t) => {
+  const [value, end] = (await shoal(t, ['aql', 'run', 'FEATURES(fromArray) FROM [1 + 1]'])).stdout.split('\n')
+  assert.match(value ?? '', /"payload":2\}$/)
+  assert.equal(end, '{"type":"offsets","offsets":{}}')
+  assert.deepEqual(await json(t, ['run', 'FEATURES(fromArray) FROM [x]']), {
+    code: 'OK',
+    result: [{ type: 'diagnostic', severity: 'warning', message: 'variable `x` is not bound' }],
+  })
+})
+
+test('run refuses a file with something else in it', async (t) => {
+  const file = join(temporaryFolder(t), 'events.ndjson')
+  writeFileSync(file, '{"payload":1}\n{"tags":[]}\n')
+  const { code, stderr } = await shoal(t, ['aql', 'run', 'FROM allEvents', '--events', file])
+  assert.equal(code, 1)
+  assert.equal(stderr, `[ERR_INVALID_INPUT] Error: ${file}, line 2: there is no \`payload\`\n`)
 })

@@ -15,6 +15,7 @@ const leaves = [
   ['store', 'backup'],
   ['aql', 'check'],
   ['aql', 'format'],
+  ['aql', 'run'],
 ]
 
 test('every command explains itself', async (t) => {

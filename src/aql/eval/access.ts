@@ -3,7 +3,7 @@ import type { Metadata } from '../values/metadata.ts'
 import { isNatural } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
 import { textOf } from '../values/text.ts'
-import { kindOf, propertyOf, type Value } from '../values/value.ts'
+import { isPlain, kindOf, propertyOf, type Value } from '../values/value.ts'
 import { type Code, type Combine, strict } from './code.ts'
 import type { Frame } from './frame.ts'
 
@@ -31,8 +31,17 @@ function fixedAccess(run: (frame: Frame) => Value, origin: Code['origin'], path:
   if (only === undefined || others.length > 0) {
     return { quick: true, run: (frame) => path.reduce(property, run(frame)), origin }
   }
-  return { quick: true, run: (frame) => property(run(frame), only), origin }
+  if (typeof only !== 'string' || only in ordinary)
+    return { quick: true, run: (frame) => property(run(frame), only), origin }
+  const field = (frame: Frame): Value => {
+    const thing = run(frame)
+    return (isPlain(thing) ? thing[only] : undefined) ?? property(thing, only)
+  }
+  return { quick: true, run: field, origin }
 }
+
+/** What every object has without being asked. */
+const ordinary: object = Object.prototype
 
 function property(thing: Value, name: Name): Value {
   const found = propertyOf(thing, name)

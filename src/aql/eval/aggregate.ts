@@ -34,8 +34,9 @@ export interface AggregateCode extends StageCode {
 
 export function aggregate(aggregation: Aggregation): AggregateCode {
   const { around, aggregators, preferred } = aggregation
-  const quick = around.quick && aggregators.every(({ argument }) => argument.quick)
-  return { quick, preferred, open: (frame, next) => new Aggregate(aggregation, frame, next) }
+  const brief = aggregators.every(({ argument }) => argument.quick)
+  const open = (frame: Frame, next: Stage) => new Aggregate(aggregation, brief, frame, next)
+  return { quick: around.quick && brief, preferred, open }
 }
 
 /** The result of an aggregator, in the expression around it. */
@@ -49,45 +50,53 @@ export function aggregated(slot: number): Code {
 }
 
 export class Aggregate implements Stage {
+  readonly brief: boolean
   readonly #aggregation: Aggregation
-  readonly #states: readonly Aggregator[]
+  readonly #states: readonly { readonly argument: Code; readonly slot: number; readonly state: Aggregator }[]
   readonly #frame: Frame
   readonly #next: Stage
   /** What was emitted last. */
   #emitted: { readonly value: Value; readonly metadata: Metadata } | undefined
 
-  constructor(aggregation: Aggregation, frame: Frame, next: Stage) {
+  constructor(aggregation: Aggregation, brief: boolean, frame: Frame, next: Stage) {
+    this.brief = brief
     this.#aggregation = aggregation
-    this.#states = aggregation.aggregators.map(({ operator }) => aggregator(operator))
+    this.#states = aggregation.aggregators.map(({ argument, slot, operator }) => ({
+      argument,
+      slot,
+      state: aggregator(operator),
+    }))
     this.#frame = frame
     this.#next = next
   }
 
   feed(anti: boolean): void {
-    const { aggregators } = this.#aggregation
-    for (let at = 0; at < aggregators.length; at++) {
-      const { argument } = aggregators[at] as AggregatorCode
-      if (argument.quick) this.#add(at, argument, attempt(argument, this.#frame), anti)
-    }
+    for (const { argument, state } of this.#states)
+      if (argument.quick) this.#add(argument, state, attempt(argument, this.#frame), anti)
     this.#fed()
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    for (const [at, { argument }] of this.#aggregation.aggregators.entries())
-      this.#add(at, argument, yield* attemptSlowly(argument, this.#frame), anti)
+    for (const { argument, state } of this.#states)
+      this.#add(argument, state, yield* attemptSlowly(argument, this.#frame), anti)
     this.#fed()
   }
 
-  #add(at: number, { origin }: Code, result: Result, anti: boolean): void {
+  #add(argument: Code, state: Aggregator, result: Result, anti: boolean): void {
     if (result instanceof Failure) this.#frame.output.failed(result)
-    else this.#states[at]?.add(result, origin.of(this.#frame), anti)
+    else state.add(result, argument.origin.of(this.#frame), anti)
   }
 
   #fed(): void {
-    const { aggregators, preferred } = this.#aggregation
-    const isSettled = preferred !== undefined && preferred === this.#frame.order
-    if (aggregators.length > 0 && !isSettled) return
-    if (this.#states.every((state) => !(state.result() instanceof Failure))) this.#frame.done = true
+    const { preferred } = this.#aggregation
+    const isSettling = preferred !== undefined && preferred === this.#frame.order
+    if (this.#states.length > 0 && !isSettling) return
+    if (this.#states.every(({ state }) => !(state.result() instanceof Failure))) this.#frame.done = true
+  }
+
+  /** Whether `flush` does not take long. */
+  get flushesBriefly(): boolean {
+    return this.#aggregation.around.quick && this.#next.brief
   }
 
   /** Emits what it has come to; on later calls only if that has changed, and takes back what it emitted before. */
@@ -107,24 +116,23 @@ export class Aggregate implements Stage {
       yield* attemptSlowly(this.#aggregation.around, this.#frame),
     )) {
       this.#frame.set(this.#aggregation.slot, value, metadata)
-      yield* this.#next.feedSlowly(anti)
+      if (this.#next.brief) this.#next.feed(anti)
+      else yield* this.#next.feedSlowly(anti)
     }
   }
 
   /** Puts the results where the expression around them looks for them. */
   #show(): void {
-    const { aggregators } = this.#aggregation
     // Without aggregators no input can make a difference.
-    if (aggregators.length === 0) this.#frame.done = true
-    for (const [at, { slot }] of aggregators.entries()) {
-      const state = this.#states[at]
-      const result = state?.result()
+    if (this.#states.length === 0) this.#frame.done = true
+    for (const { slot, state } of this.#states) {
+      const result = state.result()
       if (result instanceof Failure) {
         this.#frame.failures ??= new Map()
         this.#frame.failures.set(slot, result)
-      } else if (result !== undefined) {
+      } else {
         this.#frame.failures?.delete(slot)
-        this.#frame.set(slot, result, state?.metadata)
+        this.#frame.set(slot, result, state.metadata)
       }
     }
   }

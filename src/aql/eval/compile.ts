@@ -40,7 +40,8 @@ export function compileQuery(query: Query, around: Scope): Program {
     preferred ??= compiled.preferred
   }
   const order = (query.source.kind === 'events' && query.source.order) || preferred
-  return { source, stages, slots: scope.slots.count, result, quick: stages.every(({ quick }) => quick), order }
+  const quick = stages.every((stage) => stage.quick)
+  return { source, stages, slots: scope.slots.count, result, quick, order }
 }
 
 function compileSource({ source }: Query, around: Scope): EventSource | ArraySource {
@@ -48,7 +49,7 @@ function compileSource({ source }: Query, around: Scope): EventSource | ArraySou
   const templates = tagAtoms(source.tags).flatMap((atom) =>
     atom.kind === 'template' ? [{ atom, code: compileExpr(atom, around) }] : [],
   )
-  return { kind: 'events', tags: source.tags, templates }
+  return { kind: 'events', tags: source.tags, templates, quick: templates.every(({ code }) => code.quick) }
 }
 
 interface CompiledStage {

@@ -10,6 +10,7 @@ export function filter(condition: Code): StageCode {
 }
 
 class Filter implements Stage {
+  readonly brief: boolean
   readonly #condition: Code
   readonly #frame: Frame
   readonly #next: Stage
@@ -18,6 +19,7 @@ class Filter implements Stage {
     this.#condition = condition
     this.#frame = frame
     this.#next = next
+    this.brief = condition.quick && next.brief
   }
 
   feed(anti: boolean): void {
@@ -25,7 +27,9 @@ class Filter implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    if (this.#passes(yield* attemptSlowly(this.#condition, this.#frame))) yield* this.#next.feedSlowly(anti)
+    if (!this.#passes(yield* attemptSlowly(this.#condition, this.#frame))) return
+    if (this.#next.brief) this.#next.feed(anti)
+    else yield* this.#next.feedSlowly(anti)
   }
 
   #passes(result: Result): boolean {

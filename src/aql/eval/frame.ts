@@ -1,4 +1,5 @@
 import type { Order } from '../ast.ts'
+import type { Plan } from '../plan/plan.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
 import { readJson } from '../values/json-read.ts'
@@ -19,6 +20,8 @@ export class Session {
   readonly events: Events
   /** Who asks: `appId(me)`. */
   readonly appId: string
+  /** Of sources that are the same each time, by source. */
+  readonly plans = new Map<object, Plan>()
   readonly #turn: Turn
   #steps = 0
 
@@ -30,10 +33,20 @@ export class Session {
 
   /** Whether to give way. Called once per event or item; the clock is only looked at now and then. */
   step(): boolean {
-    this.#steps = (this.#steps + 1) & 63
-    return this.#turn.isFull === true || (this.#steps === 0 && this.#turn.isOver())
+    if (this.#turn.isFull === true) return true
+    if (++this.#steps < stepsPerLook) return false
+    this.#steps = 0
+    return this.#turn.isOver()
+  }
+
+  /** Counts a text that was read: a long one is as much work as many events. */
+  charge(characters: number): void {
+    this.#steps += characters >> 8
   }
 }
+
+/** Events or items after which to look at the clock. */
+const stepsPerLook = 64
 
 /** The variables of one run of a query. Which slot a variable has is known since the query was compiled. */
 export class Frame {
@@ -49,6 +62,8 @@ export class Frame {
   computed: Metadata = undefined
   /** Of aggregators without a result, by the slot where it would be. */
   failures: Map<number, Failure> | undefined
+  /** Values that SELECT made of this event, or of the one before when it has not got to that yet. */
+  selected = 0
   /** Whether nothing that may come can change what the query comes to. */
   done = false
 
@@ -66,7 +81,9 @@ export class Frame {
     const known = this.values[0]
     if (known !== undefined) return known
     const event = this.metadata[0]
-    const value = event === undefined || event instanceof Span ? null : readJson(event.payload)
+    const text = event === undefined || event instanceof Span ? 'null' : event.payload
+    this.session.charge(text.length)
+    const value = readJson(text)
     this.values[0] = value
     return value
   }
@@ -76,8 +93,16 @@ export class Frame {
     this.metadata[slot] = metadata
   }
 
+  /** Begins a pass with an item of an array. */
+  setItem(value: Value, metadata: Metadata): void {
+    this.set(0, value, metadata)
+    this.selected = 0
+  }
+
+  /** Begins a pass with an event. */
   setEvent(event: AqlEvent): void {
     this.values[0] = undefined
     this.metadata[0] = event
+    this.selected = 0
   }
 }

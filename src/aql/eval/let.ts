@@ -10,6 +10,7 @@ export function binding(code: Code, slot: number): StageCode {
 }
 
 class Binding implements Stage {
+  readonly brief: boolean
   readonly #code: Code
   readonly #slot: number
   readonly #frame: Frame
@@ -20,6 +21,7 @@ class Binding implements Stage {
     this.#slot = slot
     this.#frame = frame
     this.#next = next
+    this.brief = code.quick && next.brief
   }
 
   feed(anti: boolean): void {
@@ -27,7 +29,9 @@ class Binding implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    if (this.#bind(yield* attemptSlowly(this.#code, this.#frame))) yield* this.#next.feedSlowly(anti)
+    if (!this.#bind(yield* attemptSlowly(this.#code, this.#frame))) return
+    if (this.#next.brief) this.#next.feed(anti)
+    else yield* this.#next.feedSlowly(anti)
   }
 
   #bind(result: Result): boolean {

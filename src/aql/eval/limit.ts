@@ -8,6 +8,7 @@ export function limit(count: bigint): StageCode {
 }
 
 class Limit implements Stage {
+  readonly brief: boolean
   #left: number
   readonly #frame: Frame
   readonly #next: Stage
@@ -16,6 +17,7 @@ class Limit implements Stage {
     this.#left = count
     this.#frame = frame
     this.#next = next
+    this.brief = next.brief
   }
 
   feed(anti: boolean): void {
@@ -23,7 +25,9 @@ class Limit implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    if (this.#passes(anti)) yield* this.#next.feedSlowly(anti)
+    if (!this.#passes(anti)) return
+    if (this.#next.brief) this.#next.feed(anti)
+    else yield* this.#next.feedSlowly(anti)
   }
 
   #passes(anti: boolean): boolean {

@@ -38,8 +38,11 @@ export class MemoryEvents implements Events {
   }
 }
 
+/** A stream of no node. It is not the one of all zeros, which stands for "no stream" in a query. */
+export const privateStream: EventStream = { node: `${'.'.repeat(42)}2`, number: 0 }
+
 /** The given events as one stream that counts from zero. */
-export function eventsOfStream(given: readonly GivenEvent[], stream: EventStream): AqlEvent[] {
+export function eventsOfStream(given: readonly GivenEvent[], stream = privateStream): AqlEvent[] {
   return given.map(({ payload, tags, appId, time }, at) => ({
     lamport: at,
     stream,

@@ -3,9 +3,10 @@ import type { Plan } from '../plan/plan.ts'
 import { planFor } from '../plan/tag-plan.ts'
 import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
+import type { Value } from '../values/value.ts'
 import { Aggregate } from './aggregate.ts'
 import type { Code } from './code.ts'
-import type { Frame } from './frame.ts'
+import type { Frame, Session } from './frame.ts'
 import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
 import type { Steps } from './steps.ts'
@@ -28,6 +29,8 @@ export interface EventSource {
   readonly kind: 'events'
   readonly tags: TagExpr
   readonly templates: readonly { readonly atom: TagAtom; readonly code: Code }[]
+  /** Whether no template has a query in it. */
+  readonly quick: boolean
 }
 
 export interface ArraySource {
@@ -44,21 +47,37 @@ export interface Pipeline {
 export function openStages({ stages, result }: Program, frame: Frame): Pipeline {
   const aggregates: Aggregate[] = []
   let first: Stage = new Emission(frame, result)
-  for (const code of stages.toReversed()) {
-    first = code.open(frame, first)
+  for (let at = stages.length - 1; at >= 0; at--) {
+    first = (stages[at] as StageCode).open(frame, first)
     if (first instanceof Aggregate) aggregates.unshift(first)
   }
   return { first, aggregates }
 }
 
 /** The plan of a source whose templates are evaluated in the frame around it. */
-export function* planOf({ tags, templates }: EventSource, around: Frame): Steps<Plan> {
-  const names = new Map<TagAtom, string>()
-  for (const { atom, code } of templates) {
-    const value = code.quick ? code.run(around) : yield* code.run(around)
-    const tag = textOf(value).normalize('NFC')
-    if (tag === '') throw new Failure('Empty string is not permissible for Tag')
-    names.set(atom, tag)
+export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
+  const tags: string[] = []
+  for (const { code } of source.templates) tags.push(tagOf(code.quick ? code.run(around) : yield* code.run(around)))
+  return planWith(source, tags, around.session)
+}
+
+/** The same for a source without a query in its templates. */
+export function quickPlanOf(source: EventSource, around: Frame): Plan {
+  if (source.templates.length > 0) {
+    const tags = source.templates.map(({ code }) => (code.quick ? tagOf(code.run(around)) : ''))
+    return planWith(source, tags, around.session)
   }
-  return planFor(tags, { appId: around.session.appId, tagOf: (atom) => names.get(atom) ?? '' })
+  const plan = around.session.plans.get(source) ?? planWith(source, [], around.session)
+  around.session.plans.set(source, plan)
+  return plan
+}
+
+function tagOf(value: Value): string {
+  const tag = textOf(value).normalize('NFC')
+  if (tag === '') throw new Failure('Empty string is not permissible for Tag')
+  return tag
+}
+
+function planWith({ tags, templates }: EventSource, values: readonly string[], { appId }: Session): Plan {
+  return planFor(tags, { appId, tagOf: (atom) => values[templates.findIndex((one) => one.atom === atom)] ?? '' })
 }

@@ -1,4 +1,6 @@
+import { aqlLimits } from '../limits.ts'
 import { caught, Failure } from '../values/failure.ts'
+import type { Metadata } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { attempt } from './code.ts'
 import type { Frame } from './frame.ts'
@@ -7,6 +9,10 @@ import { spreadable } from './literals.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Steps } from './steps.ts'
 
+function tooMany(): Failure {
+  return new Failure(`SELECT makes too many values of one (limit selectedValues: ${aqlLimits.selectedValues})`, true)
+}
+
 /** `slot` is where the selected values go. */
 export function select(items: readonly ItemCode[], slot: number): StageCode {
   const quick = items.every(({ code }) => code.quick)
@@ -14,6 +20,7 @@ export function select(items: readonly ItemCode[], slot: number): StageCode {
 }
 
 class Select implements Stage {
+  readonly brief: boolean
   readonly #items: readonly ItemCode[]
   readonly #slot: number
   readonly #frame: Frame
@@ -24,6 +31,8 @@ class Select implements Stage {
     this.#slot = slot
     this.#frame = frame
     this.#next = next
+    const [only, ...others] = items
+    this.brief = only?.code.quick === true && !only.spread && others.length === 0 && next.brief
   }
 
   feed(anti: boolean): void {
@@ -33,33 +42,39 @@ class Select implements Stage {
       const result = attempt(code, frame)
       const metadata = code.origin.of(frame)
       if (!spread && !(result instanceof Failure)) {
-        frame.set(this.#slot, result, metadata)
+        this.#set(result, metadata)
         this.#next.feed(anti)
         continue
       }
       for (const value of this.#several(result)) {
-        frame.set(this.#slot, value, metadata)
+        this.#set(value, metadata)
         this.#next.feed(anti)
       }
     }
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
+    const { output, session } = this.#frame
     for (const item of this.#items) {
-      for (const { value, metadata } of yield* this.#found(item)) {
-        this.#frame.set(this.#slot, value, metadata)
-        yield* this.#next.feedSlowly(anti)
+      let found: readonly Found[] = []
+      try {
+        found = yield* foundBy(item, this.#frame)
+      } catch (thrown) {
+        output.failed(caught(thrown))
+      }
+      for (const { value, metadata } of found) {
+        this.#set(value, metadata)
+        if (this.#next.brief) this.#next.feed(anti)
+        else yield* this.#next.feedSlowly(anti)
+        if (session.step()) yield
       }
     }
   }
 
-  *#found(item: ItemCode): Steps<readonly Found[]> {
-    try {
-      return yield* foundBy(item, this.#frame)
-    } catch (thrown) {
-      this.#frame.output.failed(caught(thrown))
-      return []
-    }
+  /** Stages that make several values of one multiply what they make, without end. */
+  #set(value: Value, metadata: Metadata): void {
+    if (++this.#frame.selected > aqlLimits.selectedValues) throw tooMany()
+    this.#frame.set(this.#slot, value, metadata)
   }
 
   /** The items of a result that is to be spread. */

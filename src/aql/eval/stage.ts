@@ -5,8 +5,10 @@ import type { Steps } from './steps.ts'
 
 /** A stage while a query runs. What it gets stands in a slot of the frame, which it knows; so does what it hands on. */
 export interface Stage {
+  /** Whether `feed` does not take long: there is no sub-query from here on, and no more values than come in. */
+  readonly brief: boolean
   feed(anti: boolean): void
-  /** The same for queries with a sub-query in one of their stages. */
+  /** The same, but it gives way. */
   feedSlowly(anti: boolean): Steps<void>
 }
 
@@ -18,6 +20,7 @@ export interface StageCode {
 
 /** The end of all stages. */
 export class Emission implements Stage {
+  readonly brief = true
   readonly #frame: Frame
   readonly #slot: number
 

@@ -1,6 +1,6 @@
 import { aqlLimits } from '../limits.ts'
 import { Failure } from '../values/failure.ts'
-import { MetadataSum } from '../values/metadata.ts'
+import { type Metadata, MetadataSum } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { weightOf } from '../values/weight.ts'
 import { type Code, computed } from './code.ts'
@@ -16,35 +16,37 @@ export function subQuery(program: Program): Code {
 }
 
 function* resultsAsValue(program: Program, around: Frame): Steps<Value> {
-  const found = yield* subQueryResults(program, around)
-  const origin = new MetadataSum()
-  for (const { metadata } of found) origin.add(metadata)
-  around.computed = origin.metadata
-  return found.map(({ value }) => value)
+  const results = new Results()
+  yield* driven(program, around, results)
+  around.computed = results.origin()
+  return results.values
 }
 
-/** The first failure of any kind is the failure of the whole. */
+/** The results one by one, each with its own metadata. */
 export function* subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
   const results = new Results()
+  yield* driven(program, around, results)
+  return results.values.map((value, at) => ({ value, metadata: results.metadata[at] }))
+}
+
+function driven(program: Program, around: Frame, results: Results): Steps<void> {
   const order = program.order === 'desc' ? 'desc' : 'asc'
-  const frame = new Frame(program.slots, around.session, results, orderInUse(program, order), around)
-  yield* drive(program, frame, around, order)
-  return results.found
+  // The items of an array come as they stand there, so that none of them is known to be the last.
+  const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
+  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
 }
 
-/** The items of an array come as they stand there, so that none of them is known to be the last. */
-function orderInUse({ source }: Program, order: 'asc' | 'desc'): 'asc' | 'desc' | undefined {
-  return source.kind === 'array' && order === 'desc' ? undefined : order
-}
-
+/** What a nested query has come to. The first failure of any kind is the failure of the whole. */
 class Results implements Output {
-  readonly found: Found[] = []
+  readonly values: Value[] = []
+  readonly metadata: Metadata[] = []
   #bytes = 0
 
   emit(frame: Frame, slot: number): void {
     const value = frame.values[slot] === undefined ? frame.read() : (frame.values[slot] as Value)
-    this.found.push({ value, metadata: frame.metadata[slot] })
-    if (this.found.length > aqlLimits.subQueryResults)
+    this.values.push(value)
+    this.metadata.push(frame.metadata[slot])
+    if (this.values.length > aqlLimits.subQueryResults)
       throw new Failure(`a nested query has too many results (limit subQueryResults: ${aqlLimits.subQueryResults})`)
     this.#bytes += weightOf(value, aqlLimits.subQueryBytes)
     if (this.#bytes > aqlLimits.subQueryBytes)
@@ -53,5 +55,13 @@ class Results implements Output {
 
   failed(failure: Failure): void {
     throw failure
+  }
+
+  /** Of all of them together. */
+  origin(): Metadata {
+    if (this.metadata.length < 2) return this.metadata[0]
+    const sum = new MetadataSum()
+    for (const metadata of this.metadata) sum.add(metadata)
+    return sum.metadata
   }
 }

@@ -29,7 +29,8 @@ function bothConditions(a: Conditions, b: Conditions): Conditions | undefined {
 }
 
 /** Without the branches whose events are all in another one. */
-export function withoutSupersets(branches: readonly Branch[]): Branch[] {
+export function withoutSupersets(branches: readonly Branch[]): readonly Branch[] {
+  if (branches.length < 2) return branches
   const uses = new Map<string, number>()
   for (const { tags } of branches) for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
   // Kept branches are filed under their rarest tag, so that one looks at few of them.

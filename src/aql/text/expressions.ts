@@ -1,4 +1,4 @@
-import type { AggregateOperator, BinaryOperator, Chain, Clause, Entry, Expr, Item, Query, Template } from '../ast.ts'
+import type { AggregateOperator, BinaryOperator, Chain, Clause, Entry, Expr, Item, Query } from '../ast.ts'
 import { functionNameEnd } from './characters.ts'
 import type { Name } from './expected.ts'
 import { readInstant } from './instants.ts'
@@ -7,7 +7,7 @@ import { readDigits, readNumber } from './numbers.ts'
 import { binaryNames, binaryPrecedence, binarySpellings } from './operators.ts'
 import { bind, extended } from './precedence.ts'
 import { readString } from './strings.ts'
-import { TagRules } from './tags.ts'
+import { TemplateRules } from './templates.ts'
 
 const atomNames: readonly Name[] = [
   ...([
@@ -28,12 +28,10 @@ const aggregators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX
 
 /**
  * Values: the rules of expressions. What cannot be read is tried again by every query around it, so the places where
- * no operand begins are remembered; a template may be read as a tag and again as a value, so it is remembered too.
- * Without that a text of a few hundred characters could take forever.
+ * no operand begins are remembered. Without that a text of a few hundred characters could take forever.
  */
-export abstract class ExprRules extends TagRules {
+export abstract class ExprRules extends TemplateRules {
   readonly #noOperand = new Set<number>()
-  readonly #templates = new Map<number, { readonly parts: Template; readonly end: number } | undefined>()
 
   protected abstract query(): Query | undefined
 
@@ -80,20 +78,6 @@ export abstract class ExprRules extends TagRules {
     const items = this.enclosed('[', () => (reader.text[reader.at] === ']' ? [] : this.items()), ']')
     if (items === undefined) reader.expected.missed('array', start, mark)
     return items
-  }
-
-  protected template(): Template | undefined {
-    const { reader } = this
-    const start = reader.at
-    if (reader.text[start] !== '`') return undefined
-    if (!this.#templates.has(start)) {
-      const parts = this.whole(() => this.#parts())
-      this.#templates.set(start, parts && { parts, end: reader.at })
-      return parts
-    }
-    const known = this.#templates.get(start)
-    if (known !== undefined) reader.at = known.end
-    return known?.parts
   }
 
   #operation(): { operator: BinaryOperator; operand: Expr } | undefined {
@@ -314,52 +298,8 @@ export abstract class ExprRules extends TagRules {
     this.places.set(expr, place)
     return expr
   }
-
-  #parts(): Template | undefined {
-    const { reader } = this
-    const parts: (string | Expr)[] = []
-    let literal = ''
-    reader.glued('`')
-    while (true) {
-      const end = nextOf(reader.text, reader.at)
-      literal += reader.text.slice(reader.at, end)
-      reader.pass(end)
-      if (reader.token('`')) break
-      if (!reader.glued('{')) return undefined
-      const part = this.#character() ?? this.expr()
-      if (part === undefined || !reader.glued('}')) return undefined
-      // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
-      if (typeof part === 'string') literal += part
-      else if (part.kind === 'string') literal += part.value
-      else {
-        if (literal !== '') parts.push(literal)
-        literal = ''
-        parts.push(part)
-      }
-    }
-    if (literal !== '') parts.push(literal)
-    return parts
-  }
-
-  /** The character of `{U+1f41f}`. */
-  #character(): string | undefined {
-    const place = this.reader.at
-    const written = this.reader.match('unicode', /U\+[0-9A-Fa-f]{1,6}/y)
-    if (written === undefined) return undefined
-    const code = Number.parseInt(written.slice(2), 16)
-    if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) return String.fromCodePoint(code)
-    this.note(place, `invalid unicode scalar value \`${written}\``)
-    return ''
-  }
 }
 
 function chain(first: Expr, rest: Chain['rest']): Chain {
   return first.kind === 'chain' ? extended(first, rest) : { kind: 'chain', first, rest }
-}
-
-/** Where the literal text of a template ends. */
-function nextOf(text: string, start: number): number {
-  let at = start
-  while (at < text.length && text[at] !== '`' && text[at] !== '{') at++
-  return at
 }

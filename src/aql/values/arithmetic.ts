@@ -5,77 +5,53 @@ import type { Value } from './value.ts'
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '^'
 
-type Compute = (left: Value, right: Value) => NumberValue
-
-/** What the operators do: naturals stay naturals, everything else is computed in doubles. */
-export const arithmetic: Readonly<Record<ArithmeticOperator, Compute>> = {
-  '+': operator(
-    (a, b) => a + b,
-    (a, b) => a + b,
-    (a, b) => a + b,
-  ),
-  '-': operator(
-    (a, b) => a - b,
-    (a, b) => a - b,
-    (a, b) => a - b,
-  ),
-  '*': operator(
-    (a, b) => a * b,
-    (a, b) => a * b,
-    (a, b) => a * b,
-  ),
-  '/': operator(
-    (a, b) => Math.trunc(a / nonZero(b)),
-    divide,
-    (a, b) => a / b,
-  ),
-  '%': operator(
-    (a, b) => a % nonZero(b),
-    remainder,
-    (a, b) => a % b,
-  ),
-  '^': operator(
-    (a, b) => Number(power(BigInt(a), BigInt(b))),
-    power,
-    (a, b) => a ** b,
-  ),
+/** What an operator does to naturals, and to all other numbers. */
+interface Operator {
+  readonly naturals: (a: bigint, b: bigint) => bigint
+  readonly doubles: (a: number, b: number) => number
 }
 
-/**
- * Small naturals are computed as JS numbers. Only where the result shows that this may have been inexact, they are
- * computed once more as bigints.
- */
-function operator(
-  small: (a: number, b: number) => number,
-  large: (a: bigint, b: bigint) => bigint,
-  double: (a: number, b: number) => number,
-): Compute {
-  return (left, right) => {
-    if (typeof left === 'number' && typeof right === 'number' && isSmall(left) && isSmall(right)) {
-      const result = small(left, right)
-      return isSmall(result) ? result : natural(large(BigInt(left), BigInt(right)))
-    }
-    if (!isNumber(left)) throw notNumber(left)
-    if (!isNumber(right)) throw notNumber(right)
-    if (isNatural(left) && isNatural(right)) return natural(large(BigInt(left), BigInt(right)))
-    return finite(double(toDouble(left), toDouble(right)))
-  }
+const plus: Operator = { naturals: (a, b) => a + b, doubles: (a, b) => a + b }
+const minus: Operator = { naturals: (a, b) => a - b, doubles: (a, b) => a - b }
+const times: Operator = { naturals: (a, b) => a * b, doubles: (a, b) => a * b }
+const by: Operator = { naturals: (a, b) => a / nonZero(b), doubles: (a, b) => a / b }
+const modulo: Operator = { naturals: (a, b) => a % nonZero(b), doubles: (a, b) => a % b }
+const toThe: Operator = { naturals: power, doubles: (a, b) => a ** b }
+
+/** Most numbers are small naturals. Those are computed as they are, unless the result is too large to be exact. */
+export const arithmetic: Readonly<Record<ArithmeticOperator, (left: Value, right: Value) => NumberValue>> = {
+  '+': (left, right) => {
+    if (!isSmall(left) || !isSmall(right)) return compute(plus, left, right)
+    const sum = left + right
+    return sum <= Number.MAX_SAFE_INTEGER ? sum : compute(plus, left, right)
+  },
+  '-': (left, right) => (isSmall(left) && isSmall(right) && left >= right ? left - right : compute(minus, left, right)),
+  '*': (left, right) => {
+    if (!isSmall(left) || !isSmall(right)) return compute(times, left, right)
+    const product = left * right
+    return product <= Number.MAX_SAFE_INTEGER ? product : compute(times, left, right)
+  },
+  '/': (left, right) =>
+    isSmall(left) && isSmall(right) && right > 0 ? Math.trunc(left / right) : compute(by, left, right),
+  '%': (left, right) => (isSmall(left) && isSmall(right) && right > 0 ? left % right : compute(modulo, left, right)),
+  '^': (left, right) => compute(toThe, left, right),
 }
 
-function isSmall(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+function isSmall(value: Value): value is number {
+  return typeof value === 'number' && value >= 0 && Number.isInteger(value)
+}
+
+function compute({ naturals, doubles }: Operator, left: Value, right: Value): NumberValue {
+  if (!isNumber(left)) throw notNumber(left)
+  if (!isNumber(right)) throw notNumber(right)
+  if (!isNatural(left) || !isNatural(right)) return finite(doubles(toDouble(left), toDouble(right)))
+  const result = naturals(BigInt(left), BigInt(right))
+  if (result < 0n || result > greatestNatural) throw new Failure('integer overflow')
+  return integer(result)
 }
 
 export function notNumber(value: Value): Failure {
   return new Failure(`\`${textOf(value)}\` is not of type Number`)
-}
-
-function natural(value: bigint): number | bigint {
-  return value < 0n || value > greatestNatural ? overflow() : integer(value)
-}
-
-function overflow(): never {
-  throw new Failure('integer overflow')
 }
 
 function finite(value: number): NumberValue {
@@ -84,24 +60,13 @@ function finite(value: number): NumberValue {
   throw new Failure(value > 0 ? 'floating-point overflow' : 'floating-point underflow')
 }
 
-function nonZero(divisor: number): number {
-  if (divisor === 0) throw new Failure('division by zero')
+function nonZero(divisor: bigint): bigint {
+  if (divisor === 0n) throw new Failure('division by zero')
   return divisor
 }
 
-function divide(a: bigint, b: bigint): bigint {
-  if (b === 0n) throw new Failure('division by zero')
-  return a / b
-}
-
-function remainder(a: bigint, b: bigint): bigint {
-  if (b === 0n) throw new Failure('division by zero')
-  return a % b
-}
-
 function power(base: bigint, exponent: bigint): bigint {
-  if (exponent >= 2n ** 32n) return overflow()
-  if (base <= 1n) return exponent === 0n ? 1n : base
   // 2^64 is too large already, so the exponents worth computing are small.
-  return exponent > 63n ? overflow() : base ** exponent
+  if (exponent >= 2n ** 32n || (base > 1n && exponent > 63n)) throw new Failure('integer overflow')
+  return base > 1n || exponent === 0n ? base ** exponent : base
 }

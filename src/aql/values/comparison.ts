@@ -6,6 +6,7 @@ export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
 /** Below zero, zero or above zero; nothing when the two are not of one kind, or of a kind without an order. */
 export function compare(left: Value, right: Value): number | undefined {
+  if (typeof left === 'number' && typeof right === 'number') return order(left, right)
   if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
   if (isNumber(left) && isNumber(right)) return compareNumbers(left, right)
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)

@@ -15,7 +15,7 @@ export function isDoubtful(text: string): boolean {
   // The first of two searches is quick and finds almost nothing; the second one does not fall for what is in strings.
   if (sixteenDigits.test(text) && longInteger.test(text)) return true
   if (exponent.test(text) && numberWithExponent.test(text)) return true
-  return minusZero.test(text) || hasWholeFraction(text)
+  return hasMinusZero(text) || hasWholeFraction(text)
 }
 
 /** Spelled out, since the engine searches for this much faster than for a count. */
@@ -24,24 +24,37 @@ const sixteenDigits = /\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d/
 const longInteger = /[:,[\s]-?(?:9\d{15}|\d{17})/
 const exponent = /\d[eE][-+\d]/
 const numberWithExponent = /[:,[\s]-?\d+(?:\.\d+)?[eE]/
-const minusZero = /-0(?![.\d])/
 /** A fraction that is zero, or may be rounded to a whole number together with what is before it. */
 const wholeFraction = /\.(?:0+(?!\d)|[09]\d{3})/y
+/** With so many digits before the point a double may have no room for what is behind it. */
 const longWhole = /^\d{11}$/
 
-function hasWholeFraction(text: string): boolean {
-  for (let at = text.indexOf('.'); at >= 0; at = text.indexOf('.', at + 1)) {
-    wholeFraction.lastIndex = at
-    // With eleven digits before the point a double may have no room for what is behind it.
-    if (wholeFraction.test(text) || longWhole.test(text.slice(Math.max(at - 11, 0), at))) return true
+function hasMinusZero(text: string): boolean {
+  for (let at = text.indexOf('-0'); at >= 0; at = text.indexOf('-0', at + 2)) {
+    const next = text.charCodeAt(at + 2)
+    if (next !== point && !isDigit(next)) return true
   }
   return false
 }
 
+function hasWholeFraction(text: string): boolean {
+  for (let at = text.indexOf('.'); at >= 0; at = text.indexOf('.', at + 1)) {
+    const next = text.charCodeAt(at + 1)
+    if (next === zero || next === nine) {
+      wholeFraction.lastIndex = at
+      if (wholeFraction.test(text)) return true
+    }
+    if (isDigit(text.charCodeAt(at - 11)) && longWhole.test(text.slice(at - 11, at))) return true
+  }
+  return false
+}
+
+const [minus, point, zero, nine] = [45, 46, 48, 57]
+
 function isNumberStart(unit: number): boolean {
-  return unit === 45 || isDigit(unit)
+  return unit === minus || isDigit(unit)
 }
 
 function isDigit(unit: number): boolean {
-  return unit >= 48 && unit <= 57
+  return unit >= zero && unit <= nine
 }

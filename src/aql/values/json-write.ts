@@ -1,51 +1,103 @@
 import { aqlLimits } from '../limits.ts'
 import { Failure } from './failure.ts'
-import { Bytes, Composed, Decimal, isArray, type Key, Timestamp, type Value } from './value.ts'
+import { textLength } from './text-length.ts'
+import { Bytes, Composed, Decimal, isArray, isPlain, type Key, type Plain, Timestamp, type Value } from './value.ts'
 
 /** The JSON text of a value, or a failure when it is beyond all measure. */
 export function writeJson(value: Value): string {
-  const text = write(value, 0)
+  if (charactersLeft(value, much) >= 0) return JSON.stringify(value)
+  const text = new JsonWriter(value).write(value, 0)
   if (text.length > aqlLimits.resultLength) throw tooLong()
   return text
 }
 
-function write(value: Value, depth: number): string {
-  switch (typeof value) {
-    case 'string':
-      return JSON.stringify(value)
-    case 'number':
-    case 'bigint':
-    case 'boolean':
-      return String(value)
-    default:
-      return value === null ? 'null' : writeObject(value, depth)
-  }
+/** Parts, and characters of texts, after which a value is measured before it is written on. */
+const much = 10_000
+
+/** Levels of a value that is not nested deeply. */
+const few = 64
+
+/** Counts down what a value has of them; below zero when it has more, is deep, or has what JSON does not know. */
+function charactersLeft(value: Value, left: number, depth = 0): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object') return typeof value === 'bigint' ? -1 : left
+  if (value === null) return left
+  if (depth === few) return -1
+  let rest = left - 1
+  if (isArray(value)) {
+    for (let at = 0; at < value.length && rest >= 0; at++)
+      rest = charactersLeft(value[at] as Value, rest - 1, depth + 1)
+  } else if (isPlain(value)) {
+    for (const key in value) if (rest >= 0) rest = charactersLeft(value[key] as Value, rest - key.length, depth + 1)
+  } else return -1
+  return rest
 }
 
-function writeObject(value: Exclude<Value, string | number | bigint | boolean | null>, depth: number): string {
-  if (value instanceof Decimal) return decimalJson(value.value)
-  if (value instanceof Timestamp) return decimalJson(value.micros / 1e6)
-  if (value instanceof Bytes) return `[${value.bytes.join(',')}]`
-  if (depth === aqlLimits.valueNesting)
-    throw new Failure(`the value is nested too deeply (limit valueNesting: ${aqlLimits.valueNesting})`)
-  let text = ''
-  if (isArray(value)) {
-    for (const item of value) text = append(text, write(item, depth + 1))
+/**
+ * A query can use one value many times, so that little memory stands for an endless text. Measuring takes every part of
+ * it once, however often it is used; but it takes a while, and most values are small.
+ */
+class JsonWriter {
+  readonly #whole: Value
+  #written = 0
+  #isMeasured = false
+
+  constructor(whole: Value) {
+    this.#whole = whole
+  }
+
+  write(value: Value, depth: number): string {
+    switch (typeof value) {
+      case 'string':
+        this.#count(value.length)
+        return JSON.stringify(value)
+      case 'number':
+      case 'bigint':
+      case 'boolean':
+        return String(value)
+      default:
+        return value === null ? 'null' : this.#object(value, depth)
+    }
+  }
+
+  #object(value: Exclude<Value, string | number | bigint | boolean | null>, depth: number): string {
+    if (value instanceof Decimal) return decimalJson(value.value)
+    if (value instanceof Timestamp) return decimalJson(value.micros / 1e6)
+    if (value instanceof Bytes) return `[${value.bytes.join(',')}]`
+    if (depth === aqlLimits.valueNesting)
+      throw new Failure(`the value is nested too deeply (limit valueNesting: ${aqlLimits.valueNesting})`)
+    if (isArray(value)) return this.#array(value, depth + 1)
+    return value instanceof Composed ? this.#composed(value, depth + 1) : this.#plain(value, depth + 1)
+  }
+
+  #array(items: readonly Value[], depth: number): string {
+    this.#count(items.length + 1)
+    let text = ''
+    for (const item of items) text += `${text === '' ? '' : ','}${this.write(item, depth)}`
     return `[${text}]`
   }
-  if (value instanceof Composed) {
-    for (const [key, item] of value.entries) text = append(text, `${keyJson(key)}:${write(item, depth + 1)}`)
+
+  #plain(object: Plain, depth: number): string {
+    const keys = Object.keys(object)
+    this.#count(keys.length + 1)
+    let text = ''
+    for (const key of keys)
+      text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${this.write(object[key] as Value, depth)}`
     return `{${text}}`
   }
-  for (const key of Object.keys(value))
-    text = append(text, `${JSON.stringify(key)}:${write(value[key] as Value, depth + 1)}`)
-  return `{${text}}`
-}
 
-/** A query can use one value many times, so a small amount of memory can stand for an endless text. */
-function append(text: string, item: string): string {
-  if (text.length + item.length > aqlLimits.resultLength) throw tooLong()
-  return text === '' ? item : `${text},${item}`
+  #composed({ entries }: Composed, depth: number): string {
+    this.#count(entries.length + 1)
+    const parts = entries.map(([key, item]) => `${keyJson(key)}:${this.write(item, depth)}`)
+    return `{${parts.join(',')}}`
+  }
+
+  #count(more: number): void {
+    this.#written += more
+    if (this.#isMeasured || this.#written < much) return
+    this.#isMeasured = true
+    if (textLength(this.#whole) > aqlLimits.resultLength) throw tooLong()
+  }
 }
 
 function tooLong(): Failure {

@@ -43,14 +43,23 @@ export class MetadataSum {
 
   add(metadata: Metadata): void {
     if (metadata === undefined || metadata === this.#only) return
-    const first = firstOf(metadata)
-    const last = lastOf(metadata)
-    if (this.#first === undefined) this.#only = metadata instanceof Span ? undefined : metadata
+    if (metadata instanceof Span) {
+      this.#only = undefined
+      this.#extend(metadata.first, metadata.earliest)
+      this.#extend(metadata.last, metadata.latest)
+      return
+    }
+    if (this.#first === undefined) this.#only = metadata
     else if (this.#only !== undefined && merge(this.#only, metadata) !== this.#only) this.#only = undefined
-    if (this.#first === undefined || comparePlaces(first, this.#first) < 0) this.#first = first
-    if (this.#last === undefined || comparePlaces(last, this.#last) > 0) this.#last = last
-    this.#earliest = Math.min(this.#earliest, earliestOf(metadata))
-    this.#latest = Math.max(this.#latest, latestOf(metadata))
+    this.#extend(metadata, metadata.time)
+  }
+
+  #extend(place: EventPlace, time: number): void {
+    // Mostly events come in their order.
+    if (this.#last === undefined || comparePlaces(place, this.#last) > 0) this.#last = place
+    if (this.#first === undefined || comparePlaces(place, this.#first) < 0) this.#first = place
+    if (time < this.#earliest) this.#earliest = time
+    if (time > this.#latest) this.#latest = time
   }
 
   get metadata(): Metadata {

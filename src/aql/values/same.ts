@@ -1,28 +1,35 @@
-import { aqlLimits } from '../limits.ts'
 import { compare } from './comparison.ts'
 import { isNatural, isNumber } from './numbers.ts'
-import { Composed, isArray, kindOf, Timestamp, type Value } from './value.ts'
+import { Bytes, Composed, isArray, kindOf, Timestamp, type Value } from './value.ts'
 
-/** Whether two values are the same to whoever reads them. What is nested beyond all measure is not. */
-export function same(a: Value, b: Value, depth = 0): boolean {
-  if (a === b) return true
-  if (isNumber(a) && isNumber(b)) return isNatural(a) === isNatural(b) && compare(a, b) === 0
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null || kindOf(a) !== kindOf(b))
-    return false
-  if (depth === aqlLimits.valueNesting) return false
-  if (a instanceof Timestamp || b instanceof Timestamp) return compare(a, b) === 0
-  const [left, right] = [entriesOf(a), entriesOf(b)]
-  return (
-    left.length === right.length &&
-    left.every(([key, value], at) => {
-      const other = right[at]
-      return other !== undefined && same(key, other[0]) && same(value, other[1], depth + 1)
-    })
-  )
+/** Pairs after which two values count as different: they may use the same parts over and over again. */
+const manyPairs = 1_000_000
+
+/** Whether two values are the same to whoever reads them. */
+export function same(left: Value, right: Value): boolean {
+  // What is left to compare is kept in a list: values may be nested more deeply than the stack.
+  const open: (readonly [Value, Value])[] = [[left, right]]
+  for (let pairs = 0; pairs < manyPairs; pairs++) {
+    const pair = open.pop()
+    if (pair === undefined) return true
+    const [a, b] = pair
+    if (a === b || isSameScalar(a, b)) continue
+    const [parts, others] = [partsOf(a), partsOf(b)]
+    if (parts === undefined || kindOf(a) !== kindOf(b) || parts.length !== others?.length) return false
+    for (const [at, part] of parts.entries()) open.push([part, others[at] as Value])
+  }
+  return false
 }
 
-function entriesOf(value: Value & object): readonly (readonly [Value, Value])[] {
-  if (isArray(value)) return value.map((item, at) => [at, item])
-  if (value instanceof Composed) return value.entries
-  return Object.entries(value)
+function isSameScalar(a: Value, b: Value): boolean {
+  if (isNumber(a) && isNumber(b)) return isNatural(a) === isNatural(b) && compare(a, b) === 0
+  return a instanceof Timestamp && b instanceof Timestamp && a.micros === b.micros
+}
+
+/** What is in an array; keys and values of an object. */
+function partsOf(value: Value): readonly Value[] | undefined {
+  if (typeof value !== 'object' || value === null || isNumber(value) || value instanceof Timestamp) return undefined
+  if (isArray(value)) return value
+  if (value instanceof Bytes) return [...value.bytes]
+  return (value instanceof Composed ? value.entries : Object.entries(value)).flat()
 }

@@ -99,6 +99,11 @@ export function propertyOf(thing: Value, key: string | number | bigint): Value |
   return typeof key === 'string' && Object.hasOwn(thing, key) ? thing[key] : undefined
 }
 
+/** Whether it is an object of which a property can be taken without asking what else it is. */
+export function isPlain(value: Value): value is Plain {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
 /** `Array.isArray` for values: it alone does not know read-only arrays. */
 export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value)

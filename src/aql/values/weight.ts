@@ -2,6 +2,7 @@ import { Bytes, Composed, isArray, type Value } from './value.ts'
 
 /** Roughly the bytes that a value takes. Counting ends soon after `enough`. */
 export function weightOf(value: Value, enough: number): number {
+  if (typeof value !== 'object') return 16 + (typeof value === 'string' ? value.length : 0)
   // What is left to count is kept in a list: a value may be nested more deeply than the stack.
   const open: Value[] = [value]
   let bytes = 0

@@ -34,7 +34,8 @@ export async function formatQuery(argument: string): Promise<Result> {
   return { text: () => formatted, json: formatted }
 }
 
-function readQuery(argument: string): MainQuery {
+/** The query that an argument is, or that comes from the standard input. */
+export function readQuery(argument: string): MainQuery {
   const now = BigInt(nowMicros())
   try {
     const query = parseQuery(argument === '-' ? readSource('-') : argument, { now })

@@ -1,0 +1,50 @@
+// `npm run bench:aql [-- --events N] [--json]`: what a query costs beside a loop written by hand that comes to the same,
+// over the same payload texts and in the same run.
+import { deepEqual, ok } from 'node:assert/strict'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { IndexedEvents, someOrders } from './aql/orders.ts'
+import { run, type Subject, subjects } from './aql/subjects.ts'
+import { interleave, time } from './store/measure.ts'
+import { atLeast, type Line, speed, text } from './store/report.ts'
+
+const rounds = 9
+
+const { values } = parseArgs({
+  options: { events: { type: 'string', default: '60000' }, json: { type: 'boolean', default: false } },
+})
+const count = Number(values.events)
+if (!Number.isSafeInteger(count) || count < 3000) throw new Error(`--events ${values.events}: a number from 3000 on`)
+
+async function measured(subject: Subject, events: IndexedEvents): Promise<Line> {
+  const lines = (work: (line: (text: string) => void) => void): string[] => {
+    const all: string[] = []
+    work((text) => all.push(text))
+    return all
+  }
+  const expected = lines((line) => subject.byHand(events, line))
+  deepEqual(
+    lines((line) => run(subject, events, line)),
+    expected,
+    subject.name,
+  )
+  // The texts are made and thrown away; counting them keeps both sides from being optimised out.
+  let length = 0
+  const line = (text: string): void => {
+    length += text.length
+  }
+  const { ours, bare } = await interleave(rounds, {
+    ours: () => time(() => run(subject, events, line)),
+    bare: () => time(() => subject.byHand(events, line)),
+  })
+  ok(length > 0)
+  const operations = events.of(subject.tag).length
+  return speed({ name: subject.name, goal: atLeast(0.5), ours, bare, bareName: 'by hand', operations, unit: 'events' })
+}
+
+const events = new IndexedEvents(someOrders(count))
+const lines: Line[] = []
+for (const subject of subjects) lines.push(await measured(subject, events))
+const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}`
+const report = { subject: 'Queries', events: count, node: process.version, machine, lines }
+console.log(text(report, values.json))

@@ -1,0 +1,67 @@
+import type { Expr, Template } from '../ast.ts'
+import { TagRules } from './tags.ts'
+
+/** Texts with values in them. One may be read as a tag and then again as a value, so that it is remembered. */
+export abstract class TemplateRules extends TagRules {
+  readonly #templates = new Map<number, { readonly parts: Template; readonly end: number } | undefined>()
+
+  abstract expr(): Expr | undefined
+
+  protected template(): Template | undefined {
+    const { reader } = this
+    const start = reader.at
+    if (reader.text[start] !== '`') return undefined
+    if (!this.#templates.has(start)) {
+      const parts = this.whole(() => this.#parts())
+      this.#templates.set(start, parts && { parts, end: reader.at })
+      return parts
+    }
+    const known = this.#templates.get(start)
+    if (known !== undefined) reader.at = known.end
+    return known?.parts
+  }
+
+  #parts(): Template | undefined {
+    const { reader } = this
+    const parts: (string | Expr)[] = []
+    let literal = ''
+    reader.glued('`')
+    while (true) {
+      const end = literalEnd(reader.text, reader.at)
+      literal += reader.text.slice(reader.at, end)
+      reader.pass(end)
+      if (reader.token('`')) break
+      if (!reader.glued('{')) return undefined
+      const part = this.#character() ?? this.expr()
+      if (part === undefined || !reader.glued('}')) return undefined
+      // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
+      if (typeof part === 'string') literal += part
+      else if (part.kind === 'string') literal += part.value
+      else {
+        if (literal !== '') parts.push(literal)
+        literal = ''
+        parts.push(part)
+      }
+    }
+    if (literal !== '') parts.push(literal)
+    return parts
+  }
+
+  /** The character of `{U+1f41f}`. */
+  #character(): string | undefined {
+    const place = this.reader.at
+    const written = this.reader.match('unicode', /U\+[0-9A-Fa-f]{1,6}/y)
+    if (written === undefined) return undefined
+    const code = Number.parseInt(written.slice(2), 16)
+    if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) return String.fromCodePoint(code)
+    this.note(place, `invalid unicode scalar value \`${written}\``)
+    return ''
+  }
+}
+
+/** Where the literal text of a template ends. */
+function literalEnd(text: string, start: number): number {
+  let at = start
+  while (at < text.length && text[at] !== '`' && text[at] !== '{') at++
+  return at
+}

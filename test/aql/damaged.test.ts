@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Random } from '../../scripts/crash/random.ts'
+import { check } from '../../scripts/fuzz/read.ts'
+import { anyText } from '../../scripts/fuzz/texts.ts'
+import { AqlError, parseQuery } from '../../src/aql/index.ts'
+import { frame } from '../../src/aql/text/frame.ts'
+import { allCases } from './cases.ts'
+import { pegError } from './peg.ts'
+
+const [first = '', ...rest] = allCases.flatMap(({ query }) => (typeof query === 'string' ? [query] : []))
+
+function* damagedTexts(count: number): Generator<string> {
+  const random = new Random('damaged')
+  for (let done = 0; done < count; done++) yield anyText(random, [first, ...rest])
+}
+
+test('a damaged text is a query or an error, and no more work than others', () => {
+  for (const text of damagedTexts(5000)) assert.doesNotThrow(() => check(text), JSON.stringify(text))
+})
+
+test('an error says what the grammar says, read without shortcuts', () => {
+  let compared = 0
+  for (const text of damagedTexts(2000)) {
+    const error = pegError(text, 200_000)
+    if (error === 'too long') continue
+    compared++
+    const detail = error === 'query' ? undefined : frame(text, error.place, error.message)
+    assert.equal(syntaxErrorOf(text), detail, JSON.stringify(text))
+  }
+  assert.ok(compared > 1900, `${compared} texts were compared`)
+})
+
+function syntaxErrorOf(text: string): string | undefined {
+  try {
+    parseQuery(text, { now: 0n })
+    return undefined
+  } catch (thrown) {
+    assert.ok(thrown instanceof AqlError, String(thrown))
+    return thrown.kind === 'syntax' ? thrown.detail : undefined
+  }
+}
