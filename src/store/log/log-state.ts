@@ -119,9 +119,9 @@ export class LogState {
   transaction<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
     try {
-      this.#database.exec('BEGIN IMMEDIATE')
+      this.#statements.begin.run()
       const result = work()
-      this.#database.exec('COMMIT')
+      this.#statements.commit.run()
       return result
     } catch (error) {
       this.#recover(error)
@@ -277,10 +277,15 @@ function nameOf({ node, number }: StreamKey): string {
   return `${Buffer.from(node).toString('latin1')}${number}`
 }
 
-type Statements = Record<'putStream' | 'getStream' | 'insertTail' | 'insertCheckpoint', StatementSync>
+type Statements = Record<
+  'begin' | 'commit' | 'putStream' | 'getStream' | 'insertTail' | 'insertCheckpoint',
+  StatementSync
+>
 
 function prepareStatements(database: DatabaseSync): Statements {
   return {
+    begin: database.prepare('BEGIN IMMEDIATE'),
+    commit: database.prepare('COMMIT'),
     putStream: database.prepare(
       'INSERT OR REPLACE INTO stream (number, node, nr, pruned, checkpoint, record, head, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     ),

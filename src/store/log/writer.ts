@@ -79,6 +79,13 @@ export class LogWriter {
     return planSeal(this.#log, idle ? 1 : limits.chunksPerSeal)
   }
 
+  /** Whether so much waits to be sealed that nothing should be added before some of it is. */
+  get isBehind(): boolean {
+    const most = limits.sealsBehind * limits.chunksPerSeal * limits.eventsPerCheckpoint
+    for (const state of this.#log.streams) if (state.sealable && state.checkpoint - state.sealed > most) return true
+    return false
+  }
+
   /** Puts what was sealed in its place. */
   applySeal(sealed: Sealed): boolean {
     const applied = applySeal(this.#log, sealed)

@@ -42,6 +42,10 @@ export type FromWriter = readonly { readonly id: number; readonly result?: unkno
 /** How long nothing has to happen before what is there is sealed, in milliseconds. */
 const idleMs = 250
 
+/** How long to wait between two looks for what the sealer has done, in milliseconds. */
+const pauseMs = 1
+const pause = new Int32Array(new SharedArrayBuffer(4))
+
 /** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
 class WriterThread {
   readonly #port: MessagePort
@@ -65,6 +69,7 @@ class WriterThread {
   }
 
   #work(first: ToWriter): void {
+    this.#catchUp()
     const appends: { id: number; request: AppendRequest }[] = []
     let bytes = 0
     for (let message: ToWriter | undefined = first; message !== undefined; message = this.#waiting(bytes)) {
@@ -82,6 +87,15 @@ class WriterThread {
     this.#commit(appends)
     this.#tellReaders()
     this.#tidy(false)
+  }
+
+  /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
+  #catchUp(): void {
+    while (this.#tidying && this.#writer.isBehind) {
+      const sealed = receiveMessageOnPort(this.#sealer)
+      if (sealed === undefined) Atomics.wait(pause, 0, 0, pauseMs)
+      else this.#tidied(sealed.message as FromSealer)
+    }
   }
 
   #waiting(bytes: number): ToWriter | undefined {
