@@ -45,6 +45,17 @@ function pattern(output: string): RegExp {
   )
 }
 
+/** As much of curl as the pages use. */
+const curl = `
+const { values, positionals } = require('node:util').parseArgs({
+  options: { s: { type: 'boolean', short: 's' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' } },
+  allowPositionals: true,
+})
+const headers = (values.header ?? []).map((line) => line.split(/: */))
+const init = { headers, ...(values.data !== undefined && { method: 'POST', body: values.data }) }
+fetch(positionals[0], init).then(async (r) => process.stdout.write(await r.text()))
+`
+
 /** A folder of commands: `shoal`, and `curl` for machines without it. */
 function commands(folder: string): string {
   const bin = join(folder, 'bin')
@@ -52,10 +63,7 @@ function commands(folder: string): string {
   symlinkSync(join(root, 'bin/shoal'), join(bin, 'shoal'))
   const fallback = join(folder, 'fallback')
   mkdirSync(fallback)
-  writeFileSync(
-    join(fallback, 'curl'),
-    `#!${process.execPath}\nfetch(process.argv.at(-1)).then(async (r) => process.stdout.write(await r.text()))\n`,
-  )
+  writeFileSync(join(fallback, 'curl'), `#!${process.execPath}\n${curl}`)
   chmodSync(join(fallback, 'curl'), 0o755)
   return [bin, dirname(process.execPath), process.env['PATH'], fallback].join(':')
 }
