@@ -73,10 +73,14 @@ export function quickPlanOf(source: EventSource, around: Frame): Plan {
 }
 
 function tagOf(value: Value): string {
-  const tag = textOf(value).normalize('NFC')
+  const text = textOf(value)
+  const tag = beyondAscii.test(text) ? text.normalize('NFC') : text
   if (tag === '') throw new Failure('Empty string is not permissible for Tag')
   return tag
 }
+
+/** Other texts are normalised already, and finding out is quicker than doing it. */
+const beyondAscii = /[\u0080-\uffff]/
 
 function planWith({ tags, templates }: EventSource, values: readonly string[], { appId }: Session): Plan {
   return planFor(tags, { appId, tagOf: (atom) => values[templates.findIndex((one) => one.atom === atom)] ?? '' })
