@@ -5,7 +5,7 @@ import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
 import type { Value } from '../values/value.ts'
 import { Aggregate } from './aggregate.ts'
-import type { Code } from './code.ts'
+import { type Code, quickly } from './code.ts'
 import type { Frame, Session } from './frame.ts'
 import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
@@ -64,7 +64,7 @@ export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
 /** The same for a source without a query in its templates. */
 export function quickPlanOf(source: EventSource, around: Frame): Plan {
   if (source.templates.length > 0) {
-    const tags = source.templates.map(({ code }) => (code.quick ? tagOf(code.run(around)) : ''))
+    const tags = source.templates.map(({ code }) => tagOf(quickly(code, around)))
     return planWith(source, tags, around.session)
   }
   const plan = around.session.plans.get(source) ?? planWith(source, [], around.session)

@@ -38,7 +38,6 @@ class Select implements Stage {
   feed(anti: boolean): void {
     const frame = this.#frame
     for (const { code, spread } of this.#items) {
-      if (!code.quick) continue
       const result = attempt(code, frame)
       const metadata = code.origin.of(frame)
       if (!spread && !(result instanceof Failure)) {
