@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
 import { Subscription } from '../../src/aql/eval/subscription.ts'
-import { AqlError, parseQuery } from '../../src/aql/index.ts'
+import { AqlError, parseExpr, parseQuery, type Query, type Stage } from '../../src/aql/index.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
+import { exprsIn } from '../../src/aql/walk.ts'
 import { assertMessages, casesOf, type Expected } from './eval/cases.ts'
-import { eventsFrom, type Message, now, type TestEvent } from './eval/run.ts'
+import { eventsFrom, linesOf, type Message, now, type TestEvent } from './eval/run.ts'
+import { someEvents, someQueries } from './naive/generated.ts'
 
 interface SubscribeCase {
   readonly events: readonly TestEvent[]
@@ -96,3 +99,63 @@ describe('subscriptions of the case file', () => {
     )
   })
 })
+
+const endless: fc.Arbitrary<Query> = someQueries
+  .map(({ source, stages }) => ({
+    source,
+    stages: stages.filter((stage) => stage.kind !== 'limit' && stage.kind !== 'aggregate'),
+  }))
+  .filter((query) => query.source.kind === 'events' && [...exprsIn(query)].every(({ kind }) => kind !== 'query'))
+
+const last: fc.Arbitrary<Stage> = fc.constantFrom('SUM(1)', 'LAST(_)', 'FIRST(_)', 'SUM(1) * 2').map((text) => ({
+  kind: 'aggregate',
+  expr: parseExpr(text, { now }),
+}))
+
+/** What a subscription sends in two bursts, as lines. */
+function sentFor(query: Query, given: readonly TestEvent[], split: number): string[] {
+  const lines: string[] = []
+  const subscription = new Subscription(query, 'com.example.test', new MessageWriter((line) => lines.push(line)))
+  const events = eventsFrom(given)
+  for (const burst of [events.slice(0, split), events.slice(split)]) {
+    const cursor = new MemoryEvents(burst).open(subscription.plan, 'asc')
+    for (let event = cursor.next(); typeof event === 'object'; event = cursor.next()) subscription.push(event)
+    subscription.flush()
+  }
+  return lines
+}
+
+/** Whether a template in the tags can be evaluated; subscriptions are refused otherwise. */
+function isRefused(query: Query): boolean {
+  return linesOf(query, []).some((line) => line.includes('"severity":"error"'))
+}
+
+describe('a subscription', () => {
+  test('sends what a query answers, whenever the events come', () => {
+    fc.assert(
+      fc.property(endless, someEvents, fc.nat(10), (query, given, split) => {
+        fc.pre(!isRefused(query))
+        const ascending = { ...query, source: { ...query.source, order: undefined } } as Query
+        assert.deepEqual([...sentFor(query, given, split), offsets], linesOf(ascending, eventsFrom(given)))
+      }),
+    )
+  })
+
+  test('has taken back all of an aggregate but what a query answers', () => {
+    fc.assert(
+      fc.property(endless, last, someEvents, fc.nat(10), (query, aggregate, given, split) => {
+        fc.pre(!isRefused(query))
+        const stages = [...query.stages, aggregate]
+        const ascending = { source: { ...query.source, order: 'asc' }, stages } as Query
+        const answer = linesOf({ ...ascending }, eventsFrom(given)).filter((line) => line.startsWith('{"type":"event"'))
+        const sent = sentFor({ ...query, stages }, given, split)
+        const taken = sent.filter((line) => line.startsWith('{"type":"antiEvent"'))
+        const standing = sent.filter((line) => line.startsWith('{"type":"event"'))
+        for (const line of taken) standing.splice(standing.indexOf(line.replace('antiEvent', 'event')), 1)
+        assert.deepEqual(standing, answer)
+      }),
+    )
+  })
+})
+
+const offsets = '{"type":"offsets"}'

@@ -71,8 +71,7 @@ export class Aggregate implements Stage {
   }
 
   feed(anti: boolean): void {
-    for (const { argument, state } of this.#states)
-      if (argument.quick) this.#add(argument, state, attempt(argument, this.#frame), anti)
+    for (const { argument, state } of this.#states) this.#add(argument, state, attempt(argument, this.#frame), anti)
     this.#fed()
   }
 
@@ -102,9 +101,7 @@ export class Aggregate implements Stage {
   /** Emits what it has come to; on later calls only if that has changed, and takes back what it emitted before. */
   flush(): void {
     this.#show()
-    const { around } = this.#aggregation
-    if (!around.quick) return
-    for (const { value, metadata, anti } of this.#changes(attempt(around, this.#frame))) {
+    for (const { value, metadata, anti } of this.#changes(attempt(this.#aggregation.around, this.#frame))) {
       this.#frame.set(this.#aggregation.slot, value, metadata)
       this.#next.feed(anti)
     }

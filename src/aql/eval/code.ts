@@ -142,10 +142,16 @@ function combined(
   return value
 }
 
-/** The value, or what it failed with. */
-export function attempt(code: QuickCode, frame: Frame): Value | Failure {
+/** The value of a code that is known to be quick. */
+export function quickly(code: Code, frame: Frame): Value {
+  if (!code.quick) throw new Error('a nested query has to be evaluated in steps')
+  return code.run(frame)
+}
+
+/** The value of such a code, or what it failed with. */
+export function attempt(code: Code, frame: Frame): Value | Failure {
   try {
-    return code.run(frame)
+    return quickly(code, frame)
   } catch (thrown) {
     return caught(thrown)
   }

@@ -46,10 +46,10 @@ export function compileQuery(query: Query, around: Scope): Program {
 
 function compileSource({ source }: Query, around: Scope): EventSource | ArraySource {
   if (source.kind === 'array') return { kind: 'array', items: source.items.map((item) => compileItem(item, around)) }
-  const templates = tagAtoms(source.tags).flatMap((atom) =>
-    atom.kind === 'template' ? [{ atom, code: compileExpr(atom, around) }] : [],
-  )
-  return { kind: 'events', tags: source.tags, templates, quick: templates.every(({ code }) => code.quick) }
+  const atoms = tagAtoms(source.tags).filter((atom) => atom.kind === 'template')
+  const templates = atoms.map((atom) => compileExpr(atom, around))
+  const places = new Map(atoms.map((atom, at) => [atom, at]))
+  return { kind: 'events', tags: source.tags, templates, places, quick: templates.every(({ quick }) => quick) }
 }
 
 interface CompiledStage {

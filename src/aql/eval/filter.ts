@@ -23,7 +23,7 @@ class Filter implements Stage {
   }
 
   feed(anti: boolean): void {
-    if (this.#condition.quick && this.#passes(attempt(this.#condition, this.#frame))) this.#next.feed(anti)
+    if (this.#passes(attempt(this.#condition, this.#frame))) this.#next.feed(anti)
   }
 
   *feedSlowly(anti: boolean): Steps<void> {

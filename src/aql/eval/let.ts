@@ -25,7 +25,7 @@ class Binding implements Stage {
   }
 
   feed(anti: boolean): void {
-    if (this.#code.quick && this.#bind(attempt(this.#code, this.#frame))) this.#next.feed(anti)
+    if (this.#bind(attempt(this.#code, this.#frame))) this.#next.feed(anti)
   }
 
   *feedSlowly(anti: boolean): Steps<void> {

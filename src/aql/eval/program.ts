@@ -5,7 +5,7 @@ import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
 import type { Value } from '../values/value.ts'
 import { Aggregate } from './aggregate.ts'
-import type { Code } from './code.ts'
+import { type Code, quickly } from './code.ts'
 import type { Frame, Session } from './frame.ts'
 import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
@@ -28,7 +28,10 @@ export interface Program {
 export interface EventSource {
   readonly kind: 'events'
   readonly tags: TagExpr
-  readonly templates: readonly { readonly atom: TagAtom; readonly code: Code }[]
+  /** What computes the tags that stand there as templates. */
+  readonly templates: readonly Code[]
+  /** Which of the templates an atom is. */
+  readonly places: ReadonlyMap<TagAtom, number>
   /** Whether no template has a query in it. */
   readonly quick: boolean
 }
@@ -57,14 +60,14 @@ export function openStages({ stages, result }: Program, frame: Frame): Pipeline 
 /** The plan of a source whose templates are evaluated in the frame around it. */
 export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
   const tags: string[] = []
-  for (const { code } of source.templates) tags.push(tagOf(code.quick ? code.run(around) : yield* code.run(around)))
+  for (const code of source.templates) tags.push(tagOf(code.quick ? code.run(around) : yield* code.run(around)))
   return planWith(source, tags, around.session)
 }
 
 /** The same for a source without a query in its templates. */
 export function quickPlanOf(source: EventSource, around: Frame): Plan {
   if (source.templates.length > 0) {
-    const tags = source.templates.map(({ code }) => (code.quick ? tagOf(code.run(around)) : ''))
+    const tags = source.templates.map((code) => tagOf(quickly(code, around)))
     return planWith(source, tags, around.session)
   }
   const plan = around.session.plans.get(source) ?? planWith(source, [], around.session)
@@ -73,11 +76,15 @@ export function quickPlanOf(source: EventSource, around: Frame): Plan {
 }
 
 function tagOf(value: Value): string {
-  const tag = textOf(value).normalize('NFC')
+  const text = textOf(value)
+  const tag = beyondAscii.test(text) ? text.normalize('NFC') : text
   if (tag === '') throw new Failure('Empty string is not permissible for Tag')
   return tag
 }
 
-function planWith({ tags, templates }: EventSource, values: readonly string[], { appId }: Session): Plan {
-  return planFor(tags, { appId, tagOf: (atom) => values[templates.findIndex((one) => one.atom === atom)] ?? '' })
+/** Other texts are normalised already, and finding out is quicker than doing it. */
+const beyondAscii = /[\u0080-\uffff]/
+
+function planWith({ tags, places }: EventSource, values: readonly string[], { appId }: Session): Plan {
+  return planFor(tags, { appId, tagOf: (atom) => values[places.get(atom) ?? -1] ?? '' })
 }

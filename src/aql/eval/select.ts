@@ -9,10 +9,6 @@ import { spreadable } from './literals.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Steps } from './steps.ts'
 
-function tooMany(): Failure {
-  return new Failure(`SELECT makes too many values of one (limit selectedValues: ${aqlLimits.selectedValues})`, true)
-}
-
 /** `slot` is where the selected values go. */
 export function select(items: readonly ItemCode[], slot: number): StageCode {
   const quick = items.every(({ code }) => code.quick)
@@ -38,7 +34,6 @@ class Select implements Stage {
   feed(anti: boolean): void {
     const frame = this.#frame
     for (const { code, spread } of this.#items) {
-      if (!code.quick) continue
       const result = attempt(code, frame)
       const metadata = code.origin.of(frame)
       if (!spread && !(result instanceof Failure)) {
@@ -87,4 +82,8 @@ class Select implements Stage {
       return []
     }
   }
+}
+
+function tooMany(): Failure {
+  return new Failure(`SELECT makes too many values of one (limit selectedValues: ${aqlLimits.selectedValues})`, true)
 }

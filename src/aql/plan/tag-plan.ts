@@ -7,6 +7,9 @@ import { keyRange, timeRange } from './ranges.ts'
 
 /** The plan for a condition. What would take too many branches is selected more widely, and then looked at one by one. */
 export function planFor(tags: TagExpr, meaning: Meaning): Plan {
+  // The most common condition of nested queries, which are planned again for every event.
+  if (tags.kind === 'tag' || tags.kind === 'template')
+    return { anyOf: [atomBranch(tags, meaning)], residual: undefined }
   const { branches, exact } = branchesOf(tags, meaning)
   const anyOf = withoutSupersets(branches)
   if (!exact) return { anyOf, residual: predicate(tags, meaning) }
