@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { nodeId, sqliteStore, startApi, type TestApi } from '../support/api.ts'
+import { eventsIn, nodeId, sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { TestSocket } from '../support/socket.ts'
 
 const stream = `${nodeId}-0`
@@ -198,6 +198,16 @@ test('a message that is none ends everything, and closes the socket without a wo
   }
   const socket = await TestSocket.open(t, api)
   await socket.settled()
+})
+
+test('what follows a message that is none is not done', async (t) => {
+  const { api, socket } = await start(t)
+  const before = await eventsIn(api.store)
+  socket.send('rubbish')
+  socket.request(1, 'publish', events('x', [1]))
+  assert.equal(await socket.closed, 1005)
+  await api.publish(JSON.stringify(events('y', [2])))
+  assert.equal((await eventsIn(api.store)).length, before.length + 1)
 })
 
 test('a client that goes away ends what it has asked for', async (t) => {

@@ -58,6 +58,8 @@ export class EventSocket {
   }
 
   #receive(bytes: Buffer, isBinary: boolean): void {
+    // What comes after a message that closed it could not be answered.
+    if (this.#socket.readyState !== this.#socket.OPEN) return
     const message = isBinary ? undefined : readEnvelope(bytes)
     if (message === undefined) {
       // Whoever does not speak the protocol cannot be told anything in it.
