@@ -1,18 +1,17 @@
 import { failure, messageOf, ShoalError } from '../errors.ts'
 import type { Reading } from '../events/index.ts'
-import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 import type { Answer, Pieces } from './answer.ts'
 
 const newline = Buffer.from('\n')
 
 /** Lines of JSON as they come, once it is known that they will. */
-export async function ndjsonAnswer(reading: Reading, log: Logger): Promise<Answer> {
+export async function ndjsonAnswer(reading: Reading, log: Logger, keepAliveMs: number): Promise<Answer> {
   await reading.started
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-    body: new Lines(reading, log),
+    body: new Lines(reading, log, keepAliveMs),
   }
 }
 
@@ -20,10 +19,12 @@ export async function ndjsonAnswer(reading: Reading, log: Logger): Promise<Answe
 class Lines implements Pieces {
   readonly #reading: Reading
   readonly #log: Logger
+  readonly #keepAliveMs: number
 
-  constructor(reading: Reading, log: Logger) {
+  constructor(reading: Reading, log: Logger, keepAliveMs: number) {
     this.#reading = reading
     this.#log = log
+    this.#keepAliveMs = keepAliveMs
   }
 
   cancel(): void {
@@ -34,8 +35,8 @@ class Lines implements Pieces {
     const pieces = this.#reading[Symbol.asyncIterator]()
     try {
       for (let next = pieces.next(); ; next = pieces.next()) {
-        let piece = await withinPause(next)
-        for (; piece === undefined; piece = await withinPause(next)) yield newline
+        let piece = await within(this.#keepAliveMs, next)
+        for (; piece === undefined; piece = await within(this.#keepAliveMs, next)) yield newline
         if (piece.done === true) return
         yield piece.value
       }
@@ -52,9 +53,9 @@ class Lines implements Pieces {
 }
 
 /** What comes, unless nothing does for too long. */
-function withinPause<T>(next: Promise<T>): Promise<T | undefined> {
+function within<T>(pauseMs: number, next: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), limits.keepAliveMs)
+    const timer = setTimeout(() => resolve(undefined), pauseMs)
     const end = (settle: () => void) => (): void => {
       clearTimeout(timer)
       settle()

@@ -24,6 +24,8 @@ export async function send(
 async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<void> {
   const gone = (): void => pieces.cancel()
   response.once('close', gone)
+  // Who has gone already does not go once more.
+  if (response.destroyed) gone()
   try {
     // The client sees that it is heard, also when the first piece is long in coming.
     response.flushHeaders()

@@ -36,6 +36,7 @@ export class Events {
   readonly #routing: Routing
   readonly #publisher: Publisher
   readonly #open = new Set<Reading>()
+  #stopping = false
   #closing = false
 
   private constructor(store: EventStore, names: StreamNames, options: EventsOptions) {
@@ -82,12 +83,19 @@ export class Events {
     return this.#read('subscribe_monotonic', request)
   }
 
+  /** Ends what is being read, and tells those who read; what is being published goes on. */
+  stopReading(): void {
+    this.#stopping = true
+    for (const reading of this.#open) reading.fail(failure('ERR_SHUTTING_DOWN', {}))
+  }
+
   async close(): Promise<void> {
     this.#closing = true
     await this.#store.close()
   }
 
   #read(job: string, request: QueryRequest | SubscribeRequest): Reading {
+    if (this.#stopping) throw failure('ERR_SHUTTING_DOWN', {})
     if (this.#open.size >= limits.openStreams)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
     const { startReading } = this.#options

@@ -96,9 +96,11 @@ export class Node {
 
   async #stop(reason: StopReason): Promise<void> {
     const { listeners, events, blobs, health, database, folder, log } = this.#resources
+    const opened = await events
+    opened.stopReading()
     await listeners.close()
     health.set('Events', 'stopping')
-    await (await events).close()
+    await opened.close()
     await blobs.close()
     database.close()
     folder.close()

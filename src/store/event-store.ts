@@ -16,6 +16,8 @@ export interface Reading extends AsyncIterable<Buffer> {
   readonly ended: Promise<void>
   /** Ends it: nothing more is read for it. */
   cancel(): void
+  /** Ends it, too; whoever takes from it gets what there is already, and then this error. */
+  fail(error: Error): void
 }
 
 /**

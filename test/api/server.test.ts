@@ -221,3 +221,26 @@ test('an answer in pieces is made as fast as it is taken, and no longer than som
   socket.destroy()
   await woken
 })
+
+test('what comes in pieces is not wanted any more when the client has gone before the first one', async (t) => {
+  const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const pieces = {
+    cancel,
+    async *[Symbol.asyncIterator]() {
+      await cancelled
+      yield Buffer.from('too late')
+    },
+  }
+  const answer = async ({ response }: Call): Promise<Answer> => {
+    ask()
+    await once(response, 'close')
+    return { status: 200, headers: {}, body: pieces }
+  }
+  const port = await served(t, [{ path: '/slow', methods: { GET: { token: false, answer } } }])
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await asked
+  socket.destroy()
+  await cancelled
+})

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Events } from '../../src/events/index.ts'
 import { limits } from '../../src/limits.ts'
-import type { Appended, AppendRequest, EventStore } from '../../src/store/index.ts'
+import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
+import { SlowStore } from '../support/slow-store.ts'
 
 interface Line {
   readonly lamport: number
@@ -145,31 +146,6 @@ test('every limit is named by the error that goes past it', async () => {
   for (const [request, message] of beyond) await assert.rejects(events.publish(app, request), { message })
   assert.equal((await stored(store)).length, count)
 })
-
-/** A store whose disk takes its time. */
-class SlowStore {
-  readonly inner = memoryStore()
-  readonly waiting: (() => void)[] = []
-
-  get store(): EventStore {
-    return new Proxy<EventStore>(this.inner, {
-      get: (target, name) =>
-        name === 'append'
-          ? (request: AppendRequest) => this.#append(request)
-          : (Reflect.get(target, name) as () => unknown).bind(target),
-    })
-  }
-
-  release(): void {
-    for (const go of this.waiting.splice(0)) go()
-  }
-
-  async #append({ source, spans, streams }: AppendRequest): Promise<Appended> {
-    const copy = { source: Buffer.from(source), spans, streams }
-    if (streams.length === 1) await new Promise<void>((resolve) => this.waiting.push(resolve))
-    return await this.inner.append(copy)
-  }
-}
 
 test('more calls than may wait for the disk are refused, and taken again afterwards', async () => {
   const slow = new SlowStore()

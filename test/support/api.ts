@@ -2,19 +2,20 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { apiRoutes, Cors, Hosts, HttpService } from '../../src/api/index.ts'
+import { apiRoutes, Cors, EventSockets, Hosts, HttpService } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import type { HttpOptions } from '../../src/api/server.ts'
-import { Events } from '../../src/events/index.ts'
+import { Events, type Reading, readerModule } from '../../src/events/index.ts'
 import { Health } from '../../src/health.ts'
 import { KeyPair, type Licensing, nodeIdOf, type PublicKey, Tokens } from '../../src/identity/index.ts'
 import { listenOnAll } from '../../src/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
 import { Metrics } from '../../src/metrics.ts'
 import type { SettingsDocument } from '../../src/settings/index.ts'
-import { type EventStore, ThreadedBlobs } from '../../src/store/index.ts'
+import { type EventStore, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { nowMicros } from '../../src/time.ts'
+import { CountedReading } from './counted-reading.ts'
 import { temporaryFolder } from './folder.ts'
 
 export const silent = new Logger(logOutput(textLine(false), { write: () => {}, flush: async () => {} }), 'api')
@@ -62,6 +63,16 @@ export function memoryStore(): MemoryEventStore {
   return new MemoryEventStore({ topic: 'default-topic', kind: 'live', key, now: nowMicros })
 }
 
+/** A store on disk, with a thread that answers queries. */
+export async function sqliteStore(t: TestContext): Promise<SqliteEventStore> {
+  let store: SqliteEventStore | undefined
+  // Before the folder is removed, which is done in the order in which it is asked for.
+  t.after(() => store?.close())
+  const file = join(temporaryFolder(t), 'log.db')
+  store = await SqliteEventStore.open({ file, topic: 'default-topic', kind: 'live', key, readerModule })
+  return store
+}
+
 export interface TestApi {
   readonly url: string
   readonly token: string
@@ -69,6 +80,8 @@ export interface TestApi {
   readonly otherToken: string
   readonly events: Events
   readonly store: EventStore
+  /** The queries and subscriptions so far. */
+  readonly readings: readonly CountedReading[]
   /** Calls the API as the test app. */
   call(path: string, init?: RequestInit): Promise<Response>
   publish(body: string | Uint8Array): Promise<Response>
@@ -79,14 +92,22 @@ export interface ApiSettings {
   readonly licensing?: Licensing
   readonly rootKey?: PublicKey
   readonly hosts?: readonly string[]
+  readonly keepAliveMs?: number
   readonly corsOrigins?: readonly string[]
   readonly routes?: SettingsDocument['eventRouting']['routes']
 }
 
-/** The whole API over a store in memory. */
+/** The whole API, over a store in memory or another one; only one on disk answers queries. */
 export async function startApi(t: TestContext, settings: ApiSettings = {}): Promise<TestApi> {
   const store = settings.store ?? memoryStore()
-  const events = await Events.open(store, { node: nodeId, routes: settings.routes ?? [], log: silent })
+  const readings: CountedReading[] = []
+  const startReading = (job: string, request: unknown): Reading => {
+    if (!(store instanceof SqliteEventStore)) throw new Error('this store runs no queries')
+    const reading = new CountedReading(store.start(job, request))
+    readings.push(reading)
+    return reading
+  }
+  const events = await Events.open(store, { node: nodeId, routes: settings.routes ?? [], log: silent, startReading })
   const blobs = new ThreadedBlobs(join(temporaryFolder(t), 'blobs.db'))
   t.after(() => blobs.close())
   const tokens = new Tokens(key, 0, nowMicros)
@@ -101,11 +122,14 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     licensing: () => settings.licensing ?? { node: 'development', apps: {} },
     now: nowMicros,
     log: silent,
+    ...(settings.keepAliveMs !== undefined && { keepAliveMs: settings.keepAliveMs }),
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
+  const hosts = new Hosts(settings.hosts ?? [])
   const port = await served(t, routes, {
     tokens,
-    hosts: new Hosts(settings.hosts ?? []),
+    hosts,
+    sockets: new EventSockets({ events: Promise.resolve(events), tokens, hosts, log: silent }),
     cors: new Cors(settings.corsOrigins),
   })
   const url = `http://127.0.0.1:${port}`
@@ -119,7 +143,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(body),
     })
-  return { url, token, otherToken, events, store, call, publish }
+  return { url, token, otherToken, events, store, readings, call, publish }
 }
 
 /** All events of a store, as a query would answer them. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { TestScope } from './folder.ts'
 
 const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
@@ -22,7 +22,7 @@ export class ShoalProcess {
   stderr = ''
   readonly #ended: Promise<Ended>
 
-  constructor(test: TestContext, args: readonly string[], options: SpawnOptions = {}) {
+  constructor(test: TestScope, args: readonly string[], options: SpawnOptions = {}) {
     this.child = spawn(process.execPath, [command, ...args], {
       stdio: ['pipe', 'pipe', 'pipe'],
       ...options,
@@ -70,7 +70,7 @@ export class ShoalProcess {
 
 /** Runs a command to its end. */
 export async function shoal(
-  test: TestContext,
+  test: TestScope,
   args: readonly string[],
   options: SpawnOptions & { input?: string } = {},
 ): Promise<Ended> {

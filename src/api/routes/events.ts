@@ -13,8 +13,16 @@ import type { Route } from '../router.ts'
 const json = 'application/json'
 const ndjson = 'application/x-ndjson'
 
-/** The events of the node; a call that comes before they are open waits for that. */
-export function eventRoutes(events: Promise<Events>, log: Logger): Route[] {
+export interface EventParts {
+  /** A call that comes before they are open waits for that. */
+  readonly events: Promise<Events>
+  readonly log: Logger
+  /** Milliseconds without anything to say after which a stream says an empty line. */
+  readonly keepAliveMs?: number
+}
+
+/** The events of the node. */
+export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: EventParts): Route[] {
   const offsets = async (): Promise<Answer> => jsonAnswer(200, await (await events).offsets())
   const publish = async (call: Call, { appId }: App): Promise<Answer> => {
     const body = await call.body(limits.bodyBytes)
@@ -28,7 +36,7 @@ export function eventRoutes(events: Promise<Events>, log: Logger): Route[] {
   ): Route => {
     const answer = async (call: Call, { appId }: App): Promise<Answer> => {
       const request = parse(parseJson(await call.body(limits.bodyBytes)), { appId, via: 'http' })
-      return await ndjsonAnswer(start(await events, request), log)
+      return await ndjsonAnswer(start(await events, request), log, keepAliveMs)
     }
     return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', answer } } }
   }

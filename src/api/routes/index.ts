@@ -1,20 +1,18 @@
-import type { Events } from '../../events/index.ts'
 import type { Health } from '../../health.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Route } from '../router.ts'
 import { aqlRoutes } from './aql.ts'
 import { type AuthParts, authRoutes } from './auth.ts'
 import { type Blobs, blobRoutes } from './blobs.ts'
-import { eventRoutes } from './events.ts'
+import { type EventParts, eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { metricsRoutes } from './metrics.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { openApiRoutes } from './openapi.ts'
 
 /** What the API is made of. */
-export interface ApiParts extends AuthParts, NodeParts {
+export interface ApiParts extends AuthParts, NodeParts, EventParts {
   readonly health: Health
-  readonly events: Promise<Events>
   readonly blobs: Blobs
   readonly metrics: Metrics
 }
@@ -25,7 +23,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...healthRoutes(parts.health, { alive: ['/healthz', '/api/v2/health'], ready: ['/readyz', '/api/v2/ready'] }),
     ...authRoutes(parts),
     ...nodeRoutes(parts),
-    ...eventRoutes(parts.events, parts.log),
+    ...eventRoutes(parts),
     ...aqlRoutes(),
     ...blobRoutes(parts.blobs),
     ...metricsRoutes(parts.metrics),

@@ -19,6 +19,9 @@ interface Running {
   reading?: Reading
 }
 
+/** A code by which clients learn that the node goes away. */
+const goingAway = 1001
+
 /** A WebSocket of an app: many requests at once, each of which is answered under its own number. */
 export class EventSocket {
   readonly #socket: WebSocket
@@ -26,6 +29,7 @@ export class EventSocket {
   readonly #appId: string
   readonly #log: Logger
   readonly #running = new Map<string, Running>()
+  #closing = false
 
   constructor(socket: WebSocket, events: Promise<Events>, appId: string, log: Logger) {
     this.#socket = socket
@@ -38,7 +42,24 @@ export class EventSocket {
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
   }
 
+  /** Closes it as soon as everything that is under way is answered. */
+  close(): void {
+    this.#closing = true
+    this.#closeWhenIdle()
+  }
+
+  /** Cuts it off. */
+  terminate(): void {
+    this.#socket.terminate()
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#closing && this.#running.size === 0) this.#socket.close(goingAway)
+  }
+
   #receive(bytes: Buffer, isBinary: boolean): void {
+    // What comes after a message that closed it could not be answered.
+    if (this.#socket.readyState !== this.#socket.OPEN) return
     const message = isBinary ? undefined : readEnvelope(bytes)
     if (message === undefined) {
       // Whoever does not speak the protocol cannot be told anything in it.
@@ -60,6 +81,7 @@ export class EventSocket {
     this.#running.set(requestId, running)
     this.#answer(service, request, running).finally(() => {
       if (this.#running.get(requestId) === running) this.#running.delete(requestId)
+      this.#closeWhenIdle()
     })
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { WebSocket, WebSocketServer } from 'ws'
+import type { WebSocketServer } from 'ws'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { Events } from '../../events/index.ts'
 import type { App, Tokens } from '../../identity/index.ts'
@@ -17,13 +17,10 @@ export interface SocketParts {
   readonly log: Logger
 }
 
-/** A code by which clients learn that the node goes away. */
-const goingAway = 1001
-
 /** The WebSockets of the API. */
 export class EventSockets {
   readonly #parts: SocketParts
-  readonly #open = new Set<WebSocket>()
+  readonly #open = new Set<EventSocket>()
   #server: Promise<WebSocketServer> | undefined
 
   constructor(parts: SocketParts) {
@@ -39,9 +36,9 @@ export class EventSockets {
       const app = this.#admit(request)
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
-        this.#open.add(opened)
-        opened.on('close', () => this.#open.delete(opened))
-        new EventSocket(opened, events, app.appId, log)
+        const eventSocket = new EventSocket(opened, events, app.appId, log)
+        this.#open.add(eventSocket)
+        opened.on('close', () => this.#open.delete(eventSocket))
       })
     } catch (error) {
       if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
@@ -49,9 +46,9 @@ export class EventSockets {
     }
   }
 
-  /** Tells all of them that the node goes away. */
+  /** Tells all of them that the node goes away, as soon as their requests are answered. */
   close(): void {
-    for (const socket of this.#open) socket.close(goingAway)
+    for (const socket of this.#open) socket.close()
   }
 
   /** Those who do not answer are cut off. */

@@ -16,6 +16,7 @@ export class MemoryReading implements Reading {
   readonly #found: readonly Found[]
   readonly #check: () => void
   #cancelled = false
+  #failure: Error | undefined
 
   /** Before each piece `check` is called, which throws when nothing can be read any more. */
   constructor(streams: readonly MemoryStream[], selection: Selection, check: () => void) {
@@ -31,6 +32,11 @@ export class MemoryReading implements Reading {
     this.#end.resolve()
   }
 
+  fail(error: Error): void {
+    this.#failure = error
+    this.#end.resolve()
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     try {
       yield* this.#pieces()
@@ -42,6 +48,7 @@ export class MemoryReading implements Reading {
   *#pieces(): Generator<Buffer> {
     let at = 0
     while (!this.#cancelled) {
+      if (this.#failure !== undefined) throw this.#failure
       this.#check()
       const lines: Buffer[] = []
       let size = 0

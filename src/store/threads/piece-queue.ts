@@ -54,6 +54,12 @@ export class PieceQueue implements Reading {
     if (!ended) this.#cancelled()
   }
 
+  fail(error: Error): void {
+    if (this.#ended) return
+    this.end(error)
+    this.#cancelled()
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
     try {
       while (true) {

@@ -57,7 +57,7 @@ function isBefore(a: Line, b: Line): boolean {
 const place = ({ stream, offset }: Line): string => `${stream}/${offset}`
 
 /** What reading does, from what is sealed and from what is not. */
-export const reading = rules(({ large }) => {
+export const reading = rules(({ small, large }) => {
   large('events of all streams are read in the total order, equal lamport timestamps included', async (t, open) => {
     const { all } = await example(t, open)
     assert.ok(all.some((line, i) => line.lamport === all[i + 1]?.lamport))
@@ -252,17 +252,29 @@ export const reading = rules(({ large }) => {
       }
       assert.equal(pieces, 1)
 
-      const small = store.read({ ...everything, upper: new Map([[0, 200]]) })
-      const rest = small[Symbol.asyncIterator]()
+      const few = store.read({ ...everything, upper: new Map([[0, 200]]) })
+      const rest = few[Symbol.asyncIterator]()
       await rest.next()
       // Whatever was made ahead of its reader has come by now.
       await store.append(requestOf([{}]))
       await numbersOf(store, { ...everything, upper: new Map([[0, -1]]) })
-      small.cancel()
+      few.cancel()
       assert.equal((await rest.next()).done, true)
 
       for await (const _ of store.read(everything)) break
       assert.equal((await linesOf(store)).length, 1501)
     },
   )
+
+  small('a read that is made to fail ends with that error', async (t, open) => {
+    const store = await open(t)
+    await store.append(requestOf([{}, {}]))
+    const reading = store.read(everything)
+    reading.fail(new Error('no more'))
+    await assert.rejects(async () => {
+      for await (const _ of reading);
+    }, /no more/)
+    await reading.ended
+    assert.equal((await linesOf(store)).length, 2)
+  })
 })

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { limits } from '../../src/limits.ts'
+import { nodeId, sqliteStore, startApi, type TestApi } from '../support/api.ts'
+import { Lines } from '../support/lines.ts'
+
+async function start(t: TestContext, keepAliveMs?: number): Promise<TestApi> {
+  return await startApi(t, { store: await sqliteStore(t), ...(keepAliveMs !== undefined && { keepAliveMs }) })
+}
+
+function read(api: TestApi, endpoint: string, body: object, signal?: AbortSignal): Promise<Response> {
+  return api.call(`/api/v2/events/${endpoint}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  })
+}
+
+const publish = (api: TestApi, ...payloads: unknown[]) =>
+  api.publish(JSON.stringify({ data: payloads.map((payload) => ({ tags: ['x'], payload })) }))
+
+test('a query answers with lines of JSON, the offsets last', async (t) => {
+  const api = await start(t)
+  await publish(api, 1, { a: 'ö' })
+  const response = await read(api, 'query', { query: "FROM 'x'", order: 'desc' })
+  assert.equal(response.status, 200)
+  assert.equal(response.headers.get('content-type'), 'application/x-ndjson')
+  assert.equal(response.headers.get('transfer-encoding'), 'chunked')
+  const text = await response.text()
+  assert.ok(text.endsWith('\n'))
+  const lines = text.trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).map(({ payload, offsets }) => payload ?? offsets),
+    [{ a: 'ö' }, 1, { [`${nodeId}-0`]: 5 }],
+  )
+})
+
+test('a stream that has nothing to say sends an empty line from time to time', async (t) => {
+  const api = await start(t, 10)
+  const response = await read(api, 'subscribe', { query: "FROM 'x'" })
+  const lines = new Lines(response)
+  assert.equal(JSON.parse(await lines.next())['type'], 'offsets')
+  assert.equal(await lines.next(), '')
+  assert.equal(await lines.next(), '')
+  await publish(api, 'after a pause')
+  for (let line = ''; ; line = await lines.next()) {
+    if (line === '') continue
+    assert.equal(JSON.parse(line)['payload'], 'after a pause')
+    break
+  }
+  await lines.cancel()
+})
+
+test('a subscription tells every event once, from what is there to what comes', async (t) => {
+  const api = await start(t)
+  await publish(api, 0, 1)
+  const lines = new Lines(await read(api, 'subscribe', { query: "FROM 'x'" }))
+  const payloads: unknown[] = []
+  for (let n = 2; payloads.length < 21; ) {
+    const message = JSON.parse(await lines.next())
+    payloads.push(message['type'] === 'event' ? message['payload'] : message['type'])
+    if (payloads.length < 3) continue
+    if (n < 20) await publish(api, n++, n++)
+  }
+  assert.deepEqual(payloads, [0, 1, 'offsets', ...Array.from({ length: 18 }, (_, i) => i + 2)])
+  await lines.cancel()
+})
+
+test('a client that goes away ends its subscription', async (t) => {
+  const api = await start(t)
+  const lines = new Lines(await read(api, 'subscribe', { query: "FROM 'x'" }))
+  await lines.next()
+  await lines.cancel()
+  await api.readings[0]?.ended
+})
+
+test('a client that does not read and goes away ends its query', async (t) => {
+  const api = await start(t)
+  for (let i = 0; i < 40; i++) await publish(api, 'x'.repeat(1_000_000))
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const body = JSON.stringify({ query: "FROM 'x'", order: 'asc' })
+  const headers = { authorization: `Bearer ${api.token}`, 'content-length': body.length }
+  const asked = request(`${api.url}/api/v2/events/query`, { method: 'POST', headers }, () => resolve())
+  asked.on('error', () => {})
+  asked.end(body)
+  await ended
+  const whole = await read(api, 'query', { query: "FROM 'x'", order: 'asc' })
+  assert.ok((await whole.text()).length > 40_000_000)
+  const [unread] = api.readings
+  assert.ok(unread && unread.bytes < 20_000_000, `${unread?.bytes} bytes were read for a client that does not read`)
+  asked.destroy()
+  await unread.ended
+})
+
+test('what is wrong with a request is told before the first line', async (t) => {
+  const api = await start(t)
+  const refused = async (endpoint: string, body: object) => {
+    const response = await read(api, endpoint, body)
+    const { code, message } = (await response.json()) as { code: string; message: string }
+    return [response.status, code, message] as const
+  }
+  const [status, code, message] = await refused('query', { query: 'FROM x', order: 'asc' })
+  assert.deepEqual([status, code], [400, 'ERR_BAD_REQUEST'])
+  assert.match(message, /^Invalid request\. {2}--> 1:6\n/)
+  assert.deepEqual(await refused('subscribe', { query: "FROM 'x' AGGREGATE SUM(_)" }), [
+    400,
+    'ERR_BAD_REQUEST',
+    'Invalid request. The query uses beta features that are not enabled: aggregate.',
+  ])
+  const [teapot, feature] = await refused('subscribe_monotonic', { query: "FROM 'x' LIMIT 1", session: 's' })
+  assert.deepEqual([teapot, feature], [418, 'ERR_UNSUPPORTED_FEATURE'])
+  const long = `FROM '${'x'.repeat(limits.queryBytes)}'`
+  assert.match((await refused('query', { query: long, order: 'asc' }))[2], /The query has more than 1048576 bytes\./)
+})
+
+test('what goes wrong on the way is a diagnostic and the error object, and no offsets follow', async (t) => {
+  const api = await start(t)
+  const upperBound = { [`${nodeId}-0`]: 1_000_000 }
+  const response = await read(api, 'query', { query: "FROM 'x'", order: 'asc', upperBound })
+  assert.equal(response.status, 200)
+  const message = 'Query bounds out of range: upper bound must be within the known present.'
+  const lines = (await response.text()).trimEnd().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line) as unknown),
+    [
+      { type: 'diagnostic', severity: 'error', message },
+      { code: 'ERR_BAD_REQUEST', message: `Invalid request. ${message}` },
+    ],
+  )
+})
+
+test('a problem with one event is a warning, and the stream goes on', async (t) => {
+  const api = await start(t)
+  await publish(api, 0, 1, 2)
+  const response = await read(api, 'query', { query: "FROM 'x' SELECT 6 / _", order: 'asc' })
+  const lines = (await response.text()).trimEnd().split('\n')
+  const types = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    types.map(({ type, severity, payload }) => payload ?? severity ?? type),
+    ['warning', 6, 3, 'offsets'],
+  )
+})
+
+test('streams of all clients have a limit', async (t) => {
+  const api = await start(t)
+  const open: Lines[] = []
+  for (let i = 0; i < limits.openStreams; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))
+  const refused = await read(api, 'query', { query: "FROM 'x'", order: 'asc' })
+  assert.equal(refused.status, 400)
+  assert.match(await refused.text(), /There are 1024 open streams, which is the limit\./)
+  await open[0]?.cancel()
+  await api.readings[0]?.ended
+  assert.equal((await read(api, 'query', { query: "FROM 'x'", order: 'asc' })).status, 200)
+  await Promise.all(open.map((lines) => lines.cancel()))
+})

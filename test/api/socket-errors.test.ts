@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WebSocket } from 'ws'
+import { limits } from '../../src/limits.ts'
+import { eventsIn, exchange, sqliteStore, startApi } from '../support/api.ts'
+import { SlowStore } from '../support/slow-store.ts'
+import { TestSocket } from '../support/socket.ts'
+
+test('a payload that does not fit is told as badRequest, and what it asks for is not done', async (t) => {
+  const store = await sqliteStore(t)
+  const socket = await TestSocket.open(t, await startApi(t, { store }))
+  const before = await eventsIn(store)
+  const requests: readonly (readonly [service: string, payload: unknown, message: RegExp])[] = [
+    ['offsets', {}, /expected null/],
+    ['publish', null, /invalid type: null/],
+    ['publish', {}, /missing field `data`/],
+    ['publish', { data: [{ tags: [] }] }, /missing field `payload`/],
+    ['publish', { data: [{ tags: [''], payload: 1 }] }, /expected non-empty string/],
+    [
+      'publish',
+      {
+        data: [
+          { tags: ['good'], payload: 1 },
+          { tags: 'bad', payload: 1 },
+        ],
+      },
+      /invalid type: string/,
+    ],
+    ['query', { query: "FROM 'a'" }, /missing field `order`/],
+    ['query', { query: "FROM 'a'", order: 'up' }, /unknown variant `up`/],
+    ['query', { query: "FROM 'a'", order: 'asc', lowerBound: { nonsense: 1 } }, /StreamId/],
+    ['subscribe', { query: 7 }, /invalid type: number/],
+    ['subscribe_monotonic', { query: "FROM 'a'" }, /missing field `session`/],
+  ]
+  for (const [i, [service, payload, message]] of requests.entries()) {
+    socket.request(i, service, payload)
+    const [error, complete] = [await socket.take(), await socket.take()]
+    assert.equal(error.type, 'error')
+    assert.equal(error.kind?.['type'], 'badRequest', service)
+    assert.match(String(error.kind?.['message']), message)
+    assert.ok(!String(error.kind?.['message']).startsWith('Invalid request.'))
+    assert.deepEqual(complete, { type: 'complete', requestId: i })
+  }
+  assert.deepEqual(await eventsIn(store), before)
+})
+
+test('a query that cannot be run is told as serviceError, in the words of the specification', async (t) => {
+  const socket = await TestSocket.open(t, await startApi(t, { store: await sqliteStore(t) }))
+  const requests: readonly (readonly [service: string, payload: object, value: RegExp])[] = [
+    ['query', { query: 'FROM x', order: 'asc' }, /^Invalid request\. {2}--> 1:6\n/],
+    [
+      'query',
+      { query: "FROM 'a' AGGREGATE SUM(_)", order: 'asc' },
+      /^The query uses beta features that are not enabled: aggregate\.$/,
+    ],
+    [
+      'subscribe_monotonic',
+      { query: "FROM 'a' LIMIT 1", session: '' },
+      /^Feature\(s\) `limit` are not supported on endpoint SubscribeMonotonic\.$/,
+    ],
+    [
+      'subscribe_monotonic',
+      { query: "FROM 'a'", session: '', lowerBound: { [`${'.'.repeat(43)}-0`]: 7 } },
+      /^Query bounds out of range: /,
+    ],
+  ]
+  for (const [i, [service, payload, value]] of requests.entries()) {
+    socket.request(i, service, payload)
+    const [error, complete] = [await socket.take(), await socket.take()]
+    assert.equal(error.kind?.['type'], 'serviceError', service)
+    assert.match(String(error.kind?.['value']), value)
+    assert.equal(complete.type, 'complete')
+  }
+})
+
+test('what goes wrong on the way is a diagnostic, and complete follows', async (t) => {
+  const socket = await TestSocket.open(t, await startApi(t, { store: await sqliteStore(t) }))
+  socket.request(1, 'query', { query: "FROM 'a'", order: 'asc', upperBound: { [`${'.'.repeat(43)}-0`]: 7 } })
+  const message = 'Query bounds out of range: upper bound must be within the known present.'
+  assert.deepEqual(await socket.answered(1), [
+    { type: 'next', requestId: 1, payload: [{ type: 'diagnostic', severity: 'error', message }] },
+    { type: 'complete', requestId: 1 },
+  ])
+})
+
+test('publishes that cannot wait any more are told so in the words that clients know', async (t) => {
+  const slow = new SlowStore()
+  const socket = await TestSocket.open(t, await startApi(t, { store: slow.store }))
+  for (let id = 0; id <= limits.publishesWaiting; id++)
+    socket.request(id, 'publish', { data: [{ tags: [], payload: id }] })
+  const error = await socket.take()
+  assert.deepEqual(error, {
+    type: 'error',
+    requestId: limits.publishesWaiting,
+    kind: { type: 'serviceError', value: 'Channel towards event store is overloaded.' },
+  })
+  while (slow.waiting.length < limits.publishesWaiting) await new Promise((resolve) => setImmediate(resolve))
+  slow.release()
+  assert.equal((await socket.answered(0)).length, 2)
+})
+
+test('streams on one socket have a limit, and those that end make room', async (t) => {
+  const api = await startApi(t, { store: await sqliteStore(t) })
+  const socket = await TestSocket.open(t, api)
+  for (let id = 0; id < limits.openStreamsPerSocket; id++) {
+    socket.request(id, 'subscribe', { query: "FROM 'x'" })
+    await socket.take()
+  }
+  socket.request(200, 'subscribe', { query: "FROM 'x'" })
+  const [error] = await socket.answered(200)
+  assert.deepEqual(error?.kind, {
+    type: 'serviceError',
+    value: 'There are 128 open streams on this WebSocket, which is the limit.',
+  })
+  const other = await TestSocket.open(t, api)
+  other.request(1, 'query', { query: "FROM 'x'", order: 'asc' })
+  assert.equal((await other.answered(1))[0]?.type, 'next')
+  socket.cancel(0)
+  socket.request(201, 'query', { query: "FROM 'x'", order: 'asc' })
+  assert.equal((await socket.answered(201))[0]?.type, 'next')
+})
+
+test('whoever has no valid token gets an answer of HTTP instead of a WebSocket', async (t) => {
+  const { url, token } = await startApi(t, { store: await sqliteStore(t) })
+  const port = Number(new URL(url).port)
+  const upgrade = async (path: string, headers = '') => {
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13'
+    const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n`
+    const answer = await exchange(port, `${head}${headers}\r\n`)
+    return [Number(answer.slice(9, 12)), /"code":"(\w+)"/.exec(answer)?.[1]]
+  }
+  const path = '/api/v2/events'
+  assert.deepEqual(await upgrade(path, `Authorization: Bearer ${token}\r\n`), [401, 'ERR_MISSING_TOKEN_PARAM'])
+  assert.deepEqual(await upgrade(`${path}?rubbish!`), [401, 'ERR_TOKEN_INVALID'])
+  assert.deepEqual(await upgrade(`${path}?${token}&foo=bar`), [401, 'ERR_TOKEN_INVALID'])
+  assert.deepEqual(await upgrade(`${path}/more?${token}`), [404, 'ERR_NOT_FOUND'])
+  for (const query of [token, encodeURIComponent(token), `access_token=${token}`, `foo=bar&access_token=${token}`]) {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}${path}/?${query}`)
+    await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+    socket.terminate()
+  }
+})

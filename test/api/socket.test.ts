@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { eventsIn, nodeId, sqliteStore, startApi, type TestApi } from '../support/api.ts'
+import { TestSocket } from '../support/socket.ts'
+
+const stream = `${nodeId}-0`
+
+async function start(t: TestContext): Promise<{ api: TestApi; socket: TestSocket }> {
+  const api = await startApi(t, { store: await sqliteStore(t) })
+  return { api, socket: await TestSocket.open(t, api) }
+}
+
+const events = (tag: string, payloads: readonly unknown[]) => ({
+  data: payloads.map((payload) => ({ tags: [tag], payload })),
+})
+
+test('requests are answered as in the transcript of the specification', async (t) => {
+  const { api, socket } = await start(t)
+  socket.request(0, 'offsets', null)
+  assert.deepEqual(await socket.take(), {
+    type: 'next',
+    requestId: 0,
+    payload: [{ present: { [stream]: 3 }, toReplicate: {} }],
+  })
+  assert.deepEqual(await socket.take(), { type: 'complete', requestId: 0 })
+
+  socket.request(2, 'publish', events('x', [{ n: 2 }]))
+  const published = await socket.take()
+  const [{ data } = {}] = published.payload ?? []
+  const [{ timestamp, ...key }] = data as [Record<string, unknown>]
+  assert.deepEqual(key, { lamport: 4, stream, offset: 4 })
+  assert.deepEqual(await socket.take(), { type: 'complete', requestId: 2 })
+
+  socket.request(3, 'query', { query: "FROM 'x'", order: 'asc' })
+  const event = {
+    type: 'event',
+    lamport: 4,
+    stream,
+    offset: 4,
+    timestamp,
+    tags: ['x'],
+    appId: 'com.example.test',
+    payload: { n: 2 },
+  }
+  const offsets = { type: 'offsets', offsets: { [stream]: 4 } }
+  assert.deepEqual(await socket.take(), { type: 'next', requestId: 3, payload: [event, offsets] })
+  assert.deepEqual(await socket.take(), { type: 'complete', requestId: 3 })
+
+  socket.request(4, 'query', 'x')
+  const refused = await socket.take()
+  assert.equal(refused.type, 'error')
+  assert.equal(refused.kind?.['type'], 'badRequest')
+  assert.match(String(refused.kind?.['message']), /^invalid type: string/)
+  assert.deepEqual(await socket.take(), { type: 'complete', requestId: 4 })
+
+  socket.request(6, 'subscribe', { query: "FROM 'live'" })
+  assert.deepEqual(await socket.take(), { type: 'next', requestId: 6, payload: [offsets] })
+  await api.publish(JSON.stringify(events('live', ['a', 'b'])))
+  const live = await socket.take()
+  assert.deepEqual([live.type, live.requestId], ['next', 6])
+  assert.deepEqual(
+    live.payload?.map(({ payload }) => payload),
+    ['a', 'b'],
+  )
+  socket.cancel(6)
+  await api.readings.at(-1)?.ended
+
+  socket.request(9, 'subscribe_monotonic', { session: 'x', query: "FROM 'live'", lowerBound: {} })
+  const caught = await socket.take()
+  assert.deepEqual(
+    caught.payload?.map(({ type, payload, caughtUp }) => [type, payload, caughtUp]),
+    [
+      ['event', 'a', false],
+      ['event', 'b', true],
+      ['offsets', undefined, undefined],
+    ],
+  )
+  await api.publish(JSON.stringify(events('live', ['c', 'd'])))
+  assert.deepEqual(
+    (await socket.take()).payload?.map(({ payload, caughtUp }) => [payload, caughtUp]),
+    [
+      ['c', false],
+      ['d', true],
+    ],
+  )
+  socket.cancel(999)
+  await socket.settled()
+  const unasked = socket.messages.filter(({ requestId }) => requestId === 6 || requestId === 999)
+  assert.equal(unasked.length, 2, 'a cancelled subscription says nothing more')
+})
+
+test('items come in messages of at most 128, in order', async (t) => {
+  const { api, socket } = await start(t)
+  const payloads = Array.from({ length: 1000 }, (_, i) => i)
+  await api.publish(JSON.stringify(events('many', payloads)))
+  socket.request(1, 'query', { query: "FROM 'many'", order: 'asc' })
+  const answers = await socket.answered(1)
+  const items = answers.flatMap(({ payload }) => payload ?? [])
+  assert.deepEqual(
+    items.map(({ type, payload }) => (type === 'event' ? payload : type)),
+    [...payloads, 'offsets'],
+  )
+  assert.ok(answers.every(({ payload = [0] }) => payload.length >= 1 && payload.length <= 128))
+  assert.ok(answers.length < 100, 'they do not come one by one')
+})
+
+test('a number that is used again ends the request that had it, without a word', async (t) => {
+  const { api, socket } = await start(t)
+  socket.request(1, 'subscribe', { query: "FROM 'first'" })
+  await socket.take()
+  socket.request(1, 'subscribe', { query: "FROM 'second'" })
+  await api.readings[0]?.ended
+  await socket.take()
+  await api.publish(JSON.stringify({ data: ['first', 'second'].map((tag) => ({ tags: [tag], payload: tag })) }))
+  assert.deepEqual(
+    (await socket.take()).payload?.map(({ payload }) => payload),
+    ['second'],
+  )
+  await socket.settled()
+  const types = socket.messages.filter(({ requestId }) => requestId === 1).map(({ type }) => type)
+  assert.deepEqual(types, ['next', 'next', 'next'])
+})
+
+test('a number can be used again when its request is over, and cancelled when it is', async (t) => {
+  const { socket } = await start(t)
+  for (let round = 0; round < 3; round++) {
+    socket.request(5, 'offsets', null)
+    assert.equal((await socket.take()).type, 'next')
+    assert.equal((await socket.take()).type, 'complete')
+    socket.cancel(5)
+  }
+  await socket.settled()
+})
+
+test('a service that is not there is told with those that are, and nothing follows', async (t) => {
+  const { socket } = await start(t)
+  socket.request(1, 'foo', null)
+  assert.deepEqual(await socket.take(), {
+    type: 'error',
+    requestId: 1,
+    kind: {
+      type: 'unknownEndpoint',
+      endpoint: 'foo',
+      valid_endpoints: ['offsets', 'publish', 'query', 'subscribe', 'subscribe_monotonic'],
+    },
+  })
+  await socket.settled()
+  assert.equal(socket.texts.length, 3)
+})
+
+test('the largest number of a request comes back digit by digit', async (t) => {
+  const { socket } = await start(t)
+  socket.send('{"type":"request","requestId":18446744073709551615,"serviceId":"offsets","payload":null}')
+  await socket.take()
+  await socket.take()
+  assert.match(socket.texts[0] ?? '', /^\{"type":"next","requestId":18446744073709551615,/)
+  assert.equal(socket.texts[1], '{"type":"complete","requestId":18446744073709551615}')
+})
+
+test('members come in any order, and others do not matter', async (t) => {
+  const { socket } = await start(t)
+  socket.send(' { "payload":null,"x":[{"type":"cancel"}],"requestId":7 ,"serviceId":"off\\u0073ets","type":"request"}')
+  assert.equal((await socket.take()).requestId, 7)
+})
+
+const malformed: readonly (readonly [name: string, frame: string | Buffer])[] = [
+  ['no JSON', 'rubbish'],
+  ['nothing', ''],
+  ['another value than an object', '[]'],
+  ['something after the object', '{"type":"cancel","requestId":1}x'],
+  ['an unknown type', '{"type":"next","requestId":1,"payload":[]}'],
+  ['no type', '{"requestId":1}'],
+  ['no number', '{"type":"cancel"}'],
+  ['a negative number', '{"type":"cancel","requestId":-1}'],
+  ['a fraction', '{"type":"cancel","requestId":1.5}'],
+  ['a number with an exponent', '{"type":"cancel","requestId":1e3}'],
+  ['a number that is too large', '{"type":"cancel","requestId":18446744073709551616}'],
+  ['a number as a text', '{"type":"cancel","requestId":"1"}'],
+  ['a request without a payload', '{"type":"request","requestId":1,"serviceId":"offsets"}'],
+  ['a service that is no text', '{"type":"request","requestId":1,"serviceId":7,"payload":null}'],
+  [
+    'too deep nesting',
+    `{"type":"request","requestId":1,"serviceId":"x","payload":${'['.repeat(600)}${']'.repeat(600)}}`,
+  ],
+  ['a binary message', Buffer.from('{"type":"cancel","requestId":1}')],
+]
+
+test('a message that is none ends everything, and closes the socket without a word', async (t) => {
+  const api = await startApi(t, { store: await sqliteStore(t) })
+  for (const [name, frame] of malformed) {
+    const socket = await TestSocket.open(t, api)
+    socket.request(1, 'subscribe', { query: 'FROM allEvents' })
+    await socket.take()
+    socket.send(frame)
+    assert.equal(await socket.closed, 1005, name)
+    assert.equal(socket.texts.length, 1, name)
+    await api.readings.at(-1)?.ended
+  }
+  const socket = await TestSocket.open(t, api)
+  await socket.settled()
+})
+
+test('what follows a message that is none is not done', async (t) => {
+  const { api, socket } = await start(t)
+  const before = await eventsIn(api.store)
+  socket.send('rubbish')
+  socket.request(1, 'publish', events('x', [1]))
+  assert.equal(await socket.closed, 1005)
+  await api.publish(JSON.stringify(events('y', [2])))
+  assert.equal((await eventsIn(api.store)).length, before.length + 1)
+})
+
+test('a client that goes away ends what it has asked for', async (t) => {
+  const { api, socket } = await start(t)
+  for (const id of [1, 2, 3]) {
+    socket.request(id, 'subscribe', { query: "FROM 'x'" })
+    await socket.take()
+  }
+  socket.socket.terminate()
+  await Promise.all(api.readings.map(({ ended }) => ended))
+  assert.equal(api.readings.length, 3)
+})
