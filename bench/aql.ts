@@ -4,9 +4,11 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { IndexedEvents, someOrders } from './aql/orders.ts'
+import { storedLines } from './aql/stored.ts'
 import { run, type Subject, subjects } from './aql/subjects.ts'
 import { interleave, time } from './store/measure.ts'
 import { atLeast, type Line, speed, text } from './store/report.ts'
+import { Workspace } from './store/workspace.ts'
 
 const rounds = 9
 
@@ -44,7 +46,8 @@ async function measured(subject: Subject, events: IndexedEvents): Promise<Line> 
 
 const events = new IndexedEvents(someOrders(count))
 const lines: Line[] = []
-for (const subject of subjects) lines.push(await measured(subject, events))
+for (const subject of process.env['ONLY_STORED'] ? [] : subjects) lines.push(await measured(subject, events))
+lines.push(...(await storedLines(new Workspace(), count, rounds)))
 const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}`
 const report = { subject: 'Queries', events: count, node: process.version, machine, lines }
 console.log(text(report, values.json))

@@ -41,6 +41,8 @@ export class BareRows {
 
 /** A compressed block of the store, apart from it. */
 export interface BareBlock {
+  /** The offset of its first event. */
+  readonly first: number
   readonly packed: Uint8Array
   readonly raw: number
 }
@@ -102,12 +104,16 @@ export class StoredBlocks {
 
   #blocksOf(first: number): BareBlock[] {
     const body = this.#read(first)
-    return new Segment(body, first).blocks.map(({ at, size, raw }) => ({ packed: body.slice(at, at + size), raw }))
+    return new Segment(body, first).blocks.map((part) => ({
+      first: part.first,
+      packed: body.slice(part.at, part.at + part.size),
+      raw: part.raw,
+    }))
   }
 }
 
 /** With the size known, as the store does it: without it the baseline would be slower. */
-export function decompressed({ packed, raw }: BareBlock): Buffer {
+export function decompressed({ packed, raw }: Omit<BareBlock, 'first'>): Buffer {
   return zstdDecompressSync(packed, { chunkSize: raw + 64 })
 }
 
@@ -126,7 +132,7 @@ export function concatenate(blocks: readonly BareBlock[]): void {
 
 /** Where the payloads of a block are once it is decompressed. */
 export function payloadsAt(block: BareBlock): Int32Array {
-  return readBlock(decompressed(block), 0).payloads
+  return readBlock(decompressed(block), block.first).payloads
 }
 
 /** Decompresses blocks, parses the payloads of each, and looks at every one. */

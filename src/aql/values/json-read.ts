@@ -24,17 +24,25 @@ const sixteenDigits = /\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d/
 const longInteger = /[:,[\s]-?(?:9\d{15}|\d{17})/
 const exponent = /\d[eE][-+\d]/
 const numberWithExponent = /[:,[\s]-?\d+(?:\.\d+)?[eE]/
-/** A fraction that is zero, or may be rounded to a whole number together with what is before it. */
-const wholeFraction = /\.(?:0+(?!\d)|[09]\d{3})/y
+/**
+ * A fraction that is zero, or so close to a whole number that a double may not tell them apart. With ten digits before
+ * the point, that takes five zeros or nines.
+ */
+const wholeFraction = /\.(?:0+(?!\d)|00000|99999)/y
 /** With so many digits before the point a double may have no room for what is behind it. */
 const longWhole = /^\d{11}$/
 
 function hasMinusZero(text: string): boolean {
   for (let at = text.indexOf('-0'); at >= 0; at = text.indexOf('-0', at + 2)) {
     const next = text.charCodeAt(at + 2)
-    if (next !== point && !isDigit(next)) return true
+    if (next !== point && !isDigit(next) && canPrecedeNumber(text.charCodeAt(at - 1))) return true
   }
   return false
+}
+
+/** In JSON a number follows a colon, a comma, a bracket or space. */
+function canPrecedeNumber(unit: number): boolean {
+  return unit === 0x3a || unit === 0x2c || unit === 0x5b || unit <= 0x20
 }
 
 function hasWholeFraction(text: string): boolean {
