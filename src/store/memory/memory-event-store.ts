@@ -284,7 +284,10 @@ export class MemoryEventStore implements EventStore {
     this.#checkTopic(topic)
     const stream = this.#find(key) ?? this.#newStream(key, this.#streams.length)
     this.#keep(stream)
-    if (offset >= stream.pruned) stream.redact(offset)
+    if (offset < stream.pruned) return
+    stream.redact(offset)
+    // The payload may be in what waits.
+    for (const other of this.#streams) other.forgetWaiting()
   }
 
   #checkTopic(topic: string): void {

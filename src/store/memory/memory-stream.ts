@@ -101,10 +101,19 @@ export class MemoryStream {
     return links
   }
 
-  /** Keeps a chunk that came before those in front of it, unless there are too many. */
+  /**
+   * Keeps a chunk that came before those in front of it, unless there are too many, or it has a payload that is to be
+   * removed: then it has to come again.
+   */
   wait(chunk: Chunk): void {
-    if (this.#waiting.size < limits.waitingChunks && !this.#waiting.has(chunk.first))
+    const redacted = chunk.frames.some((frame) => this.#withoutRedacted(frame) !== frame)
+    if (!redacted && this.#waiting.size < limits.waitingChunks && !this.#waiting.has(chunk.first))
       this.#waiting.set(chunk.first, chunk)
+  }
+
+  /** Drops what waits; it comes again. */
+  forgetWaiting(): void {
+    this.#waiting.clear()
   }
 
   /** Takes out the chunk that goes on where the stream ends, of those that wait; those that are of no use go too. */

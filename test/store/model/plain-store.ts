@@ -142,8 +142,10 @@ export class PlainStore {
     if (chunk.to <= count) return { state: 'known', count }
     const stream = this.#known(chunk.node, chunk.stream)
     if (chunk.from > count) {
-      if (stream.waiting.length < waitingChunks && stream.waiting.every(({ from }) => from !== chunk.from))
-        stream.waiting.push(chunk)
+      const isNew = stream.waiting.length < waitingChunks && stream.waiting.every(({ from }) => from !== chunk.from)
+      // Nothing that is to be removed is kept, not even for later.
+      const redacted = chunk.events.some(({ offset, payload }) => payload !== null && stream.redacted.has(offset))
+      if (isNew && !redacted) stream.waiting.push(chunk)
       return { state: 'waiting', count }
     }
     this.#add(stream, chunk)
@@ -200,7 +202,10 @@ export class PlainStore {
 
   redact(node: string, number: number, offset: number): void {
     const stream = this.#known(node, number)
+    if (offset < stream.pruned) return
     stream.redacted.add(offset)
+    // What waits may have the payload in it; it comes again.
+    for (const other of this.streams) other.waiting = []
     this.events = this.events.map((event) =>
       event.node === node && event.stream === number && event.offset === offset ? { ...event, payload: null } : event,
     )
