@@ -5,6 +5,7 @@ export {
   type Appended,
   type AppendRequest,
   backupLog,
+  type ChunkSize,
   type LogStats,
   logStats,
   type Run,
