@@ -9,6 +9,7 @@ export {
   type LogStats,
   logStats,
   type Run,
+  type Selection,
   type VerifyReport,
   verifyLog,
 } from './log/index.ts'
