@@ -120,4 +120,10 @@ export const limits = {
   publishBytesWaiting: 128 * 1024 * 1024,
   /** Bytes of a publish call that are read before other work gets its turn. */
   scanSliceBytes: 1024 * 1024,
+  /** Milliseconds between two looks for events that are beyond the limits of their streams. */
+  retentionMs: 30 * 60_000,
+  /** Chunks that are pruned in one commit: whoever publishes waits for no more than these. */
+  chunksPerPrune: 64,
+  /** Microseconds by which the wall clock may be set between two looks before nothing is taken for old. */
+  clockJump: 3_600_000_000,
 } as const

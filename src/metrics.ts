@@ -6,10 +6,12 @@ export interface Sample {
   readonly value: number
 }
 
-interface Metric {
+/** What is known under one name. */
+export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge'
+  /** Measures. */
   readonly samples: () => Iterable<Sample>
 }
 
@@ -33,9 +35,13 @@ export class Counter {
   }
 }
 
-/** What the parts of the node count and measure, as the text that monitoring systems collect. */
+/** What the parts of the node count and measure, for monitoring systems and for metrics events. */
 export class Metrics {
   readonly #metrics: Metric[] = []
+
+  get all(): readonly Metric[] {
+    return this.#metrics
+  }
 
   counter(name: string, help: string, label?: string): Counter {
     const counter = new Counter(label)

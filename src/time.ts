@@ -13,6 +13,14 @@ export function nowMicros(): number {
   return Math.floor(now * 1000)
 }
 
+/** Two clocks, in microseconds: one that people and servers can set, and one that only goes on. */
+export interface Clock {
+  readonly now: () => number
+  readonly steady: () => number
+}
+
+export const systemClock: Clock = { now: nowMicros, steady: () => performance.now() * 1000 }
+
 /** RFC 3339 in UTC with microseconds. */
 export function rfc3339(micros: number): string {
   const millis = Math.floor(micros / 1000)

@@ -42,6 +42,7 @@ function runCommand(finish: Finish): Command {
       '--root-public-key <key>',
       'the key that signs developer certificates and licences (env: SHOAL_ROOT_PUBLIC_KEY)',
     )
+    .addOption(new Option('--retention-interval <ms>', 'time between two runs of retention').hideHelp())
     .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
     .option('--log-color <when>', 'on, off or auto: colours in the log (default: on; env: SHOAL_LOG_COLOR)')
     .option('--log-json <when>', 'on, off or auto: log lines as JSON (default: off; env: SHOAL_LOG_JSON)')

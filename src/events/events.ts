@@ -5,17 +5,23 @@ import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 import type { EventStore, Reading } from '../store/index.ts'
+import { type Clock, systemClock } from '../time.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { Publisher, publishedText } from './publish/index.ts'
 import type { QueryRequest, SubscribeRequest } from './query/index.ts'
+import { Pruner, type StreamSettings } from './retention/index.ts'
 import { Routing } from './routing.ts'
 import type { RouteSettings } from './routing-table.ts'
 import { StreamNames } from './stream-names.ts'
+import { SystemEvents } from './system-events.ts'
 
 export interface EventsOptions {
   readonly node: NodeId
   readonly routes: RouteSettings
+  /** How long the events of streams are kept, by the names of the streams. */
+  readonly streams?: StreamSettings
   readonly log: Logger
+  readonly clock?: Clock
   /** Starts a query or a subscription in the thread that reads, which was given `readerModule`. */
   readonly startReading?: (job: string, request: QueryRequest | SubscribeRequest) => Reading
   /** Is told how many events were published. */
@@ -31,10 +37,13 @@ export interface Offsets {
 
 /** The events of the topic of this node: what HTTP and WebSocket have in common. */
 export class Events {
+  /** What the node itself has to say. */
+  readonly system: SystemEvents
   readonly #store: EventStore
   readonly #options: EventsOptions
   readonly #routing: Routing
   readonly #publisher: Publisher
+  readonly #pruner: Pruner
   readonly #open = new Set<Reading>()
   #stopping = false
   #closing = false
@@ -44,6 +53,9 @@ export class Events {
     this.#options = options
     this.#routing = new Routing(names, options.routes, options.log)
     this.#publisher = new Publisher(store, this.#routing)
+    this.system = new SystemEvents(this.#publisher)
+    this.#pruner = new Pruner(store, names, options.clock ?? systemClock, options.log)
+    this.streams = options.streams ?? {}
   }
 
   /** Takes over a store; it is closed with this. */
@@ -55,6 +67,18 @@ export class Events {
 
   set routes(routes: RouteSettings) {
     this.#routing.change(routes)
+  }
+
+  set streams(streams: StreamSettings) {
+    this.#pruner.settings = streams
+    for (const name of Object.keys(streams))
+      if (!this.#routing.knows(name))
+        this.#options.log.warn(`/eventRouting/streams/${name} has no effect: no route leads into '${name}'`)
+  }
+
+  /** Removes events that are beyond the limits of their streams. */
+  async prune(): Promise<void> {
+    await this.#unlessClosing(() => this.#pruner.run())
   }
 
   /** Stores the events of a publish call; answers with the JSON text that says what became of each. */
@@ -91,6 +115,7 @@ export class Events {
 
   async close(): Promise<void> {
     this.#closing = true
+    this.#pruner.stop()
     await this.#store.close()
   }
 

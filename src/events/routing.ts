@@ -17,6 +17,11 @@ export class Routing {
     this.#log = log
   }
 
+  /** Whether events can be in a stream of this name: it was recorded, or is about to be. */
+  knows(name: string): boolean {
+    return this.#names.numbers.has(name) || streamNames(this.#routes).includes(name)
+  }
+
   /** Puts other routes in force: whatever is published from now on follows them. */
   change(routes: RouteSettings): void {
     this.#routes = routes

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { encodeLabels } from '../protocol/index.ts'
-import type { AppendRequest, EventStore } from '../store/index.ts'
+import type { AppendRequest, EventStore, Selection } from '../store/index.ts'
 import { defaultStream } from './routing-table.ts'
 
 const mappingTag = 'event_routing'
@@ -13,7 +13,7 @@ interface Mapping {
 
 /**
  * The numbers of this node's streams by their names. A number is given once and for ever: an event in the first stream
- * says so, and these events are all there is to know it from.
+ * says so, and these events are all there is to know it from. Those that are about to be pruned are published again.
  */
 export class StreamNames {
   readonly #store: EventStore
@@ -26,7 +26,7 @@ export class StreamNames {
 
   static async read(store: EventStore): Promise<StreamNames> {
     const numbers = new Map<string, number>()
-    for (const { streamName, streamNr } of await storedMappings(store)) numbers.set(streamName, streamNr)
+    for (const { streamName, streamNr } of await storedMappings(store, new Map())) numbers.set(streamName, streamNr)
     return new StreamNames(store, numbers)
   }
 
@@ -44,12 +44,24 @@ export class StreamNames {
     await this.#store.append(mappingEvents(mappings))
     for (const { streamName, streamNr } of mappings) this.#numbers.set(streamName, streamNr)
   }
+
+  /** Sees to it that the events of the first stream from an offset on say all numbers: those before it may then go. */
+  async keepFrom(offset: number): Promise<void> {
+    const known = [...this.#numbers].map(([streamName, streamNr]) => ({ streamName, streamNr }))
+    const first = (await this.#store.streams()).find(({ own, key }) => own && key.number === defaultStream.number)
+    assert(first !== undefined, 'there are events in the first stream')
+    const kept = new Set<string>()
+    const after = new Map([[first.number, offset - 1]])
+    for (const { streamName } of await storedMappings(this.#store, after)) kept.add(streamName)
+    const lost = known.filter(({ streamName }) => !kept.has(streamName))
+    if (lost.length > 0) await this.#store.append(mappingEvents(lost))
+  }
 }
 
-async function storedMappings(store: EventStore): Promise<Mapping[]> {
+async function storedMappings(store: EventStore, lower: NonNullable<Selection['lower']>): Promise<Mapping[]> {
   const branch = { tags: [mappingTag], appId: nodeAppId, own: true }
   const pieces: Buffer[] = []
-  for await (const piece of store.read({ anyOf: [branch], order: 'asc' })) pieces.push(Buffer.from(piece))
+  for await (const piece of store.read({ anyOf: [branch], order: 'asc', lower })) pieces.push(Buffer.from(piece))
   const lines = Buffer.concat(pieces).toString('utf8').trim().split('\n')
   return lines.filter((line) => line !== '').map((line) => (JSON.parse(line) as { payload: Mapping }).payload)
 }

@@ -8,6 +8,7 @@ import { blobFile, DataFolder, NodeDatabase, ThreadedBlobs } from '../store/inde
 import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
+import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
 
 export interface NodeOptions {
@@ -18,6 +19,8 @@ export interface NodeOptions {
   readonly output: LogOutput
   /** A log filter that is in force instead of the one in the settings. */
   readonly logFilter?: string
+  /** Milliseconds between two runs of retention; half an hour when it is not given. */
+  readonly retentionMs?: number
 }
 
 /** Why a node stops: the name of the log line that says so. */
@@ -54,6 +57,7 @@ export class Node {
     const listeners = new Listeners(health, log)
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
+    let maintenance: Maintenance | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
@@ -64,14 +68,17 @@ export class Node {
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
       const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
+      maintenance = new Maintenance({ ...shared, events, log: log.module('events') }, options.retentionMs)
       const api = apiService(options.api ?? {}, { ...shared, events, blobs, log: log.module('api') })
-      const node = new Node(identity, settings, { folder, database, events, blobs, health, listeners, log })
+      const resources = { folder, database, events, maintenance, blobs, health, listeners, log }
+      const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       await listeners.open(options.endpoints, api)
       await events
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
+      maintenance?.stop()
       await listeners.close()
       await events?.then((opened) => opened.close()).catch(() => {})
       database?.close()
@@ -95,7 +102,8 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, blobs, health, database, folder, log } = this.#resources
+    const { listeners, events, maintenance, blobs, health, database, folder, log } = this.#resources
+    maintenance.stop()
     const opened = await events
     opened.stopReading()
     await listeners.close()
@@ -115,6 +123,7 @@ interface Resources {
   readonly folder: DataFolder
   readonly database: NodeDatabase
   readonly events: Promise<Events>
+  readonly maintenance: Maintenance
   readonly blobs: ThreadedBlobs
   readonly health: Health
   readonly listeners: Listeners
@@ -151,6 +160,8 @@ function obeySettings(settings: Settings, { output, logFilter }: NodeOptions, lo
     for (const part of output.filter.ignored) settingsLog.warn(`'${part}' in the log filter means nothing`)
     for (const { path, value, used } of usable(document).clamped)
       settingsLog.warn(`${path} is ${value}, which cannot work; ${used} is used`)
+    if (document.api.events.readOnly)
+      log.module('swarm').info('This node is read-only: what is published here stays here. See /api/events/readOnly.')
     if (usesPublicKey(document))
       log
         .module('swarm')

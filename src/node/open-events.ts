@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { Events, readerModule } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
@@ -16,23 +16,28 @@ interface Parts {
   readonly log: Logger
 }
 
-/** Opens the events of the topic in the settings. Routes change while the node runs; the topic does with the next start. */
+/**
+ * Opens the events of the topic in the settings. Routes and limits of streams change while the node runs; the topic does
+ * with the next start.
+ */
 export async function openEvents({ folder, key, settings, health, metrics, log }: Parts): Promise<Events> {
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
   try {
     const file = topicFile(folder, swarm.topic)
+    metrics.gauge('block_store_size', 'Bytes of the events of the topic on disk.', () => ({ value: bytesOf(file) }))
     const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key, readerModule })
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),
-      routes: eventRouting.routes,
+      ...eventRouting,
       log,
       startReading: (job, request) => store.start(job, request),
       published: (count) => published.add(count),
     })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
+      if (paths.some((path) => path.startsWith('/eventRouting'))) events.streams = after.eventRouting.streams
     })
     health.set('Events', 'started')
     return events
@@ -40,6 +45,11 @@ export async function openEvents({ folder, key, settings, health, metrics, log }
     health.set('Events', 'failed')
     throw error
   }
+}
+
+/** With the write-ahead log, which is folded back from time to time. */
+function bytesOf(file: string): number {
+  return [file, `${file}-wal`].reduce((sum, part) => sum + (statSync(part, { throwIfNoEntry: false })?.size ?? 0), 0)
 }
 
 async function opened(store: SqliteEventStore, options: Parameters<typeof Events.open>[1]): Promise<Events> {

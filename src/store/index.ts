@@ -5,9 +5,11 @@ export {
   type Appended,
   type AppendRequest,
   backupLog,
+  type ChunkSize,
   type LogStats,
   logStats,
   type Run,
+  type Selection,
   type VerifyReport,
   verifyLog,
 } from './log/index.ts'

@@ -1,5 +1,6 @@
 import { test } from 'node:test'
 import { appending } from './acceptance/appending.ts'
+import { sizing } from './acceptance/chunk-sizes.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { reading } from './acceptance/reading.ts'
 import { receiving } from './acceptance/receiving.ts'
@@ -9,7 +10,7 @@ import type { OpenStore } from './acceptance/support.ts'
 
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
-const rules = [appending, reading, receiving, pruning, redacting, replicating].flat()
+const rules = [appending, reading, receiving, pruning, redacting, replicating, sizing].flat()
 
 /** The rules that every implementation of `EventStore` has to keep: all of them, or those about many events. */
 export function acceptanceSuite(name: string, open: OpenStore, which: 'all' | 'large' = 'all'): void {

@@ -11,6 +11,7 @@ import {
   bindRules,
   type Endpoints,
   Node,
+  type NodeOptions,
   onFreePorts,
   parseBinds,
 } from '../../node/index.ts'
@@ -32,6 +33,7 @@ export interface RunOptions {
   readonly printAddresses?: boolean
   readonly pidFile?: string
   readonly exitOnStdinClose?: boolean
+  readonly retentionInterval?: string
 }
 
 /** Runs a node until it is told to stop; the answer is the exit code. Arguments that make no sense are thrown. */
@@ -42,18 +44,16 @@ export async function run(options: RunOptions): Promise<number> {
     options.logColor ?? fromEnvironment('logColor') ?? 'on',
     process.stderr.isTTY === true,
   )
-  const endpoints = endpointsOf(options)
-  const api = apiOptionsOf(options)
-  const folder = resolve(dataFolder(options.workingDir))
+  const nodeOptions = nodeOptionsOf(options)
   const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
   const log = new Logger(output, 'node')
   // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
   const stopped = stopRequest(options, log)
-  const started = `using data directory \`${folder}\``
+  const started = `using data directory \`${nodeOptions.folder}\``
   if (json) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
-    return await untilStopped(await start(folder, endpoints, api, output), stopped, options, output)
+    return await untilStopped(await Node.start({ ...nodeOptions, output }), stopped, options, output)
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const text = `Error: ${codeOf(error)}${withCauses(error)}`
@@ -83,6 +83,23 @@ function switchedOn(option: string, value: string, auto: boolean): boolean {
   }
 }
 
+function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
+  const logFilter = fromEnvironment('logFilter')
+  const { retentionInterval } = options
+  return {
+    folder: resolve(dataFolder(options.workingDir)),
+    endpoints: endpointsOf(options),
+    api: apiOptionsOf(options),
+    ...(logFilter !== undefined && { logFilter }),
+    ...(retentionInterval !== undefined && { retentionMs: millisecondsOf(retentionInterval) }),
+  }
+}
+
+function millisecondsOf(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text)
+  throw new ShoalError('ERR_INVALID_INPUT', `--retention-interval: '${text}' is no number of milliseconds.`)
+}
+
 function endpointsOf(options: RunOptions): Endpoints {
   const endpoints = {
     api: parseBinds(options.bindApi ?? [bindDefaults.api], bindRules.api),
@@ -108,11 +125,6 @@ function rootKeyOf(text: string): PublicKey {
   } catch (error) {
     throw new ShoalError('ERR_INVALID_INPUT', `--root-public-key: ${messageOf(error)}`)
   }
-}
-
-function start(folder: string, endpoints: Endpoints, api: ApiOptions, output: LogOutput): Promise<Node> {
-  const logFilter = fromEnvironment('logFilter')
-  return Node.start({ folder, endpoints, api, output, ...(logFilter !== undefined && { logFilter }) })
 }
 
 /** The code belongs to the text only where somebody looks for it. */

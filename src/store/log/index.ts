@@ -1,6 +1,7 @@
 export { backupLog } from './backup.ts'
 export type { Block } from './block.ts'
 export { DamagedData } from './checksum.ts'
+export type { ChunkSize } from './chunk-sizes.ts'
 export { compareStreams, type EventSink, LogCursor } from './cursor.ts'
 export { NdjsonWriter } from './ndjson.ts'
 export { LogReader, type ReadStream } from './reader.ts'

@@ -6,6 +6,7 @@ import type { Frame, StreamKey } from '../../protocol/index.ts'
 import { type Block, blockOfFrames } from './block.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
+import { type ChunkSize, chunkSizes } from './chunk-sizes.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
 import { KnownLabels } from './known-labels.ts'
@@ -134,6 +135,10 @@ export class LogReader {
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
     return reading(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+  }
+
+  chunkSizes(stream: StreamNumber): ChunkSize[] {
+    return reading(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {

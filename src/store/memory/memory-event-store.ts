@@ -18,6 +18,7 @@ import {
   type TopicKind,
 } from '../../protocol/index.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
+import type { ChunkSize } from '../log/chunk-sizes.ts'
 import type { Appended, AppendRequest, Received, Run } from '../log/requests.ts'
 import type { Selection } from '../log/selection.ts'
 import { MemoryReading } from './memory-reading.ts'
@@ -145,6 +146,11 @@ export class MemoryEventStore implements EventStore {
   async checkpoints(number: number): Promise<{ count: number; head: Uint8Array }[]> {
     this.#check()
     return [...(this.#streams[number]?.checkpoints ?? [])].map(([count, head]) => ({ count, head }))
+  }
+
+  async chunkSizes(number: number): Promise<ChunkSize[]> {
+    this.#check()
+    return this.#streams[number]?.chunkSizes() ?? []
   }
 
   async chunk(number: number, from: number): Promise<Uint8Array | undefined> {

@@ -16,6 +16,7 @@ import {
   type TopicKind,
   withoutPayload,
 } from '../../protocol/index.ts'
+import type { ChunkSize } from '../log/chunk-sizes.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -128,6 +129,16 @@ export class MemoryStream {
     const frames = this.#frames.filter(({ first }) => first >= from && first < to)
     if (frames[0]?.first !== from) return undefined
     return frames.map(({ bytes, record }) => bytes.subarray(...record))
+  }
+
+  chunkSizes(): ChunkSize[] {
+    const ends = [...this.checkpoints.keys()].filter((count) => count > this.pruned)
+    if (this.count > (ends.at(-1) ?? this.pruned)) ends.push(this.count)
+    return ends.map((end, i) => {
+      const first = ends[i - 1] ?? this.pruned
+      const bytes = (this.records(first, end) ?? []).reduce((sum, record) => sum + record.length, 0)
+      return { first, end, bytes, complete: this.checkpoints.has(end) }
+    })
   }
 
   /** Forgets what there is, which is before a checkpoint, and goes on from there. */

@@ -21,7 +21,7 @@ export type ToReader =
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'streams' | 'close'; readonly id: number }
-  | { readonly type: 'checkpoints'; readonly id: number; readonly stream: number }
+  | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
       readonly type: 'chunk'
       readonly id: number
@@ -96,12 +96,14 @@ class ReaderHost {
     }
   }
 
-  #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunk' }>): unknown {
+  #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunkSizes' | 'chunk' }>): unknown {
     switch (message.type) {
       case 'streams':
         return this.#reader.status()
       case 'checkpoints':
         return this.#reader.checkpoints(message.stream)
+      case 'chunkSizes':
+        return this.#reader.chunkSizes(message.stream)
       case 'chunk':
         return this.#reader.chunk(message.stream, message.from, message.newest)
       case 'close':

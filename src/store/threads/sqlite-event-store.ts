@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { nowMicros } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { Appended, AppendRequest, Received, Selection } from '../log/index.ts'
+import type { Appended, AppendRequest, ChunkSize, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { fromMessage, Gate, type Opened, packRequest } from './messages.ts'
@@ -123,6 +123,10 @@ export class SqliteEventStore implements EventStore {
 
   checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]> {
     return this.#call({ type: 'checkpoints', stream }) as Promise<{ count: number; head: Uint8Array }[]>
+  }
+
+  chunkSizes(stream: number): Promise<ChunkSize[]> {
+    return this.#call({ type: 'chunkSizes', stream }) as Promise<ChunkSize[]>
   }
 
   async chunk(stream: number, from: number): Promise<Uint8Array | undefined> {

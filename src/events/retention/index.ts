@@ -1,0 +1,2 @@
+export { Pruner } from './pruner.ts'
+export type { StreamSettings } from './stream-limits.ts'

@@ -1,0 +1,33 @@
+import type { Retention } from '../../settings/index.ts'
+import type { ChunkSize } from '../../store/index.ts'
+
+/** Answers with the time of the newest event of a chunk, from an offset in it on, in microseconds. */
+export type NewestTime = (chunk: ChunkSize, from: number) => Promise<number>
+
+/**
+ * How many events from the start of a stream are beyond its limits, in whole chunks: an event has to meet all limits to
+ * stay, and a chunk goes when all of its events may.
+ */
+export async function prunable(
+  chunks: readonly ChunkSize[],
+  { maxEvents, maxBytes, maxAgeSeconds }: Retention,
+  now: number,
+  newestTime: NewestTime,
+): Promise<number> {
+  const oldestTime = maxAgeSeconds === undefined ? undefined : now - maxAgeSeconds * 1e6
+  const keptFrom = maxEvents === undefined ? 0 : (chunks.at(-1)?.end ?? 0) - maxEvents
+  let bytesAfter = chunks.reduce((sum, { bytes }) => sum + bytes, 0)
+  let pruned = 0
+  for (const chunk of chunks) {
+    if (!chunk.complete) break
+    bytesAfter -= chunk.bytes
+    const isBeyond =
+      chunk.end <= keptFrom ||
+      (maxBytes !== undefined && bytesAfter >= maxBytes) ||
+      // Times do not rise for sure, and this is the only limit that has to read them: it comes last.
+      (oldestTime !== undefined && (await newestTime(chunk, keptFrom)) < oldestTime)
+    if (!isBeyond) break
+    pruned = chunk.end
+  }
+  return pruned
+}

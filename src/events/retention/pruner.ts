@@ -1,0 +1,97 @@
+import { assert } from '../../assert.ts'
+import { messageOf } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+import type { Logger } from '../../log/index.ts'
+import { readChunk } from '../../protocol/index.ts'
+import type { Retention } from '../../settings/index.ts'
+import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
+import type { Clock } from '../../time.ts'
+import { defaultStream } from '../routing-table.ts'
+import type { StreamNames } from '../stream-names.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { prunable } from './prunable.ts'
+import { type StreamSettings, streamLimits } from './stream-limits.ts'
+
+/** Removes events of own streams that are beyond their limits. What it goes by is in the store, so a restart changes nothing. */
+export class Pruner {
+  readonly #store: EventStore
+  readonly #names: StreamNames
+  readonly #clock: Clock
+  readonly #watch: ClockWatch
+  readonly #log: Logger
+  #limits = streamLimits({})
+  #stopped = false
+
+  constructor(store: EventStore, names: StreamNames, clock: Clock, log: Logger) {
+    this.#store = store
+    this.#names = names
+    this.#clock = clock
+    this.#watch = new ClockWatch(clock)
+    this.#log = log
+  }
+
+  set settings(settings: StreamSettings) {
+    this.#limits = streamLimits(settings)
+  }
+
+  /** Looks at all streams once. A failure in one of them does not keep the others from their turn. */
+  async run(): Promise<void> {
+    const knowsAges = this.#knowsAges()
+    const own = (await this.#store.streams()).filter((stream) => stream.own)
+    for (const [name, { maxAgeSeconds, ...others }] of this.#limits) {
+      const stream = own.find(({ key }) => key.number === this.#names.numbers.get(name))
+      if (stream === undefined) continue
+      const kept = knowsAges && maxAgeSeconds !== undefined ? { ...others, maxAgeSeconds } : others
+      try {
+        await this.#prune(name, stream, kept)
+      } catch (error) {
+        if (this.#stopped) return
+        this.#log.error(`what is beyond the limits of the stream '${name}' stays for now: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  /** Ends a run that is under way: what it has not removed by then stays. */
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /**
+   * A clock that was set may be wrong, and what is removed by a wrong clock is lost. Whoever set it has until the next run
+   * to see that; then the clock counts as right.
+   */
+  #knowsAges(): boolean {
+    const jump = this.#watch.look()
+    if (Math.abs(jump) <= limits.clockJump) return true
+    if ([...this.#limits.values()].some(({ maxAgeSeconds }) => maxAgeSeconds !== undefined))
+      this.#log.warn(
+        `the clock was set by ${Math.round(jump / 1e6)} seconds: no event is removed for its age until the next run`,
+      )
+    return false
+  }
+
+  async #prune(name: string, { key, number }: StreamStatus, kept: Retention): Promise<void> {
+    const chunks = await this.#store.chunkSizes(number)
+    const newestTime = (chunk: ChunkSize, from: number) => this.#newestTime(number, chunk, from)
+    const end = await prunable(chunks, kept, this.#clock.now(), newestTime)
+    if (end === 0) return
+    if (key.number === defaultStream.number) await this.#names.keepFrom(end)
+    const gone = chunks.filter((chunk) => chunk.end <= end)
+    for (let i = 0; i < gone.length; i += limits.chunksPerPrune) {
+      if (this.#stopped) return
+      const last = gone[Math.min(i + limits.chunksPerPrune, gone.length) - 1]
+      await this.#store.prune(key.number, last?.end ?? end)
+    }
+    this.#log.info(`removed ${end - (gone[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`)
+  }
+
+  async #newestTime(stream: number, { first }: ChunkSize, from: number): Promise<number> {
+    const chunk = await this.#store.chunk(stream, first)
+    assert(chunk !== undefined, 'a complete chunk can be read')
+    let newest = Number.NEGATIVE_INFINITY
+    for (const frame of readChunk(chunk).frames)
+      for (let i = Math.max(0, from - frame.first); i < frame.count; i++)
+        newest = Math.max(newest, frame.times[i] as number)
+    return newest
+  }
+}

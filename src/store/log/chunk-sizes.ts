@@ -1,0 +1,52 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { DamagedData } from './checksum.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+
+/** What a chunk takes up in the store. */
+export interface ChunkSize {
+  /** The offsets of its events are from the first to before the end. */
+  readonly first: number
+  readonly end: number
+  /** Bytes of its events as they are stored: compressed, without the index. */
+  readonly bytes: number
+  /** Whether it ends with a checkpoint; the one that is being written does not. */
+  readonly complete: boolean
+}
+
+interface Row {
+  readonly key: number
+  readonly count: number
+  readonly bytes: number
+  readonly complete: 0 | 1
+}
+
+/** One look at segments and tail: what is sealed in between would be in both of them, or in neither. */
+const rowsOfStream = `
+  SELECT key, count, bytes, EXISTS (SELECT 1 FROM checkpoint WHERE checkpoint.key = part.key + part.count) AS complete
+  FROM (
+    SELECT key, count, length(body) AS bytes FROM segment WHERE key >= ?1 AND key < ?2
+    UNION ALL
+    SELECT key, count, length(body) AS bytes FROM tail WHERE key >= ?1 AND key < ?2
+  ) AS part
+  ORDER BY key`
+
+/**
+ * The chunks of a stream of that many events that are there, in order. No body is read: SQLite knows the length of a value
+ * without it.
+ */
+export function chunkSizes(database: DatabaseSync, stream: StreamNumber, count: number): ChunkSize[] {
+  const start = rowKey(stream, 0)
+  const rows = database.prepare(rowsOfStream).all(start, start + count) as unknown as Row[]
+  const chunks: ChunkSize[] = []
+  for (const { key, count, bytes, complete } of rows) {
+    const first = key - start
+    const before = chunks.at(-1)
+    if (before !== undefined && before.end !== first) throw new DamagedData(`there is a gap in stream ${stream}`)
+    const part = { first, end: first + count, bytes, complete: complete === 1 }
+    // Rows of the tail are parts of a chunk until a checkpoint ends it.
+    if (before === undefined || before.complete) chunks.push(part)
+    else chunks[chunks.length - 1] = { ...part, first: before.first, bytes: before.bytes + bytes }
+  }
+  if (chunks.length > 0 && chunks.at(-1)?.end !== count) throw new DamagedData(`stream ${stream} ends elsewhere`)
+  return chunks
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { EventStore } from '../../src/store/index.ts'
+import { limitsOf, publish, World } from './retention/world.ts'
+
+const routes = [
+  { from: "'logs'", into: 'logs' },
+  { from: "'more'", into: 'more' },
+]
+const [logs, more] = [1, 2]
+
+test('without limits nothing is removed', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: { maxEvents: 0, maxSize: '0', maxAge: null } } })
+  await publish(events, 2048, 'logs')
+  world.pass(1e9)
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 0)
+})
+
+test('whole chunks go that are beyond the newest events, and offsets stay as they are', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: { maxEvents: 1025 } } })
+  for (let i = 0; i < 3; i++) await publish(events, 1024, 'logs')
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 1024)
+  await publish(events, 1, 'logs')
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 2048)
+  const { present } = await events.offsets()
+  assert.ok(Object.values(present).includes(3072))
+})
+
+test('other streams keep their events', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: { maxEvents: 1 } } })
+  for (const tag of ['logs', 'more', 'none']) await publish(events, 2048, tag)
+  await events.prune()
+  const first = await Promise.all([0, logs, more].map((stream) => world.firstOf(stream)))
+  assert.deepEqual(first, [0, 1024, 0])
+})
+
+test('limits of a node that was started again are those of its settings', async () => {
+  const world = new World()
+  await publish(await world.open({ routes }), 2048, 'logs')
+  await (await world.open({ routes, streams: { logs: { maxEvents: 1024 } } })).prune()
+  assert.equal(await world.firstOf(logs), 1024)
+})
+
+test('limits change while the node runs', async () => {
+  const world = new World()
+  const events = await world.open({ routes })
+  await publish(events, 2048, 'logs')
+  events.streams = limitsOf({ logs: { maxEvents: 1024 } })
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 1024)
+  events.streams = {}
+  await publish(events, 1024, 'logs')
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 1024)
+})
+
+test('discovery and metrics keep their newest 1000 events, also after a restart, unless the settings say otherwise', async () => {
+  for (const [tag, stream] of [
+    ['discovery', 1],
+    ['metrics', 2],
+  ] as const) {
+    const world = new World()
+    const events = await world.open()
+    for (let i = 0; i < 2025; i++) await events.system.publish([tag], i)
+    await (await world.open({ streams: { [tag]: { maxAge: '10w' } } })).prune()
+    assert.equal(await world.firstOf(stream), 0)
+    await (await world.open()).prune()
+    assert.equal(await world.firstOf(stream), 1024)
+  }
+})
+
+test('the names and numbers of streams outlive the events that say them', async () => {
+  const world = new World()
+  const streams = { default: { maxEvents: 1 } }
+  const events = await world.open({ routes, streams })
+  const names = async () =>
+    (await world.events()).filter(({ tags }) => tags.includes('event_routing')).map(({ payload }) => payload)
+  const before = await names()
+  assert.equal(before.length, 6)
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < 2; i++) await publish(events, 1024, 'none')
+    await events.prune()
+    assert.deepEqual(await names(), before)
+  }
+  // What is still said is not said again.
+  await events.prune()
+  const [first] = await world.events()
+  assert.deepEqual([first?.tags, first?.payload], [['event_routing'], before[0]])
+  assert.deepEqual(await names(), before)
+  const again = await world.open({ routes: [...routes, { from: "'new'", into: 'new' }] })
+  await publish(again, 1, 'more')
+  await publish(again, 1, 'new')
+  assert.deepEqual(
+    (await world.events()).slice(-2).map(({ stream }) => stream),
+    [more, 6],
+  )
+})
+
+test('nothing is removed before the names of streams are stored again', async () => {
+  const world = new World()
+  const store = refusing(world.store, 'append')
+  const events = await world.open({ routes, streams: { default: { maxEvents: 1 }, logs: { maxEvents: 1 } } }, store)
+  await publish(events, 2048, 'none')
+  for (let i = 0; i < 2; i++) await publish(events, 1024, 'logs')
+  store.refuses = true
+  await events.prune()
+  assert.equal(await world.firstOf(0), 0)
+  assert.ok(
+    world.log.some((line) => /ERROR events: .* limits of the stream 'default' stays for now: refused/.test(line)),
+  )
+  // The others have their turn all the same.
+  assert.equal(await world.firstOf(logs), 1024)
+})
+
+test('after the clock was set, ages count again with the run after the next', async () => {
+  for (const jump of [3601, -3601]) {
+    const world = new World()
+    const streams = { logs: { maxAge: '30m' }, more: { maxEvents: 1 } }
+    const events = await world.open({ routes, streams })
+    await publish(events, 1024, 'logs')
+    await publish(events, 2048, 'more')
+    world.pass(4 * 3600)
+    world.clock.wall += jump * 1e6
+    await events.prune()
+    assert.deepEqual([await world.firstOf(logs), await world.firstOf(more)], [0, 1024])
+    assert.ok(world.log.some((line) => line.includes(`WARN events: the clock was set by ${jump} seconds`)))
+    world.pass(1800)
+    await events.prune()
+    assert.equal(await world.firstOf(logs), undefined)
+  }
+})
+
+test('a clock that was set by less than an hour is followed, and time that passes is no jump', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: { maxAge: '24h' } } })
+  await publish(events, 1024, 'logs')
+  world.pass(30 * 24 * 3600)
+  world.clock.wall += 3599e6
+  await events.prune()
+  assert.equal(await world.firstOf(logs), undefined)
+  assert.ok(!world.log.some((line) => line.includes('WARN')))
+})
+
+test('limits of a stream into which no route leads are warned about', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: {}, default: {}, metrics: {}, lost: { maxEvents: 1 } } })
+  const warnings = () => world.log.filter((line) => line.includes('WARN'))
+  assert.equal(warnings().length, 1)
+  assert.match(warnings()[0] ?? '', /\/eventRouting\/streams\/lost has no effect: no route leads into 'lost'/)
+  await events.prune()
+  events.routes = [{ from: "'a'", into: 'lost' }]
+  events.streams = limitsOf({ lost: { maxEvents: 1 } })
+  assert.equal(warnings().length, 1)
+})
+
+/** A store that can be told to refuse a call. */
+function refusing(store: EventStore, call: keyof EventStore): EventStore & { refuses: boolean } {
+  let refuses = false
+  return new Proxy(store as EventStore & { refuses: boolean }, {
+    set: (_, __, value) => {
+      refuses = value === true
+      return true
+    },
+    get: (target, name) => {
+      if (name === call && refuses) return () => Promise.reject(new Error('refused'))
+      const member: unknown = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
+}

@@ -1,0 +1,76 @@
+import { Events } from '../../../src/events/index.ts'
+import { Logger, logOutput, textLine } from '../../../src/log/index.ts'
+import type { RetentionSettings, SettingsDocument } from '../../../src/settings/index.ts'
+import type { EventStore } from '../../../src/store/index.ts'
+import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
+import { eventsIn, key, nodeId } from '../../support/api.ts'
+
+export type Limits = Partial<RetentionSettings>
+
+/** One event as it is stored. */
+export interface Stored {
+  readonly stream: number
+  readonly offset: number
+  readonly time: number
+  readonly tags: readonly string[]
+  readonly payload: unknown
+}
+
+export interface WorldOptions {
+  readonly routes?: SettingsDocument['eventRouting']['routes']
+  readonly streams?: Readonly<Record<string, Limits>>
+}
+
+/** The events of a node whose clock only moves when a test moves it. */
+export class World {
+  /** Microseconds: what the wall clock says, and what has really passed. */
+  readonly clock = { wall: 1_700_000_000e6, passed: 0 }
+  readonly store: EventStore = new MemoryEventStore({
+    topic: 'default-topic',
+    kind: 'live',
+    key,
+    now: () => this.clock.wall,
+  })
+  readonly log: string[] = []
+
+  /** Starts a node on the store, as often as one likes. */
+  open({ routes = [], streams = {} }: WorldOptions = {}, store = this.store): Promise<Events> {
+    const output = logOutput(textLine(false), { write: (text) => this.log.push(text), flush: async () => {} })
+    return Events.open(store, {
+      node: nodeId,
+      routes,
+      streams: limitsOf(streams),
+      log: new Logger(output, 'events'),
+      clock: { now: () => this.clock.wall, steady: () => this.clock.passed },
+    })
+  }
+
+  pass(seconds: number): void {
+    this.clock.wall += seconds * 1e6
+    this.clock.passed += seconds * 1e6
+  }
+
+  async events(): Promise<Stored[]> {
+    return (await eventsIn(this.store)).map((line) => {
+      const { stream, offset, timestamp, tags, payload } = JSON.parse(line)
+      return { stream: Number(stream.slice(nodeId.length + 1)), offset, time: timestamp, tags, payload }
+    })
+  }
+
+  /** The first offset that is left in an own stream. */
+  async firstOf(stream: number): Promise<number | undefined> {
+    return (await this.events()).find((event) => event.stream === stream)?.offset
+  }
+}
+
+/** Settings as they are when their defaults are filled in. */
+export function limitsOf(streams: Readonly<Record<string, Limits>>): Record<string, RetentionSettings> {
+  const none = { maxEvents: 0, maxSize: '0', maxAge: null }
+  return Object.fromEntries(Object.entries(streams).map(([name, limits]) => [name, { ...none, ...limits }]))
+}
+
+/** Publishes events with a tag; 1024 of them in one call are a chunk. */
+export async function publish(events: Events, count: number, tag: string, payload: unknown = null): Promise<void> {
+  const data = Array.from({ length: count }, () => ({ tags: [tag], payload }))
+  await events.publish('com.example.app', Buffer.from(JSON.stringify({ data })))
+}

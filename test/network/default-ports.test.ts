@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/process.ts'
+
+// Needs Linux, `ip` and the right to make network namespaces. Where these are missing it fails: nothing was shown then.
+
+const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
+const addresses = { node: ['10.77.0.1', 'fd77::1'], other: ['10.77.0.2', 'fd77::2'] } as const
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] })
+}
+
+/** Two machines with a cable between them, in which nothing else runs. */
+function twoMachines(t: TestContext): { node: string; other: string } {
+  const names = { node: `shoal-${process.pid}-a`, other: `shoal-${process.pid}-b` }
+  for (const name of Object.values(names)) {
+    ip('netns', 'add', name)
+    t.after(() => ip('netns', 'delete', name))
+  }
+  ip('-n', names.node, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', names.other)
+  for (const machine of ['node', 'other'] as const) {
+    const name = names[machine]
+    const [v4, v6] = addresses[machine]
+    ip('-n', name, 'address', 'add', `${v4}/24`, 'dev', 'eth0')
+    // At once: an address is not used before it was looked for on the network.
+    ip('-n', name, 'address', 'add', `${v6}/64`, 'dev', 'eth0', 'nodad')
+    for (const device of ['lo', 'eth0']) ip('-n', name, 'link', 'set', device, 'up')
+  }
+  return names
+}
+
+const connecting = `
+  const [host, port] = process.argv.slice(1)
+  const socket = require('node:net').connect({ host, port, timeout: 10000 })
+  const say = (text) => { console.log(text); socket.destroy() }
+  socket.on('connect', () => say('open')).on('error', ({ code }) => say(code)).on('timeout', () => say('timeout'))`
+
+/** What becomes of a connection from one of the machines. */
+function connection(from: string, host: string, port: number): string {
+  const args = ['netns', 'exec', from, process.execPath, '-e', connecting, host, String(port)]
+  return execFileSync('ip', args, { encoding: 'utf8' }).trim()
+}
+
+test('with default options the API and the admin interface are closed to other machines, the swarm port is open', async (t) => {
+  const machines = twoMachines(t)
+  const args = ['netns', 'exec', machines.node, process.execPath, command, 'run', '--working-dir', temporaryFolder(t)]
+  const running = spawn('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+  const ended = once(running, 'close')
+  let log = ''
+  running.stderr.setEncoding('utf8').on('data', (text: string) => {
+    log += text
+  })
+  try {
+    await until(
+      () => (log.includes('NODE_STARTED_BY_HOST') ? true : undefined),
+      () => log,
+      () => running.exitCode !== null,
+    )
+    for (const host of addresses.node) {
+      const outcomes = [4454, 4458, 4001].map((port) => connection(machines.other, host, port))
+      assert.deepEqual(outcomes, ['ECONNREFUSED', 'ECONNREFUSED', 'open'])
+    }
+    for (const host of ['127.0.0.1', '::1'])
+      for (const port of [4454, 4458, 4001]) assert.equal(connection(machines.node, host, port), 'open')
+  } finally {
+    running.kill('SIGTERM')
+    await ended
+  }
+})

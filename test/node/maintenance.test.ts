@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Events } from '../../src/events/index.ts'
+import { Metrics } from '../../src/metrics.ts'
+import { Maintenance } from '../../src/node/maintenance.ts'
+import { metricsPayload } from '../../src/node/metrics-event.ts'
+import { Settings } from '../../src/settings/index.ts'
+import { NodeDatabase } from '../../src/store/index.ts'
+import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+/** What a node does from time to time, with a clock that the test moves. */
+async function begin(t: TestContext, routes: { from: string; into: string }[] = []) {
+  const store = memoryStore()
+  const events = await Events.open(store, { node: nodeId, routes, log: silent })
+  const database = NodeDatabase.open(`${temporaryFolder(t)}/node.db`)
+  t.after(() => database.close())
+  const settings = await Settings.open(database.settings)
+  const metrics = new Metrics()
+  metrics.counter('a_total', 'Things.').add(3)
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const maintenance = new Maintenance({ events: Promise.resolve(events), settings, metrics, log: silent })
+  const found = async () =>
+    (await eventsIn(store)).map((line) => JSON.parse(line)).filter(({ tags }) => tags.includes('metrics'))
+  return {
+    settings,
+    maintenance,
+    found,
+    /** Lets so many seconds pass, and waits until there are so many metrics events. */
+    async tick(seconds: number, count: number) {
+      t.mock.timers.tick(seconds * 1000)
+      // Long enough for what was begun: everything is in memory.
+      for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
+      assert.equal((await found()).length, count)
+    },
+  }
+}
+
+const interval = ['swarm', 'metricsInterval']
+
+test('there is one metrics event per interval, the first one after one interval', async (t) => {
+  const { tick } = await begin(t)
+  await tick(1799, 0)
+  await tick(1, 1)
+  await tick(1799, 1)
+  await tick(1, 2)
+})
+
+test('the interval of metrics events changes while the node runs, and 0 ends them', async (t) => {
+  const { settings, tick } = await begin(t)
+  await settings.set(interval, 10, 'test')
+  await tick(9, 0)
+  // What does not concern it does not begin it anew.
+  await settings.set(['swarm', 'topic'], 'x', 'test')
+  await tick(1, 1)
+  await settings.set(interval, 0, 'test')
+  await tick(100_000, 1)
+  await settings.unset(interval, 'test')
+  await tick(1800, 2)
+})
+
+test('after the end there are no metrics events', async (t) => {
+  const { maintenance, settings, tick } = await begin(t)
+  maintenance.stop()
+  await settings.set(interval, 1, 'test')
+  await tick(100, 0)
+})
+
+test('a metrics event is one of the node, in the stream for them unless a route comes first', async (t) => {
+  for (const [routes, stream] of [
+    [[], 2],
+    [[{ from: "'metrics'", into: 'mine' }], 1],
+  ] as const) {
+    const { tick, found } = await begin(t, [...routes])
+    await tick(1800, 1)
+    const [event] = await found()
+    const [{ 2: samples }] = event.payload
+    assert.deepEqual(event.payload, [['a_total', 'Things.', samples]])
+    assert.deepEqual(samples, [[0, [[], samples[0][1][1], 3]]])
+    assert.deepEqual([event.appId, event.tags, event.stream], ['com.actyx', ['metrics'], `${nodeId}-${stream}`])
+    t.mock.timers.reset()
+  }
+})
+
+test('the payload of a metrics event has kinds, labels and values of everything that is measured', () => {
+  const metrics = new Metrics()
+  const requests = metrics.counter('requests_total', 'Requests.', 'status')
+  requests.add(2, 200)
+  requests.add(1, 404)
+  metrics.gauge('size', 'Now.', () => ({ value: 1.5 }))
+  assert.deepEqual(metricsPayload(metrics, 1_700_000_000_123), [
+    [
+      'requests_total',
+      'Requests.',
+      [
+        [0, [[['status', '200']], 1_700_000_000_123, 2]],
+        [0, [[['status', '404']], 1_700_000_000_123, 1]],
+      ],
+    ],
+    ['size', 'Now.', [[1, [[], 1_700_000_000_123, 1.5]]]],
+  ])
+})

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { EventStore } from '../../../src/store/event-store.ts'
+import { fill } from './removals.ts'
+import { memoryStore } from './sources.ts'
+import { numbered, replicate, requestOf, rules } from './support.ts'
+
+async function spansOf(store: EventStore, stream = 0): Promise<[number, number, boolean][]> {
+  return (await store.chunkSizes(stream)).map(({ first, end, complete }) => [first, end, complete])
+}
+
+/** An event of so many bytes that cannot be compressed to less than half of them. */
+const incompressible = (bytes: number) => ({ payload: JSON.stringify(randomBytes(bytes / 2).toString('hex')) })
+
+/** What is told about chunks without reading them. */
+export const sizing = rules(({ small, large }) => {
+  small('a stream that is not there has no chunks, a new one has one that is not complete', async (t, open) => {
+    const store = await open(t)
+    assert.deepEqual(await store.chunkSizes(0), [])
+    await store.append(requestOf(numbered(3)))
+    await store.append(requestOf(numbered(2, 3)))
+    assert.deepEqual(await spansOf(store), [[0, 5, false]])
+  })
+
+  large('chunks follow each other from where a stream is pruned to its end', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    const last = [3072, 3100, false]
+    assert.deepEqual(await spansOf(store), [[0, 1024, true], [1024, 2048, true], [2048, 3072, true], last])
+    await store.prune(0, 2048)
+    assert.deepEqual(await spansOf(store), [[2048, 3072, true], last])
+    await store.prune(0, 3072)
+    assert.deepEqual(await spansOf(store), [last])
+  })
+
+  large(
+    'a stream that ends with a checkpoint has complete chunks only, or none when all of it is pruned',
+    async (t, open) => {
+      const store = await open(t)
+      for (let i = 0; i < 4; i++) await store.append(requestOf(numbered(300, 300 * i)))
+      assert.deepEqual(await spansOf(store), [[0, 1200, true]])
+      await store.prune(0, 1200)
+      assert.deepEqual(await store.chunkSizes(0), [])
+    },
+  )
+
+  large('the bytes of a chunk are those of its events, wherever these are kept', async (t, open) => {
+    const store = await open(t)
+    const sizes = [1_200_000, 2_400_000, 100_000]
+    for (const size of sizes) await store.append(requestOf([{ payload: '1' }, incompressible(size), { stream: 1 }]))
+    const chunks = await store.chunkSizes(0)
+    assert.deepEqual(
+      chunks.map(({ end }) => end),
+      [2, 4, 6],
+    )
+    for (const [i, { bytes }] of chunks.entries()) {
+      const size = sizes[i] ?? 0
+      assert.ok(bytes >= size / 2 && bytes <= size + 1000, `${bytes} bytes for ${size}`)
+    }
+  })
+
+  large('streams of other nodes have the same chunks', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await fill(source)
+    await replicate(source, store)
+    assert.deepEqual(await spansOf(store), await spansOf(source))
+  })
+})
