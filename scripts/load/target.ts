@@ -6,7 +6,8 @@ export interface Target {
   readonly token: string
 }
 
-const agent = new Agent({ keepAlive: true })
+// Connections that nobody uses are given up before the server does: one that is just being closed cannot be used.
+const agent = new Agent({ keepAlive: true, timeout: 2000 })
 
 /** Posts to an endpoint of the events; answers with the answer, of which nothing was read yet. */
 export function post({ url, token }: Target, endpoint: string, body: unknown): Promise<IncomingMessage> {
