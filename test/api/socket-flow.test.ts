@@ -39,6 +39,34 @@ test('for a client that does not read, nothing more is read; when it does, it ge
   )
 })
 
+test('a client that asks and does not read is not heard, until it does', async (t) => {
+  const api = await startApi(t, { store: await sqliteStore(t) })
+  const deaf = await TestSocket.open(t, api)
+  deaf.socket.pause()
+  const [requests, perRequest] = [400, 1000]
+  // Answers are larger than what is asked.
+  const data = Array.from({ length: perRequest }, () => ({ tags: [], payload: 0 }))
+  for (let id = 0; id < requests; id++) deaf.request(id, 'publish', { data })
+  const publishOne = async () => {
+    const response = await api.publish('{"data":[{"tags":[],"payload":1}]}')
+    return ((await response.json()) as { data: { offset: number }[] }).data[0]?.offset ?? 0
+  }
+  // Whatever was taken before is stored before; when nothing is any more, one offset follows the other.
+  let last = await publishOne()
+  for (let alone = 0; alone < 20; ) {
+    const offset = await publishOne()
+    alone = offset === last + 1 ? alone + 1 : 0
+    last = offset
+  }
+  assert.ok(last < requests * perRequest, 'all requests were taken, and their answers are kept for nobody')
+  deaf.socket.resume()
+  const completed = new Set<number>()
+  while (completed.size < requests) {
+    const { type, requestId } = await deaf.take()
+    if (type === 'complete') completed.add(requestId)
+  }
+})
+
 test('a client that does not read can go away', async (t) => {
   const api = await filled(t)
   const slow = await TestSocket.open(t, api)

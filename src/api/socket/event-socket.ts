@@ -155,7 +155,15 @@ export class EventSocket {
   }
 
   #send(data: string | Buffer): void {
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(data, { binary: false })
+    const socket = this.#socket
+    if (socket.readyState !== socket.OPEN) return
+    if (socket.bufferedAmount < limits.socketBacklogBytes) {
+      socket.send(data, { binary: false })
+      return
+    }
+    // Who asks and does not read is not heard any more, until it does.
+    socket.pause()
+    socket.send(data, { binary: false }, () => socket.resume())
   }
 
   #cancel(requestId: string): void {

@@ -1,0 +1,19 @@
+/** How long things took, in milliseconds. */
+export class Latencies {
+  readonly #values: number[] = []
+
+  add(milliseconds: number): void {
+    this.#values.push(milliseconds)
+  }
+
+  /** The time within which this share of them was done. */
+  within(share: number): number {
+    const sorted = [...this.#values].sort((a, b) => a - b)
+    return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  }
+
+  toString(): string {
+    const text = (share: number) => this.within(share).toFixed(1)
+    return `p50 ${text(0.5)} ms, p99 ${text(0.99)} ms, longest ${text(1)} ms`
+  }
+}

@@ -1,0 +1,68 @@
+// A thread with subscribers, so that they do not get in the way of whoever measures how long publishing takes.
+import type { IncomingMessage } from 'node:http'
+import { parentPort, workerData } from 'node:worker_threads'
+import { post, type Target } from './target.ts'
+
+export interface SubscribersData {
+  readonly target: Target
+  readonly tag: string
+  /** How many read, and how many do not. */
+  readonly reading: number
+  readonly idle: number
+  /** How many events each of them has to get. */
+  readonly count: number
+}
+
+export type FromSubscribers = 'ready' | 'done' | { readonly problem: string }
+
+const { target, tag, reading, idle, count } = workerData as SubscribersData
+
+interface Line {
+  readonly type: string
+  readonly offset?: number
+  readonly payload?: { readonly n: number }
+}
+
+/** Sees to it that a subscriber gets every event once, and in the order in which they were stored. */
+class Received {
+  readonly #numbers = new Set<number>()
+  #offset = -1
+
+  get isWhole(): boolean {
+    return this.#numbers.size === count
+  }
+
+  add({ type, offset = this.#offset + 1, payload }: Line): void {
+    if (type !== 'event' || payload === undefined) return
+    if (offset <= this.#offset) throw new Error(`after the offset ${this.#offset} came ${offset}`)
+    if (this.#numbers.has(payload.n)) throw new Error(`${payload.n} came twice`)
+    this.#offset = offset
+    this.#numbers.add(payload.n)
+  }
+}
+
+/** Reads a subscription until it has got everything. */
+async function readAll(answer: IncomingMessage): Promise<void> {
+  const received = new Received()
+  let rest = ''
+  for await (const text of answer.setEncoding('utf8')) {
+    const lines = (rest + (text as string)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) if (line !== '') received.add(JSON.parse(line) as Line)
+    if (received.isWhole) return
+  }
+  throw new Error('a subscription has ended too early')
+}
+
+const subscribe = () => post(target, 'subscribe', { query: `FROM '${tag}'` })
+const readers = await Promise.all(Array.from({ length: reading }, subscribe))
+// Whose answers are not read, they only hold their connections.
+const sleepers = await Promise.all(Array.from({ length: idle }, subscribe))
+parentPort?.postMessage('ready' satisfies FromSubscribers)
+try {
+  await Promise.all(readers.map(readAll))
+  parentPort?.postMessage('done' satisfies FromSubscribers)
+} catch (error) {
+  parentPort?.postMessage({ problem: String(error) } satisfies FromSubscribers)
+}
+for (const answer of [...readers, ...sleepers]) answer.destroy()

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const command = join(import.meta.dirname, '../bin/shoal')
+
+/** A node of this tree in a process and a folder of its own, which is removed with it. */
+export class NodeProcess {
+  readonly folder = mkdtempSync(join(tmpdir(), 'shoal-script-'))
+  readonly ended: Promise<unknown>
+  readonly #child: ChildProcess
+  #port = 0
+  /** What it has logged. */
+  log = ''
+
+  private constructor(execArgv: readonly string[]) {
+    const options = ['--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', this.folder]
+    this.#child = spawn(process.execPath, [...execArgv, command, 'run', ...options], { stdio: 'pipe' })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.log += text
+    })
+    this.ended = once(this.#child, 'exit')
+  }
+
+  static async start(execArgv: readonly string[] = []): Promise<NodeProcess> {
+    const node = new NodeProcess(execArgv)
+    const { stdout } = node.#child
+    if (stdout === null) throw new Error('the node has no output')
+    const [line] = (await Promise.race([once(createInterface(stdout), 'line'), node.ended])) as [unknown]
+    if (typeof line !== 'string') throw new Error(`the node did not start:\n${node.log}`)
+    const [api = ''] = (JSON.parse(line) as { api: string[] }).api
+    node.#port = Number(api.split(':').at(-1))
+    return node
+  }
+
+  get port(): number {
+    return this.#port
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** A token of an app. */
+  async token(appId: string): Promise<string> {
+    const body = JSON.stringify({ appId, displayName: 'Script', version: '1.0.0' })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${this.url}/api/v2/auth`, { method: 'POST', headers, body })
+    return ((await response.json()) as { token: string }).token
+  }
+
+  async stop(): Promise<void> {
+    this.#child.stdin?.end()
+    await this.ended
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
