@@ -90,12 +90,14 @@ export const limits = {
   chunksAhead: 4,
   /** Bytes of blocks that go into one commit. */
   blockCommitBytes: 8 * 1024 * 1024,
-  /** Blocks of directories and large files that are kept ready to be used. */
-  cachedLinkBlocks: 64,
+  /** Bytes of blocks of directories and large files that are kept ready to be used. */
+  linkCacheBytes: 1024 * 1024,
   /** Blocks that are evicted before other work gets its turn. */
   evictionsPerTurn: 64,
   /** Evicted blocks that are remembered as evicted. */
   evictedBlocks: 100_000,
+  /** Milliseconds after which events about files are followed again, when that has failed. */
+  followAgainMs: 5000,
   /** Standing queries for files to be kept, one an app. */
   standingQueries: 256,
   /** Bytes of the text of a query. */

@@ -1,4 +1,5 @@
 import type { Events } from '../events/index.ts'
+import type { Files } from '../files/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
@@ -9,6 +10,7 @@ import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
 import { openEvents } from './open-events.ts'
+import { openFiles } from './open-files.ts'
 
 export interface NodeOptions {
   /** The data folder; made when it is not there. */
@@ -54,6 +56,7 @@ export class Node {
     const listeners = new Listeners(health, log)
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
+    let files: Promise<Files> | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
@@ -63,9 +66,11 @@ export class Node {
       const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings) }
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
+      files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
+      files.catch(() => {})
       const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
-      const api = apiService(options.api ?? {}, { ...shared, events, blobs, log: log.module('api') })
-      const node = new Node(identity, settings, { folder, database, events, blobs, health, listeners, log })
+      const api = apiService(options.api ?? {}, { ...shared, events, files, blobs, log: log.module('api') })
+      const node = new Node(identity, settings, { folder, database, events, files, blobs, health, listeners, log })
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       await listeners.open(options.endpoints, api)
       await events
@@ -73,6 +78,7 @@ export class Node {
       return node
     } catch (error) {
       await listeners.close()
+      await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
       database?.close()
       folder.close()
@@ -95,9 +101,10 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, blobs, health, database, folder, log } = this.#resources
+    const { listeners, events, files, blobs, health, database, folder, log } = this.#resources
     await listeners.close()
     health.set('Events', 'stopping')
+    await (await files).close()
     await (await events).close()
     await blobs.close()
     database.close()
@@ -113,6 +120,7 @@ interface Resources {
   readonly folder: DataFolder
   readonly database: NodeDatabase
   readonly events: Promise<Events>
+  readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
   readonly health: Health
   readonly listeners: Listeners

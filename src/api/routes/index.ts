@@ -1,4 +1,5 @@
 import type { Events } from '../../events/index.ts'
+import type { Files } from '../../files/index.ts'
 import type { Health } from '../../health.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Route } from '../router.ts'
@@ -6,6 +7,7 @@ import { aqlRoutes } from './aql.ts'
 import { type AuthParts, authRoutes } from './auth.ts'
 import { type Blobs, blobRoutes } from './blobs.ts'
 import { eventRoutes } from './events.ts'
+import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { metricsRoutes } from './metrics.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
@@ -15,6 +17,7 @@ import { openApiRoutes } from './openapi.ts'
 export interface ApiParts extends AuthParts, NodeParts {
   readonly health: Health
   readonly events: Promise<Events>
+  readonly files: Promise<Files>
   readonly blobs: Blobs
   readonly metrics: Metrics
 }
@@ -27,6 +30,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...nodeRoutes(parts),
     ...eventRoutes(parts.events, parts.log),
     ...aqlRoutes(),
+    ...fileRoutes(parts.files),
     ...blobRoutes(parts.blobs),
     ...metricsRoutes(parts.metrics),
   ])

@@ -23,6 +23,8 @@ export interface Link {
 export interface DecodedBlock {
   readonly data: UnixFsData
   readonly links: readonly Link[]
+  /** Its length in bytes. */
+  readonly length: number
 }
 
 export function makeBlock(data: UnixFsData, links: readonly Link[]): Block {
@@ -40,7 +42,7 @@ export function readBlock(bytes: Uint8Array): DecodedBlock {
   const links = node.Links.map(({ Hash, Name = '', Tsize = 0 }) => ({ cid: Hash.toV1(), name: Name, size: Tsize }))
   if (data.type === 'file' && data.blockSizes.length !== links.length)
     throw new MalformedUnixFs('not every link has a size')
-  return { data, links }
+  return { data, links, length: bytes.length }
 }
 
 function decoded(bytes: Uint8Array): ReturnType<typeof decode> {

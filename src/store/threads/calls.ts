@@ -1,4 +1,5 @@
 import { type MessagePort, type TransferListItem, Worker } from 'node:worker_threads'
+import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { type ErrorMessage, fromMessage, type Opened, open, toMessage } from './messages.ts'
 
@@ -61,7 +62,7 @@ export class CalledThread<T extends { close(): void }> {
     args: T[K] extends (...args: infer A) => unknown ? A : never,
     transfer: readonly TransferListItem[] = [],
   ): Promise<T[K] extends Method ? ReturnType<T[K]> : never> {
-    if (this.#isClosed) throw new Error('the thread is closed')
+    if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
     this.#thread ??= this.#start()
     const result = await this.#post(await this.#thread, name, args, transfer)
     return result as T[K] extends Method ? ReturnType<T[K]> : never
