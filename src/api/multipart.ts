@@ -53,8 +53,7 @@ class Form {
   async *untilBoundary(): AsyncGenerator<Buffer> {
     while (true) {
       const found = this.#received.indexOf(this.#delimiter)
-      // What could be the beginning of a boundary has to wait for the rest.
-      const end = found >= 0 ? found : Math.max(0, this.#received.length - this.#delimiter.length + 1)
+      const end = found >= 0 ? found : this.#safeEnd()
       const piece = this.#received.subarray(0, end)
       this.#received = this.#received.subarray(found >= 0 ? end + this.#delimiter.length : end)
       if (piece.length > 0) yield piece
@@ -100,6 +99,13 @@ class Form {
 
   async close(): Promise<void> {
     await this.#pieces.return?.()
+  }
+
+  /** Where something begins that could become a boundary with what comes, if it does. */
+  #safeEnd(): number {
+    const { length } = this.#received
+    const begin = this.#received.indexOf('\r', Math.max(0, length - this.#delimiter.length + 1))
+    return begin < 0 ? length : begin
   }
 
   async #receive(): Promise<void> {

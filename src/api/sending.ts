@@ -34,7 +34,10 @@ async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<voi
   try {
     // The client sees that it is heard, also when the first piece is long in coming.
     response.flushHeaders()
-    for await (const piece of pieces) if (!response.write(piece) && !(await drained(response))) return
+    for await (const piece of pieces) {
+      const more = response.write(piece, () => pieces.sent?.(piece))
+      if (!more && !(await drained(response))) return
+    }
     response.end()
   } finally {
     response.off('close', gone)

@@ -20,7 +20,9 @@ export class Upload {
   readonly #paths = new UploadPaths()
   readonly #files: UploadedFile[] = []
   /** Chunks that the thread has not answered yet. */
-  readonly #underWay: Promise<void>[] = []
+  readonly #underWay: Promise<Uint8Array>[] = []
+  /** Memory of chunks that were stored: one large file would leave its own size behind it otherwise. */
+  readonly #spare: Uint8Array[] = []
 
   constructor(thread: CalledThread<FileStore>, id: number) {
     this.#thread = thread
@@ -70,7 +72,8 @@ export class Upload {
   /** Hands a chunk over to the thread, and waits while too many are on their way. */
   async #addChunk(pieces: readonly Uint8Array[]): Promise<void> {
     await this.#settled(limits.chunksAhead - 1)
-    const chunk = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    const chunk = this.#memory(length)
     let at = 0
     for (const piece of pieces) {
       chunk.set(piece, at)
@@ -82,7 +85,15 @@ export class Upload {
     this.#underWay.push(added)
   }
 
+  #memory(length: number): Uint8Array<ArrayBuffer> {
+    const spare = length === limits.fileChunkBytes ? this.#spare.pop() : undefined
+    return spare === undefined ? new Uint8Array(length) : new Uint8Array(spare.buffer as ArrayBuffer)
+  }
+
   async #settled(left: number): Promise<void> {
-    while (this.#underWay.length > left) await this.#underWay.shift()
+    while (this.#underWay.length > left) {
+      const memory = await this.#underWay.shift()
+      if (memory?.length === limits.fileChunkBytes) this.#spare.push(memory)
+    }
   }
 }

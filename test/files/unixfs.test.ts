@@ -10,6 +10,7 @@ import {
   readBlock,
   storeFolder,
 } from '../../src/files/unixfs/index.ts'
+import { LeafEncoder } from '../../src/files/unixfs/leaf-encoder.ts'
 import { limits } from '../../src/limits.ts'
 
 const nowhere = (): void => {}
@@ -76,6 +77,19 @@ test('a file of more blocks than one links to has a third level, and every block
   const [full, rest] = links.map((link) => readBlock(blocks.get(String(link.cid))?.bytes ?? Buffer.alloc(0)))
   assert.equal(full?.links.length, limits.linksPerBlock)
   assert.equal(rest?.links.length, 1)
+})
+
+test('a block with bytes of a file is the same, whether it is made as a leaf or as any block', () => {
+  const leaves = new LeafEncoder()
+  fc.assert(
+    fc.property(fc.constantFrom(0, 1, 127, 128, 5000, limits.fileChunkBytes), fc.nat({ max: 255 }), (size, fill) => {
+      const data = new Uint8Array(size).fill(fill)
+      const leaf = leaves.encode(data)
+      const block = makeBlock({ type: 'file', data, size, blockSizes: [] }, [])
+      assert.deepEqual(Buffer.from(leaf.bytes), Buffer.from(block.bytes))
+      assert.deepEqual(leaf.cid, block.cid)
+    }),
+  )
 })
 
 test('entries of a directory are in the order of the bytes of their names', () => {

@@ -81,6 +81,11 @@ class FilePieces implements Pieces {
     this.#pieces.return(undefined).catch(() => {})
   }
 
+  /** Gives the memory back at once: until the next clearing up, a large file would take up a multiple of it. */
+  sent({ buffer }: Uint8Array): void {
+    if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return this.#pieces
   }

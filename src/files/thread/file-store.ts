@@ -22,6 +22,9 @@ export interface NamedContent {
   readonly size?: number
 }
 
+/** Pages that are given back to the disk before other work gets its turn. */
+const freedPagesPerTurn = 128
+
 /** Files in their database: everything that the thread of files is asked. */
 export class FileStore {
   readonly #database: DatabaseSync
@@ -46,8 +49,10 @@ export class FileStore {
     return this.#uploads.begin()
   }
 
-  addChunk(id: UploadId, chunk: Uint8Array): void {
+  /** Stores a chunk, and gives its memory back for the next one. */
+  addChunk(id: UploadId, chunk: Uint8Array): Uint8Array {
     this.#uploads.addChunk(id, chunk)
+    return chunk
   }
 
   endFile(id: UploadId): { cid: string; size: number } {
@@ -130,8 +135,13 @@ export class FileStore {
   collect(limits: CacheLimits): boolean {
     const more = this.#batches.change(() => this.#blocks.collect(limits))
     this.#batches.commit()
-    if (!more) this.#database.exec('PRAGMA incremental_vacuum(64)')
-    return more
+    return more || this.#shrink()
+  }
+
+  /** Gives some of what was freed back to the disk; answers whether there is more. */
+  #shrink(): boolean {
+    this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
+    return Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
   }
 
   usage(): BlockUsage {

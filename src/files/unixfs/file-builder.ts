@@ -2,6 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
+import { LeafEncoder } from './leaf-encoder.ts'
 
 /** A block that waits for the one that will link to it. */
 interface Part {
@@ -16,9 +17,13 @@ export interface StoredFile {
   readonly size: number
 }
 
-/** Makes the blocks of a file as its chunks come: a balanced tree that is filled from the left, level by level. */
+/**
+ * Makes the blocks of a file as its chunks come: a balanced tree that is filled from the left, level by level. The bytes of
+ * a block are whoever stores them's only until the next one comes.
+ */
 export class FileBuilder {
   readonly #store: (block: Block) => void
+  readonly #leaves = new LeafEncoder()
   /** By level, the parts that nothing links to yet. */
   readonly #levels: Part[][] = [[]]
   #size = 0
@@ -30,7 +35,7 @@ export class FileBuilder {
   /** All chunks but the last one have the same length. */
   add(chunk: Uint8Array): void {
     this.#size += chunk.length
-    this.#push(0, this.#part({ type: 'file', data: chunk, size: chunk.length, blockSizes: [] }, []))
+    this.#push(0, this.#part(this.#leaves.encode(chunk), chunk.length))
   }
 
   finish(): StoredFile {
@@ -57,15 +62,12 @@ export class FileBuilder {
   #parent(parts: readonly Part[]): Part {
     const blockSizes = parts.map(({ fileBytes }) => fileBytes)
     const size = blockSizes.reduce((sum, bytes) => sum + bytes, 0)
-    return this.#part(
-      { type: 'file', data: new Uint8Array(0), size, blockSizes },
-      parts.map(({ link }) => link),
-    )
+    const links = parts.map(({ link }) => link)
+    return this.#part(makeBlock({ type: 'file', data: new Uint8Array(0), size, blockSizes }, links), size)
   }
 
-  #part(data: Parameters<typeof makeBlock>[0] & { readonly size: number }, links: readonly Link[]): Part {
-    const block = makeBlock(data, links)
+  #part(block: Block, fileBytes: number): Part {
     this.#store(block)
-    return { link: { cid: block.cid, name: '', size: cumulativeSize(block) }, fileBytes: data.size }
+    return { link: { cid: block.cid, name: '', size: cumulativeSize(block) }, fileBytes }
   }
 }

@@ -19,6 +19,8 @@ export class MalformedUnixFs extends Error {
 const kinds = { raw: 0, directory: 1, file: 2 } as const
 /** Fields with their wire types: number × 8 + type. */
 const fields = { type: 0x08, data: 0x12, size: 0x18, blockSize: 0x20 } as const
+/** What is needed to write a file without going through its parts. */
+export const unixFsFields = { ...fields, file: kinds.file } as const
 const varint = 0
 const fixed64 = 1
 const bytes = 2
@@ -29,9 +31,9 @@ export function encodeUnixFs(data: UnixFsData): Uint8Array {
   if (data.type === 'directory') return Uint8Array.of(fields.type, kinds.directory)
   const content = data.data
   const head: number[] = [fields.type, kinds.file]
-  if (content.length > 0) head.push(fields.data, ...varintOf(content.length))
-  const tail: number[] = [fields.size, ...varintOf(data.size)]
-  for (const size of data.blockSizes) tail.push(fields.blockSize, ...varintOf(size))
+  if (content.length > 0) head.push(fields.data, ...encodeVarint(content.length))
+  const tail: number[] = [fields.size, ...encodeVarint(data.size)]
+  for (const size of data.blockSizes) tail.push(fields.blockSize, ...encodeVarint(size))
   const encoded = new Uint8Array(head.length + content.length + tail.length)
   encoded.set(head)
   encoded.set(content, head.length)
@@ -39,7 +41,7 @@ export function encodeUnixFs(data: UnixFsData): Uint8Array {
   return encoded
 }
 
-function varintOf(value: number): number[] {
+export function encodeVarint(value: number): number[] {
   const encoded: number[] = []
   let rest = value
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) encoded.push((rest % 0x80) | 0x80)

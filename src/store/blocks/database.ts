@@ -7,7 +7,7 @@ const applicationId = 0x7368626c
 /** The format of the tables. A higher one is not touched. */
 const formatVersion = 1
 /** Blocks are large: with larger pages they lie in fewer places. */
-const pageBytes = 16 * 1024
+const pageBytes = 32 * 1024
 
 /** Bytes have a table of their own: what is known of a block changes often, its bytes never do. */
 const tables = `
@@ -42,8 +42,8 @@ function prepare(database: DatabaseSync): void {
   if (version > formatVersion) throw new Error(`Detected future version ${version}`)
   if (version > 0 && pragma('application_id') !== applicationId) throw new Error('it holds no blocks')
   if (version === 0) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -4096')
-  database.exec('PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 1048576')
+  // One connection does everything, so nobody needs a write-ahead log, and without one new blocks are written only once.
+  database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = -4096')
   if (version === 0)
     database.exec(
       `BEGIN IMMEDIATE; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`,
