@@ -69,6 +69,11 @@ export const errorTable = {
     text: 'Payload too large (<size> > <limit>).',
     when: 'more bytes than a limit allows',
   },
+  ERR_RANGE_NOT_SATISFIABLE: {
+    status: 416,
+    text: 'The file has <size> bytes, none of which is in the range.',
+    when: 'a Range header that asks for bytes after the end of a file',
+  },
   ERR_UNSUPPORTED_FEATURE: {
     status: 418,
     text: 'Feature `<feature>` is not supported on endpoint `<endpoint>`.',

@@ -72,6 +72,38 @@ export const limits = {
   blobBytes: 10 * 1024 * 1024,
   /** Bytes of such a blob after compression. */
   packedBlobBytes: 1024 * 1024,
+  /** Bytes of the form with which files are uploaded. */
+  uploadBytes: 128 * 1024 * 1024,
+  /** Uploads that are under way. */
+  uploadsTogether: 64,
+  /** Files of one upload. */
+  filesPerUpload: 20_000,
+  /** Bytes of the head of one part of a form. */
+  partHeadBytes: 16 * 1024,
+  /** Bytes of the path of an uploaded file. */
+  filePathBytes: 4096,
+  /** Bytes of a name that files are given. */
+  fileNameBytes: 255,
+  /** Bytes of a file that become one block. */
+  fileChunkBytes: 256 * 1024,
+  /** Blocks that one block of a file links to. */
+  linksPerBlock: 174,
+  /** Bytes of the block of a directory. */
+  directoryBytes: 512 * 1024,
+  /** Chunks of one upload, or of one download, that are on their way between threads. */
+  chunksAhead: 4,
+  /** Bytes of blocks that go into one commit. */
+  blockCommitBytes: 8 * 1024 * 1024,
+  /** Bytes of blocks of directories and large files that are kept ready to be used. */
+  linkCacheBytes: 1024 * 1024,
+  /** Blocks that are evicted before other work gets its turn. */
+  evictionsPerTurn: 64,
+  /** Evicted blocks that are remembered as evicted. */
+  evictedBlocks: 100_000,
+  /** Milliseconds after which events about files are followed again, when that has failed. */
+  followAgainMs: 5000,
+  /** Standing queries for files to be kept, one an app. */
+  standingQueries: 256,
   /** Bytes of the text of a query. */
   queryBytes: 1024 * 1024,
   /** Queries and subscriptions that are under way, of all clients. */

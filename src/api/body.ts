@@ -36,6 +36,30 @@ export class BodyReader {
     })
     return body.whole()
   }
+
+  /** The body as it comes: nothing more is taken from the network than whoever reads it takes. */
+  async *stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
+    if (awaitsContinue(request)) response.writeContinue()
+    const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+    try {
+      while (true) {
+        const next = await withinPause(pieces.next(), this.#pauseMs)
+        if (next.done === true) return
+        yield next.value
+      }
+    } finally {
+      // Whoever does not want the rest has to let it pass, or the answer would never be read.
+      request.resume()
+    }
+  }
+}
+
+/** The next piece, unless the client has gone or pauses for too long. */
+function withinPause<T>(next: Promise<T>, pauseMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(paused(pauseMs)), pauseMs)
+    next.then(resolve, () => reject(new ClientGone())).finally(() => clearTimeout(timer))
+  })
 }
 
 /** Whether the client waits to be told that its body is wanted. */
@@ -81,8 +105,7 @@ function received(
     }
     const timer = setTimeout(() => {
       late()
-      const cause = `Nothing of its body came for ${pauseMs} ms.`
-      end(() => reject(failure('ERR_BAD_REQUEST', { cause })))
+      end(() => reject(paused(pauseMs)))
     }, pauseMs)
     const onData = (part: Buffer): void => {
       timer.refresh()
@@ -95,6 +118,10 @@ function received(
     // It is followed by 'close', which tells all there is to tell.
     request.on('error', () => {})
   })
+}
+
+function paused(pauseMs: number): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause: `Nothing of its body came for ${pauseMs} ms.` })
 }
 
 function tooLarge(size: number, limit: number): ShoalError {

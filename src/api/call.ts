@@ -29,4 +29,9 @@ export class Call {
   body(limit: number): Promise<Buffer> {
     return this.#bodies.read(this.request, this.response, limit)
   }
+
+  /** The body as it comes. It has a length that is known, and that somebody has looked at. */
+  bodyStream(): AsyncGenerator<Buffer> {
+    return this.#bodies.stream(this.request, this.response)
+  }
 }

@@ -8,8 +8,11 @@ import { failure } from '../errors.ts'
  */
 export class Hosts {
   readonly #names: ReadonlySet<string>
+  readonly #domains: readonly string[]
 
-  constructor(more: readonly string[]) {
+  /** Names, and domains of which every name is one. */
+  constructor(more: readonly string[], domains: readonly string[] = []) {
+    this.#domains = ['localhost', ...domains]
     const machine = hostname().toLowerCase()
     this.#names = new Set(['localhost', machine, `${machine}.local`, ...more.map((name) => name.toLowerCase())])
   }
@@ -21,12 +24,12 @@ export class Hosts {
   }
 
   #isOurs(name: string): boolean {
-    return this.#names.has(name) || name.endsWith('.localhost') || isIP(name) !== 0
+    return this.#names.has(name) || isIP(name) !== 0 || this.#domains.some((domain) => name.endsWith(`.${domain}`))
   }
 }
 
-/** The host without its port, its brackets and the dot at its end. */
-function nameOf(header: string): string {
+/** The host without its port, its brackets and the dot at its end, in lower case. */
+export function nameOf(header: string): string {
   const [, bracketed, plain = ''] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(header) ?? []
   return (bracketed ?? plain).toLowerCase().replace(/\.$/, '')
 }

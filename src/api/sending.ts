@@ -9,16 +9,23 @@ export async function send(
   more?: Readonly<Record<string, string>>,
 ): Promise<void> {
   if (isStream(body)) {
-    response.writeHead(status, { ...headers, ...more })
-    await sendPieces(response, body)
+    response.writeHead(status, together(headers, more))
+    if (request.method === 'HEAD') response.end()
+    else await sendPieces(response, body)
     return
   }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   // Without content there is no length to tell.
-  const size = status === 204 ? undefined : { 'content-length': length }
-  response.writeHead(status, { ...headers, ...size, ...more })
+  const size = status === 204 || status === 304 ? undefined : { 'content-length': length }
+  response.writeHead(status, { ...together(headers, more), ...size })
   if (request.method === 'HEAD' || length === 0) response.end()
   else response.end(body)
+}
+
+/** The headers of an answer and those that every answer has; an answer may depend on more than they know. */
+function together(headers: Answer['headers'], more: Answer['headers'] = {}): Record<string, string> {
+  const vary = [headers['vary'], more['vary']].filter((name) => name !== undefined).join(', ')
+  return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }
 
 async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<void> {
@@ -29,7 +36,10 @@ async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<voi
   try {
     // The client sees that it is heard, also when the first piece is long in coming.
     response.flushHeaders()
-    for await (const piece of pieces) if (!response.write(piece) && !(await drained(response))) return
+    for await (const piece of pieces) {
+      const more = response.write(piece, () => pieces.sent?.(piece))
+      if (!more && !(await drained(response))) return
+    }
     response.end()
   } finally {
     response.off('close', gone)

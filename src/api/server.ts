@@ -15,6 +15,7 @@ import { checkAccept, checkJsonContent } from './negotiation.ts'
 import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
+import type { Websites } from './websites.ts'
 
 // An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
 const { createServer } = process.getBuiltinModule('node:http')
@@ -26,6 +27,8 @@ export interface HttpOptions {
   readonly tokens?: Tokens
   readonly hosts?: Hosts
   readonly cors?: Cors
+  /** What answers those who ask for a website. */
+  readonly websites?: Websites
   /** What answers those who want a WebSocket. */
   readonly sockets?: EventSockets
   /** How long a body may pause. */
@@ -87,10 +90,14 @@ export class HttpService {
 
   /** The answer, also to what cannot be answered; nothing when there is nobody to get it. */
   async #answer(call: Call): Promise<Answer | undefined> {
-    const { hosts, cors, log } = this.#options
+    const { hosts, cors, websites, log } = this.#options
     try {
       hosts?.check(call.request.headers.host)
-      return cors?.answer(call.request.method, call.request.headers) ?? (await this.#route(call))
+      return (
+        cors?.answer(call.request.method, call.request.headers) ??
+        (await websites?.answer(call)) ??
+        (await this.#route(call))
+      )
     } catch (error) {
       if (error instanceof ShoalError) return errorAnswer(error)
       if (error instanceof JsonError) return errorAnswer(failure('ERR_BAD_REQUEST', { cause: error.message }))

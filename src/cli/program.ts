@@ -38,6 +38,7 @@ function runCommand(finish: Finish): Command {
     .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
     .option('--api-host <name>', 'a further host name under which the API is reached', collect)
     .option('--cors-origins <origin>', 'a website that may use the API (default: every website may)', collect)
+    .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')
     .option(
       '--root-public-key <key>',
       'the key that signs developer certificates and licences (env: SHOAL_ROOT_PUBLIC_KEY)',

@@ -1,5 +1,6 @@
-import { apiRoutes, type Blobs, Cors, EventSockets, Hosts, HttpService } from '../api/index.ts'
+import { apiRoutes, type Blobs, Cors, EventSockets, Hosts, HttpService, Websites } from '../api/index.ts'
 import type { Events } from '../events/index.ts'
+import type { Files } from '../files/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
@@ -15,6 +16,8 @@ export interface ApiOptions {
   readonly hosts?: readonly string[]
   /** The websites that may use the API; all of them when it is not given. */
   readonly corsOrigins?: readonly string[]
+  /** The domain under whose names websites are served. */
+  readonly namingDomain?: string
 }
 
 interface Parts {
@@ -23,14 +26,19 @@ interface Parts {
   readonly settings: Settings
   readonly health: Health
   readonly events: Promise<Events>
+  readonly files: Promise<Files>
   readonly blobs: Blobs
   readonly metrics: Metrics
   readonly log: Logger
 }
 
+/** Domains that mean this machine everywhere: the one that existing apps and bookmarks have, and our own. */
+const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as const
+
 /** The API of a node. */
-export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: Parts): HttpService {
-  const { key, cycle, settings, health, events, blobs, metrics, log } = parts
+export function apiService(options: ApiOptions, parts: Parts): HttpService {
+  const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
+  const { key, cycle, settings, health, events, files, blobs, metrics, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
   const tokens = new Tokens(key, cycle, nowMicros)
   const routes = apiRoutes({
@@ -38,6 +46,7 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     health,
     tokens,
     events,
+    files,
     blobs,
     metrics,
     rootKey,
@@ -52,7 +61,8 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     'Requests to the API, by the status answered.',
     'status',
   )
-  const allowed = new Hosts(hosts ?? [])
+  const domains = [namingDomain, namingDomains.own]
+  const allowed = new Hosts(hosts ?? [], domains)
   return new HttpService({
     routes,
     log,
@@ -60,6 +70,7 @@ export function apiService({ rootKey, hosts, corsOrigins }: ApiOptions, parts: P
     hosts: allowed,
     sockets: new EventSockets({ events, tokens, hosts: allowed, log }),
     cors: new Cors(corsOrigins),
+    websites: new Websites(files, domains),
     answered: (status) => requests.add(1, status),
   })
 }

@@ -1,4 +1,5 @@
 import type { Events } from '../events/index.ts'
+import type { Files } from '../files/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
@@ -10,6 +11,7 @@ import { type ApiOptions, apiService } from './api-service.ts'
 import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
 import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
+import { openFiles } from './open-files.ts'
 
 export interface NodeOptions {
   /** The data folder; made when it is not there. */
@@ -58,6 +60,7 @@ export class Node {
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
     let maintenance: Maintenance | undefined
+    let files: Promise<Files> | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
@@ -67,10 +70,12 @@ export class Node {
       const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings) }
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
+      files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
+      files.catch(() => {})
       const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
       maintenance = new Maintenance({ ...shared, events, log: log.module('events') }, options.retentionMs)
-      const api = apiService(options.api ?? {}, { ...shared, events, blobs, log: log.module('api') })
-      const resources = { folder, database, events, maintenance, blobs, health, listeners, log }
+      const api = apiService(options.api ?? {}, { ...shared, events, files, blobs, log: log.module('api') })
+      const resources = { folder, database, events, files, maintenance, blobs, health, listeners, log }
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       await listeners.open(options.endpoints, api)
@@ -80,6 +85,7 @@ export class Node {
     } catch (error) {
       maintenance?.stop()
       await listeners.close()
+      await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
       database?.close()
       folder.close()
@@ -102,12 +108,13 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, maintenance, blobs, health, database, folder, log } = this.#resources
+    const { listeners, events, files, maintenance, blobs, health, database, folder, log } = this.#resources
     maintenance.stop()
     const opened = await events
     opened.stopReading()
     await listeners.close()
     health.set('Events', 'stopping')
+    await (await files).close()
     await opened.close()
     await blobs.close()
     database.close()
@@ -124,6 +131,7 @@ interface Resources {
   readonly database: NodeDatabase
   readonly events: Promise<Events>
   readonly maintenance: Maintenance
+  readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
   readonly health: Health
   readonly listeners: Listeners

@@ -1,4 +1,5 @@
 export { type Blob, type BlobEntry, BlobStore } from './blobs.ts'
+export { BlockStore, type BlockUsage, type CacheLimits, openBlocks, type Place, Registers } from './blocks/index.ts'
 export { DataFolder } from './data-folder.ts'
 export type { EventStore, Reading, StreamStatus } from './event-store.ts'
 export {
@@ -14,6 +15,7 @@ export {
   verifyLog,
 } from './log/index.ts'
 export { NodeDatabase } from './node-database.ts'
+export { answerCalls, CalledThread } from './threads/calls.ts'
 export { SqliteEventStore } from './threads/sqlite-event-store.ts'
 export { ThreadedBlobs } from './threads/threaded-blobs.ts'
-export { blobFile, topicFile, topicFiles, topicsFolder } from './topic-files.ts'
+export { blobFile, blockFile, topicFile, topicFiles, topicsFolder } from './topic-files.ts'

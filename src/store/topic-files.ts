@@ -17,6 +17,11 @@ export function blobFile(folder: string, topic: string): string {
   return topicFile(folder, topic).replace(/\.db$/, '-blobs.db')
 }
 
+/** Where the blocks of files are. */
+export function blockFile(folder: string, topic: string): string {
+  return topicFile(folder, topic).replace(/\.db$/, '-blocks.db')
+}
+
 export function topicsFolder(folder: string): string {
   return join(folder, 'topics')
 }
@@ -26,7 +31,7 @@ export function topicFiles(folder: string): string[] {
   const topics = topicsFolder(folder)
   if (!existsSync(topics)) return []
   return readdirSync(topics)
-    .filter((name) => name.endsWith('.db') && !name.endsWith('-blobs.db'))
+    .filter((name) => name.endsWith('.db') && !/-(blobs|blocks)\.db$/.test(name))
     .sort()
     .map((name) => join(topics, name))
 }

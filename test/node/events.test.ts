@@ -79,7 +79,7 @@ test('a node that cannot open its events does not start, and says why', async (t
   first.kill('SIGTERM')
   await first.ended
   const topics = join(folder, 'topics')
-  const [file = ''] = readdirSync(topics).filter((name) => name.endsWith('.db'))
+  const [file = ''] = readdirSync(topics).filter((name) => /(?<!-blocks)\.db$/.test(name))
   const database = new DatabaseSync(join(topics, file))
   database.exec('PRAGMA user_version = 99')
   database.close()

@@ -115,6 +115,8 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     nodeId,
     tokens,
     events: Promise.resolve(events),
+    // Files need a store that can be subscribed to: tests of them start a node.
+    files: new Promise(() => {}),
     blobs,
     metrics: new Metrics(),
     health: new Health([]),

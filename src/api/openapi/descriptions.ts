@@ -4,7 +4,7 @@ export type Fragment = { readonly [key: string]: unknown }
 /** What an operation does, beyond what its rules say. */
 export interface Description {
   readonly summary: string
-  readonly tag: 'authentication' | 'events' | 'node' | 'blobs' | 'operations'
+  readonly tag: 'authentication' | 'events' | 'node' | 'files' | 'blobs' | 'operations'
   readonly parameters?: readonly Fragment[]
   readonly requestBody?: Fragment
   /** Answers by status; those that follow from the rules of the endpoint are added. */
@@ -75,6 +75,35 @@ const blobPath = [
     example: 'settings/colour',
   },
 ]
+const cid = 'bafybeiczs2knqj54uvbtp7i52xcvaa3jhhkccltush2nwnshpqozodenpa'
+const fileAddress = [
+  {
+    name: 'address',
+    in: 'path',
+    required: true,
+    description: 'A content identifier or a name, and a path below it with its slashes, percent-encoded.',
+    schema: { type: 'string' },
+    example: `${cid}/index.html`,
+  },
+]
+const fileName = [
+  {
+    name: 'address',
+    in: 'path',
+    required: true,
+    description: 'A name, which must not be a content identifier.',
+    schema: { type: 'string' },
+    example: 'my-app',
+  },
+]
+const refused = json('Neither a name nor a content identifier.', 'Error', {
+  code: 'ERR_METHOD_NOT_ALLOWED',
+  message: 'Method not supported.',
+})
+const absent = json('Nothing is there.', 'Error', {
+  code: 'ERR_NOT_FOUND',
+  message: 'The requested resource could not be found.',
+})
 const ready = { description: 'Ready.', content: { 'application/json': { example: { status: 'ready' } } } }
 const notReady = {
   description: 'Something is missing.',
@@ -202,6 +231,85 @@ export const descriptions: Readonly<Record<string, Description>> = {
       }),
       400: invalid,
     },
+  },
+  'GET /api/v2/files': {
+    summary: 'All names',
+    tag: 'files',
+    responses: { 200: json('By name.', 'Names', { names: [{ name: 'my-app', cid, size: 129 }] }) },
+  },
+  'POST /api/v2/files': {
+    summary: 'Store a file, or several as a directory',
+    tag: 'files',
+    requestBody: {
+      description: 'A form with a part for each file; its file name is the path in the directory.',
+      content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string' } } } } },
+    },
+    responses: {
+      200: text('The identifier of the file, or of the directory.', 'text/plain', cid),
+      400: invalid,
+      413: tooLarge,
+      415: json('The body is no form.', 'Error', {
+        code: 'ERR_UNSUPPORTED_MEDIA_TYPE',
+        message: "The request's content-type is not supported.",
+      }),
+      503: unavailable,
+    },
+  },
+  'GET /api/v2/files/{address}': {
+    summary: 'Read a file, or list a directory',
+    tag: 'files',
+    parameters: fileAddress,
+    responses: {
+      200: {
+        description:
+          'The bytes of a file, or what is in a directory: its `index.html` or a page where HTML is accepted, JSON otherwise.',
+        content: {
+          'application/json': {
+            schema: reference('Listing'),
+            example: { directory: { name: '/', cid, children: [{ size: 16, name: 'index.html', cid }] } },
+          },
+          'text/html': {},
+          '*/*': {},
+        },
+      },
+      206: { description: 'The range of bytes that the request asks for.', content: { '*/*': {} } },
+      301: { description: 'The same address with a slash at its end.' },
+      304: { description: 'The client has it.' },
+      404: absent,
+      405: refused,
+      416: json('There are no such bytes.', 'Error', {
+        code: 'ERR_RANGE_NOT_SATISFIABLE',
+        message: 'The file has 16 bytes, none of which is in the range.',
+      }),
+    },
+  },
+  'PUT /api/v2/files/{address}': {
+    summary: 'Give a name to a content identifier',
+    tag: 'files',
+    parameters: fileName,
+    requestBody: text('The content identifier.', 'text/plain', cid),
+    responses: { 200: text('The identifier that the name meant before, if any.', 'text/plain', cid), 405: refused },
+  },
+  'DELETE /api/v2/files/{address}': {
+    summary: 'Take a name away',
+    tag: 'files',
+    parameters: fileName,
+    responses: { 200: text('The identifier that the name meant, if any.', 'text/plain', cid), 405: refused },
+  },
+  'POST /api/v2/files/prefetch': {
+    summary: 'Keep what a query finds, instead of what the query of this app before has found',
+    tag: 'files',
+    requestBody: json('The query, whose results are content identifiers, and how long to keep them.', 'Prefetch', {
+      query: "FROM 'picture' SELECT _.cid",
+      duration: { secs: 86400, nanos: 0 },
+    }),
+    responses: { 204: empty, 400: invalid },
+  },
+  'POST /api/v2/files/remove': {
+    summary: 'Keep an upload no longer, on any node',
+    tag: 'files',
+    requestBody: json('What was uploaded.', 'Removal', { cid }),
+    responses: { 204: empty, 400: invalid, 404: absent },
   },
   'GET /api/v2/blob/{app}/{path}': {
     summary: 'Read a blob, or list a folder of blobs',

@@ -39,12 +39,17 @@ export function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
     .flatMap(({ path, methods }) =>
       Object.entries(methods)
         .filter(([method]) => method !== 'HEAD')
-        // What takes every method is described once; what is below a path has an app and a path of its own.
+        // What takes every method is described once.
         .map(([method, endpoint]): [string, Endpoint] => [
-          `${method.replace('*', 'GET')} ${path.replace('*', '{app}/{path}')}`,
+          `${method.replace('*', 'GET')} ${described(path)}`,
           endpoint,
         ]),
     )
+}
+
+/** A path with names for what is below it: an app and a path of its own, or the address of a file. */
+function described(path: string): string {
+  return path.replace('/blob/*', '/blob/{app}/{path}').replace('/files/*', '/files/{address}')
 }
 
 function operation({ summary, tag, parameters, requestBody, responses }: Description, endpoint: Endpoint): Fragment {

@@ -83,6 +83,22 @@ export const schemas: Readonly<Record<string, Fragment>> = {
     },
     ['canonical', 'features', 'error', 'position'],
   ),
+  Listing: object({
+    directory: object({
+      name: text,
+      cid: reference('Cid'),
+      children: { type: 'array', items: object({ size: count, name: text, cid: reference('Cid') }) },
+    }),
+  }),
+  Cid: { ...text, description: 'A content identifier: what has the same content has the same one.' },
+  Names: object({
+    names: { type: 'array', items: object({ name: text, cid: reference('Cid'), size: count }, ['size']) },
+  }),
+  Prefetch: object({
+    query: { ...text, description: 'AQL.' },
+    duration: object({ secs: count, nanos: count }),
+  }),
+  Removal: object({ cid: reference('Cid') }),
   NodeInfo: object({
     connectedNodes: count,
     uptime: object({ secs: count, nanos: count }),

@@ -1,3 +1,4 @@
+import type { Files } from '../../files/index.ts'
 import type { Health } from '../../health.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Route } from '../router.ts'
@@ -5,6 +6,7 @@ import { aqlRoutes } from './aql.ts'
 import { type AuthParts, authRoutes } from './auth.ts'
 import { type Blobs, blobRoutes } from './blobs.ts'
 import { type EventParts, eventRoutes } from './events.ts'
+import { fileRoutes } from './files.ts'
 import { healthRoutes } from './health.ts'
 import { metricsRoutes } from './metrics.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
@@ -13,6 +15,7 @@ import { openApiRoutes } from './openapi.ts'
 /** What the API is made of. */
 export interface ApiParts extends AuthParts, NodeParts, EventParts {
   readonly health: Health
+  readonly files: Promise<Files>
   readonly blobs: Blobs
   readonly metrics: Metrics
 }
@@ -25,6 +28,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...nodeRoutes(parts),
     ...eventRoutes(parts),
     ...aqlRoutes(),
+    ...fileRoutes(parts.files),
     ...blobRoutes(parts.blobs),
     ...metricsRoutes(parts.metrics),
   ])

@@ -26,6 +26,7 @@ export interface RunOptions {
   readonly bindApi?: readonly string[]
   readonly apiHost?: readonly string[]
   readonly corsOrigins?: readonly string[]
+  readonly namingDomain?: string
   readonly rootPublicKey?: string
   readonly random?: boolean
   readonly logColor?: string
@@ -110,12 +111,13 @@ function endpointsOf(options: RunOptions): Endpoints {
   return { api: onFreePorts(endpoints.api), admin: onFreePorts(endpoints.admin), swarm: onFreePorts(endpoints.swarm) }
 }
 
-function apiOptionsOf({ apiHost, corsOrigins, rootPublicKey }: RunOptions): ApiOptions {
+function apiOptionsOf({ apiHost, corsOrigins, namingDomain, rootPublicKey }: RunOptions): ApiOptions {
   const key = rootPublicKey ?? fromEnvironment('rootPublicKey')
   return {
     ...(key !== undefined && { rootKey: rootKeyOf(key) }),
     ...(apiHost !== undefined && { hosts: apiHost }),
     ...(corsOrigins !== undefined && { corsOrigins }),
+    ...(namingDomain !== undefined && { namingDomain }),
   }
 }
 

@@ -1,0 +1,53 @@
+import type { Child } from '../../files/index.ts'
+import { type Answer, jsonAnswer } from '../answer.ts'
+
+export interface Listing {
+  /** The last part of the path, or `/`. */
+  readonly name: string
+  readonly cid: string
+  readonly children: readonly Child[]
+}
+
+/** A directory for programs. */
+export function jsonListing(directory: Listing): Answer {
+  const { status, headers, body } = jsonAnswer(200, { directory })
+  return { status, headers: { ...headers, vary: 'accept' }, body }
+}
+
+/** A directory for people. Links keep the query of the request, in which there may be a token. */
+export function htmlListing({ name, cid, children }: Listing, query: string | undefined): Answer {
+  const title = escaped(name)
+  const suffix = query === undefined ? '' : `?${query}`
+  const rows = children.map((child) => {
+    const target = escaped(`./${encodeURIComponent(child.name)}${suffix}`)
+    return `<tr><td><a href="${target}">${escaped(child.name)}</a></td><td>${child.size}</td><td>${child.cid}</td></tr>`
+  })
+  const lines = [
+    '<!doctype html>',
+    `<html><head><meta charset="utf-8"><title>${title}</title></head><body><h1>${title}</h1><table>`,
+    '<tr><th>Name</th><th>Size</th><th>Cid</th></tr>',
+    `<tr><td>. (${title})</td><td></td><td>${cid}</td></tr>`,
+    ...rows,
+    '</table></body></html>',
+    '',
+  ]
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    vary: 'accept',
+  }
+  return { status: 200, headers, body: lines.join('\n') }
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}

@@ -1,0 +1,122 @@
+import { AqlError, parseQuery } from '../../aql/index.ts'
+import { failure, ShoalError } from '../../errors.ts'
+import { type Duration, type Files, isName, parseCid } from '../../files/index.ts'
+import type { App } from '../../identity/index.ts'
+import { parseJson } from '../../json-scanner.ts'
+import { limits } from '../../limits.ts'
+import { nowMicros } from '../../time.ts'
+import { type Answer, emptyAnswer, jsonAnswer, textAnswer } from '../answer.ts'
+import type { Call } from '../call.ts'
+import { asksForHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
+import { memberOf, memberText } from '../members.ts'
+import { boundaryOf, fileNameOf, partsOf } from '../multipart.ts'
+import { queryText } from '../read-requests.ts'
+import type { Route } from '../router.ts'
+
+const prefix = '/api/v2/files'
+
+/** Files, directories and their names; a call that comes before they are open waits for that. */
+export function fileRoutes(files: Promise<Files>): Route[] {
+  const list = async (): Promise<Answer> => jsonAnswer(200, { names: await (await files).names() })
+  const upload = async (call: Call, { appId }: App): Promise<Answer> => {
+    const boundary = checkedBoundary(call)
+    const cid = await (await files).upload(appId, async (target) => {
+      for await (const { head, content } of partsOf(call.bodyStream(), boundary)) {
+        const name = fileNameOf(head)
+        if (name === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'A part of the form has no file name.' })
+        await target.add(name, content)
+      }
+    })
+    return textAnswer(cid)
+  }
+  const get = async (call: Call): Promise<Answer> => {
+    const [root = '', ...path] = decodedPath(call.path.slice(prefix.length)) ?? []
+    const opened = await files
+    const { by, content } = await opened.find(root, path)
+    if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    return await contentAnswer(call, opened, { by, content, path }, asksForHtml(call))
+  }
+  const put = async (call: Call): Promise<Answer> => {
+    const name = nameIn(call)
+    const cid = (await call.body(limits.fileNameBytes)).toString('utf8').trim()
+    if (parseCid(cid) === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    return textAnswer((await (await files).bind(name, cid)) ?? '')
+  }
+  const unname = async (call: Call): Promise<Answer> => textAnswer((await (await files).unbind(nameIn(call))) ?? '')
+  const reading = { token: true, answer: get } as const
+  return [
+    { path: prefix, methods: { GET: { token: true, answer: list }, POST: { token: true, answer: upload } } },
+    ...keepingRoutes(files),
+    {
+      path: `${prefix}/*`,
+      methods: {
+        GET: reading,
+        HEAD: reading,
+        PUT: { token: true, answer: put },
+        DELETE: { token: true, answer: unname },
+      },
+    },
+  ]
+}
+
+/** What is kept, and what no longer. */
+function keepingRoutes(files: Promise<Files>): Route[] {
+  const prefetch = async (call: Call, { appId }: App): Promise<Answer> => {
+    const value = parseJson(await call.body(limits.bodyBytes))
+    const query = checkedQuery(queryText(value))
+    await (await files).prefetch(appId, query, durationOf(value))
+    return emptyAnswer(204)
+  }
+  const remove = async (call: Call, { appId }: App): Promise<Answer> => {
+    const cid = memberText(parseJson(await call.body(limits.bodyBytes)), 'cid')
+    if (parseCid(cid) === undefined) throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is no content identifier` })
+    if (!(await (await files).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
+    return emptyAnswer(204)
+  }
+  return [
+    { path: `${prefix}/prefetch`, methods: { POST: { token: true, consumes: 'json', answer: prefetch } } },
+    { path: `${prefix}/remove`, methods: { POST: { token: true, consumes: 'json', answer: remove } } },
+  ]
+}
+
+/** What separates the parts of a form, whose length is known and not too large. */
+function checkedBoundary({ request }: Call): string {
+  const boundary = boundaryOf(request.headers['content-type'])
+  if (boundary === undefined) throw failure('ERR_UNSUPPORTED_MEDIA_TYPE', {})
+  const length = request.headers['content-length']
+  if (length === undefined)
+    throw new ShoalError('ERR_PAYLOAD_TOO_LARGE', `Payload length unknown. Limit is ${limits.uploadBytes}`)
+  if (Number(length) > limits.uploadBytes)
+    throw failure('ERR_PAYLOAD_TOO_LARGE', { size: Number(length), limit: limits.uploadBytes })
+  return boundary
+}
+
+/** The name that a call gives or takes; a slash at its end does not matter. */
+function nameIn({ path }: Call): string {
+  const rest = path.slice(prefix.length + 1).replace(/\/$/, '')
+  const [name = '', ...more] = rest.includes('/') ? [] : (decodedPath(rest) ?? [])
+  if (more.length > 0 || !isName(name)) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+  return name
+}
+
+function checkedQuery(text: string): string {
+  try {
+    parseQuery(text, { now: BigInt(nowMicros()) })
+    return text
+  } catch (error) {
+    if (error instanceof AqlError) throw failure('ERR_BAD_REQUEST', { cause: error.detail })
+    throw error
+  }
+}
+
+function durationOf(value: unknown): Duration {
+  const duration = memberOf(value, 'duration')
+  if (duration === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'missing field `duration`' })
+  return { secs: countOf(duration, 'secs'), nanos: countOf(duration, 'nanos') }
+}
+
+function countOf(value: unknown, name: string): number {
+  const count = memberOf(value, name)
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
+  throw failure('ERR_BAD_REQUEST', { cause: `expected a whole number at \`${name}\`` })
+}

@@ -1,0 +1,40 @@
+import { failure } from '../errors.ts'
+import type { Files } from '../files/index.ts'
+import type { Answer } from './answer.ts'
+import type { Call } from './call.ts'
+import { asksForHtml, asksForJson, contentAnswer, decodedPath } from './content/content-answer.ts'
+import { nameOf } from './hosts.ts'
+
+/** Websites: what has a name is served under that name in a domain, to everybody. */
+export class Websites {
+  readonly #files: Promise<Files>
+  readonly #suffixes: readonly string[]
+
+  constructor(files: Promise<Files>, domains: readonly string[]) {
+    this.#files = files
+    this.#suffixes = domains.map((domain) => `.${domain.toLowerCase()}`)
+  }
+
+  /** The answer of a website; nothing when the request is for the API, which every website has on its own origin. */
+  async answer(call: Call): Promise<Answer | undefined> {
+    const name = this.#nameOf(call.request.headers.host)
+    if (name === undefined) return undefined
+    const isApi = /^\/api\/v2(\/|$)/.test(call.path)
+    if (call.method !== 'GET' && call.method !== 'HEAD') {
+      if (isApi) return undefined
+      throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    }
+    const files = await this.#files
+    const path = decodedPath(call.path)
+    const { content } = path === undefined ? { content: undefined } : await files.findSite(name, path)
+    if (isApi && content === undefined) return undefined
+    const prefersIndex = asksForHtml(call) || !asksForJson(call)
+    return await contentAnswer(call, files, { content, by: 'name', path: path ?? [] }, prefersIndex)
+  }
+
+  #nameOf(host: string | undefined): string | undefined {
+    const name = nameOf(host ?? '')
+    const suffix = this.#suffixes.find((end) => name.endsWith(end))
+    return suffix === undefined ? undefined : name.slice(0, -suffix.length)
+  }
+}

@@ -1,0 +1,56 @@
+import type { Place } from '../store/index.ts'
+import { parseCid } from './unixfs/index.ts'
+
+/** What an event of a node says of files. */
+export type Fact =
+  | { readonly kind: 'name'; readonly name: string; readonly cid: string | undefined }
+  | { readonly kind: 'upload'; readonly cid: string; readonly isKept: boolean }
+  | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
+
+/** A fact, and the place of the event that says so. */
+export interface PlacedFact {
+  readonly fact: Fact
+  readonly place: Place
+}
+
+/** An event as a subscription delivers it. */
+export interface FileEvent {
+  readonly lamport: number
+  readonly stream: string
+  readonly offset: number
+  /** Microseconds since the Unix epoch. */
+  readonly timestamp: number
+  readonly payload: unknown
+}
+
+type Members = { readonly [name: string]: unknown }
+
+/** What an event says, if it says something of files. Other versions of the node may have written it. */
+export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'timestamp'>): Fact | undefined {
+  if (!isObject(payload)) return undefined
+  const { Add: added, Remove: removed, PinAdded: pin, type, cid } = payload
+  if (isObject(added)) return nameFact(added['name'], added['cid'])
+  if (isObject(removed)) return nameFact(removed['name'], undefined)
+  if (isObject(pin)) return queryFact(pin, timestamp)
+  const parsed = typeof cid === 'string' ? parseCid(cid) : undefined
+  if (parsed === undefined) return undefined
+  if (type === 'fileAdded' || type === 'directoryAdded') return { kind: 'upload', cid: String(parsed), isKept: true }
+  return type === 'removed' ? { kind: 'upload', cid: String(parsed), isKept: false } : undefined
+}
+
+/** A name that is an identifier could never be asked for: it is as if it was never given. */
+function nameFact(name: unknown, cid: unknown): Fact | undefined {
+  if (typeof name !== 'string' || parseCid(name) !== undefined) return undefined
+  if (cid === undefined) return { kind: 'name', name, cid }
+  return typeof cid === 'string' && parseCid(cid) !== undefined ? { kind: 'name', name, cid } : undefined
+}
+
+function queryFact({ app_id: app, query, duration }: Members, timestamp: number): Fact | undefined {
+  if (typeof app !== 'string' || typeof query !== 'string' || !isObject(duration)) return undefined
+  const until = timestamp / 1000 + Number(duration['secs'] ?? 0) * 1000 + Number(duration['nanos'] ?? 0) / 1e6
+  return Number.isFinite(until) ? { kind: 'query', app, query, until } : undefined
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

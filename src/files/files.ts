@@ -1,0 +1,201 @@
+import { failure, messageOf } from '../errors.ts'
+import type { Events } from '../events/index.ts'
+import { type NodeId, nodeAppId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
+import type { Logger } from '../log/index.ts'
+import { type CacheLimits, CalledThread } from '../store/index.ts'
+import { factOf } from './facts.ts'
+import { Following } from './following.ts'
+import { typeByNameOrAny } from './media-types.ts'
+import { keepResults } from './standing-queries.ts'
+import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
+import type { FilesData } from './thread/files-thread.ts'
+import { parseCid } from './unixfs/index.ts'
+import { Upload, type Uploaded } from './upload.ts'
+
+export interface FilesOptions {
+  /** The database with the blocks. */
+  readonly file: string
+  readonly node: NodeId
+  readonly events: Events
+  readonly log: Logger
+}
+
+/** How long something is wanted. */
+export interface Duration {
+  readonly secs: number
+  readonly nanos: number
+}
+
+const module = new URL(`./thread/files-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+
+/** The files of the topic of this node: what is uploaded, what has a name, and what is kept. */
+export class Files {
+  readonly #options: FilesOptions
+  readonly #thread: CalledThread<FileStore>
+  readonly #following: Following
+  readonly #followed: Promise<void>
+  /** Changes of names, one after the other: each answers what was there before it. */
+  #naming: Promise<unknown> = Promise.resolve()
+  #collecting: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #uploads = 0
+
+  constructor(options: FilesOptions) {
+    this.#options = options
+    this.#thread = new CalledThread(module, { file: options.file } satisfies FilesData)
+    this.#following = new Following({ ...options, thread: this.#thread })
+    this.#followed = this.#following.run()
+  }
+
+  /** Stores files that `add` gives to an upload, for an app; answers with the identifier of the file or of the directory. */
+  async upload(appId: string, add: (upload: Upload) => Promise<void>): Promise<string> {
+    if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
+    this.#uploads++
+    try {
+      const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []))
+      try {
+        await add(upload)
+        const uploaded = await upload.finish()
+        await this.#say(['files', 'files:created'], createdPayload(uploaded, appId))
+        return uploaded.cid
+      } finally {
+        await upload.end()
+      }
+    } finally {
+      this.#uploads--
+    }
+  }
+
+  /** What an identifier or a name, and a path below it, lead to. */
+  find(root: string, path: readonly string[]): Promise<Found> {
+    return this.#thread.call('find', [root, path])
+  }
+
+  /** What the website of a host has at a path. */
+  findSite(host: string, path: readonly string[]): Promise<Found> {
+    return this.#thread.call('findSite', [host, path])
+  }
+
+  /** The bytes of a file from one place to another; the next ones are read while these are taken. */
+  async *read(cid: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+    let next = start < end ? this.#read(cid, start) : undefined
+    for (let at = start; next !== undefined; ) {
+      const piece = await next
+      const taken = piece.subarray(0, end - at)
+      at += taken.length
+      next = at < end ? this.#read(cid, at) : undefined
+      yield taken
+    }
+  }
+
+  names(): Promise<NamedContent[]> {
+    return this.#thread.call('names', [])
+  }
+
+  /** Gives a name to an identifier; answers with the one that it meant before. */
+  bind(name: string, cid: string): Promise<string | undefined> {
+    return this.#rename(async () => {
+      const before = await this.#thread.call('cidOf', [name])
+      await this.#say(['ans'], { Add: { name, cid, public: true, level: 'Prefetch' } })
+      return before
+    })
+  }
+
+  /** Takes a name away; answers with the identifier that it meant. */
+  unbind(name: string): Promise<string | undefined> {
+    return this.#rename(async () => {
+      const before = await this.#thread.call('cidOf', [name])
+      if (before !== undefined) await this.#say(['ans'], { Remove: { name } })
+      return before
+    })
+  }
+
+  /** Keeps an upload no longer, on any node; answers whether there was one. */
+  async remove(appId: string, given: string): Promise<boolean> {
+    const cid = String(parseCid(given))
+    if (!(await this.#thread.call('isUploaded', [cid]))) return false
+    await this.#say(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
+    return true
+  }
+
+  /** Keeps what a query finds, instead of what another query of the app has found. */
+  async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
+    const queries = await this.#thread.call('queries', [])
+    if (queries.length >= limits.standingQueries && !queries.some(({ app }) => app === appId))
+      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
+    await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
+    await keepResults(this.#thread, this.#options.events, this.#options.log)
+  }
+
+  /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */
+  collectEvery(seconds: number, cache: () => CacheLimits): void {
+    clearInterval(this.#timer)
+    const collect = (): void => {
+      this.collect(cache()).catch((error) =>
+        this.#options.log.error(`blocks could not be collected: ${messageOf(error)}`),
+      )
+    }
+    this.#timer = setInterval(collect, seconds * 1000).unref()
+  }
+
+  collect(cache: CacheLimits): Promise<void> {
+    this.#collecting ??= this.#collect(cache).finally(() => {
+      this.#collecting = undefined
+    })
+    return this.#collecting
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#following.close()
+    await this.#collecting?.catch(() => {})
+    await this.#thread.close()
+    await this.#followed
+  }
+
+  async #collect(cache: CacheLimits): Promise<void> {
+    // What a query would find by now must not go.
+    await keepResults(this.#thread, this.#options.events, this.#options.log)
+    while (await this.#thread.call('collect', [cache]));
+  }
+
+  #read(cid: string, offset: number): Promise<Uint8Array> {
+    const read = this.#thread.call('read', [cid, offset]).then((piece) => {
+      if (piece === undefined) throw failure('ERR_NOT_FOUND', {})
+      return piece
+    })
+    // Whoever waits for it is told.
+    read.catch(() => {})
+    return read
+  }
+
+  #rename<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#naming.then(change)
+    this.#naming = changed.catch(() => {})
+    return changed
+  }
+
+  /** Publishes what happened, and takes it over at once: whoever hears of the answer sees it. */
+  async #say(tags: readonly string[], payload: unknown): Promise<void> {
+    const body = Buffer.from(JSON.stringify({ data: [{ tags, payload }] }))
+    const { data } = JSON.parse(await this.#options.events.publish(nodeAppId, body)) as { data: Published[] }
+    const facts = data.flatMap(({ lamport, stream, timestamp }) => {
+      const fact = factOf({ payload, timestamp })
+      return fact === undefined ? [] : [{ fact, place: { lamport, stream } }]
+    })
+    await this.#thread.call('apply', [facts])
+  }
+}
+
+interface Published {
+  readonly lamport: number
+  readonly stream: string
+  readonly timestamp: number
+}
+
+function createdPayload({ file, cid, size }: Uploaded, appId: string): unknown {
+  return file === undefined
+    ? { type: 'directoryAdded', name: '/', cid, size, app_id: appId }
+    : { type: 'fileAdded', name: file, cid, size, mime: typeByNameOrAny(file), app_id: appId }
+}

@@ -1,0 +1,94 @@
+import { setTimeout } from 'node:timers/promises'
+import { messageOf } from '../errors.ts'
+import type { Events, Reading } from '../events/index.ts'
+import { nodeAppId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
+import type { Logger } from '../log/index.ts'
+import type { CalledThread } from '../store/index.ts'
+import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
+import type { FileStore } from './thread/file-store.ts'
+
+/** What nodes say of files. */
+const query = `FROM ('files' | 'ans') & appId(${nodeAppId})`
+
+type Line = ({ readonly type: 'event' } & FileEvent) | { readonly type: 'offsets'; readonly offsets: Offsets }
+type Offsets = Readonly<Record<string, number>>
+
+interface FollowingOptions {
+  readonly events: Events
+  readonly thread: CalledThread<FileStore>
+  /** The node whose standing queries count: those of others are theirs to answer. */
+  readonly node: string
+  readonly log: Logger
+}
+
+/** Follows what all nodes say of files, from where it was left the last time. */
+export class Following {
+  readonly #options: FollowingOptions
+  #reading: Reading | undefined
+  readonly #closed = new AbortController()
+  #rest = ''
+
+  constructor(options: FollowingOptions) {
+    this.#options = options
+  }
+
+  /** Goes on until it is closed; what fails is tried again. */
+  async run(): Promise<void> {
+    const { signal } = this.#closed
+    while (!signal.aborted) {
+      try {
+        await this.#follow()
+      } catch (error) {
+        if (!signal.aborted) this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
+      }
+      await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
+    }
+  }
+
+  close(): void {
+    this.#closed.abort()
+    this.#reading?.cancel()
+  }
+
+  async #follow(): Promise<void> {
+    const { events, thread } = this.#options
+    const lowerBound = await thread.call('followed', [])
+    if (this.#closed.signal.aborted) return
+    this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'websocket', lowerBound })
+    await this.#reading.started
+    this.#rest = ''
+    for await (const piece of this.#reading) await this.#take(this.#linesOf(piece))
+  }
+
+  #linesOf(piece: Buffer): Line[] {
+    // A piece ends with a line, but nothing here depends on it.
+    const lines = (this.#rest + piece.toString('utf8')).split('\n')
+    this.#rest = lines.pop() ?? ''
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line)
+  }
+
+  async #take(lines: readonly Line[]): Promise<void> {
+    const { thread } = this.#options
+    const facts: PlacedFact[] = []
+    const offsets: Record<string, number> = {}
+    let isCaughtUp = false
+    for (const line of lines)
+      if (line.type === 'event') {
+        facts.push(...this.#placed(line))
+        offsets[line.stream] = line.offset
+      } else if (line.type === 'offsets') {
+        Object.assign(offsets, line.offsets)
+        isCaughtUp = true
+      }
+    await thread.call('apply', [facts, offsets])
+    if (isCaughtUp) await thread.call('discardLeftovers', [])
+  }
+
+  #placed(event: FileEvent): PlacedFact[] {
+    const fact = factOf(event)
+    if (fact === undefined) return []
+    if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []
+    return [{ fact, place: { lamport: event.lamport, stream: event.stream } }]
+  }
+}

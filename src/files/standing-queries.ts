@@ -1,0 +1,35 @@
+import { messageOf } from '../errors.ts'
+import type { Events } from '../events/index.ts'
+import type { Logger } from '../log/index.ts'
+import type { CalledThread } from '../store/index.ts'
+import type { FileStore } from './thread/file-store.ts'
+import { parseCid } from './unixfs/index.ts'
+
+/** Asks the standing queries of apps, and keeps what they find until their time is over. */
+export async function keepResults(thread: CalledThread<FileStore>, events: Events, log: Logger): Promise<void> {
+  for (const { app, query, until } of await thread.call('queries', [])) {
+    try {
+      const cids = until > Date.now() ? await resultsOf(events, app, query) : []
+      await thread.call('keepResults', [app, cids])
+    } catch (error) {
+      log.warn(`the query of ${app} for files to keep failed: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** The identifiers that a query finds; whatever else it finds means nothing here. */
+async function resultsOf(events: Events, appId: string, query: string): Promise<string[]> {
+  const cids = new Set<string>()
+  const reading = events.query({ query, appId, via: 'websocket', order: 'asc', lowerBound: {}, upperBound: undefined })
+  await reading.started
+  let rest = ''
+  for await (const piece of reading) {
+    const lines = (rest + piece.toString('utf8')).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const { payload } = JSON.parse(line || '{}') as { payload?: unknown }
+      if (typeof payload === 'string' && parseCid(payload) !== undefined) cids.add(payload)
+    }
+  }
+  return [...cids]
+}

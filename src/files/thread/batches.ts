@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { failure, messageOf, ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+
+/** Puts changes into transactions: many small ones, or some large blocks, share one. */
+export class Batches {
+  readonly #database: DatabaseSync
+  #bytes = 0
+  /** How often changes were lost that nobody had been told were stored. */
+  losses = 0
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  /** Makes a change. It is stored for good with the next commit, or lost with everything else that waits for it. */
+  change<T>(work: () => T, bytes = 0): T {
+    return this.#orLose(() => {
+      if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE')
+      const result = work()
+      this.#bytes += bytes
+      if (this.#bytes > limits.blockCommitBytes) this.#commit()
+      return result
+    })
+  }
+
+  /** Stores everything so far for good. */
+  commit(): void {
+    this.#orLose(() => this.#commit())
+  }
+
+  #commit(): void {
+    if (this.#database.isTransaction) this.#database.exec('COMMIT')
+    this.#bytes = 0
+  }
+
+  #orLose<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      // What a client did wrong is found before anything is changed.
+      if (error instanceof ShoalError) throw error
+      this.losses++
+      this.#bytes = 0
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw failure('ERR_STORAGE', { cause: messageOf(error) }, { cause: error })
+    }
+  }
+}

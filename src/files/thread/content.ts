@@ -1,0 +1,81 @@
+import type { CID } from 'multiformats/cid'
+import { limits } from '../../limits.ts'
+import type { BlockStore } from '../../store/index.ts'
+import { LruCache } from '../../store/log/lru.ts'
+import { type DecodedBlock, isBlockCid, type Link, MalformedUnixFs, parseCid, readBlock } from '../unixfs/index.ts'
+
+/** A file or a directory; its size is that of its bytes, or what its blocks take up. */
+export type Content =
+  | { readonly type: 'file'; readonly cid: string; readonly size: number }
+  | { readonly type: 'directory'; readonly cid: string; readonly size: number; readonly children: readonly Child[] }
+
+export interface Child {
+  readonly size: number
+  readonly name: string
+  readonly cid: string
+}
+
+/** Reads files and directories from blocks, of which some may not be here. */
+export class ContentReader {
+  readonly #blocks: BlockStore
+  /** Blocks with links: the way to every part of a large file leads through the same few. */
+  readonly #cache = new LruCache<string, DecodedBlock>(limits.linkCacheBytes)
+
+  constructor(blocks: BlockStore) {
+    this.#blocks = blocks
+  }
+
+  /** What is at a path below an identifier; nothing when there is nothing, or it is not here. */
+  find(root: CID, path: readonly string[]): Content | undefined {
+    let cid = root
+    for (const name of path) {
+      const block = this.#block(cid)
+      const link = block?.data.type === 'directory' ? block.links.find((entry) => entry.name === name) : undefined
+      if (link === undefined) return undefined
+      cid = link.cid
+    }
+    const block = this.#block(cid)
+    return block && contentOf(cid, block)
+  }
+
+  /** Bytes of a file from a place on, as many as are in one block; nothing when they are not here. */
+  read(file: string, offset: number): Uint8Array | undefined {
+    let at = offset
+    for (let cid = parseCid(file); cid !== undefined; ) {
+      const block = this.#block(cid)
+      if (block === undefined) return undefined
+      const { data, links } = block
+      if (data.type !== 'file' || at >= data.size) throw new MalformedUnixFs('it has fewer bytes than it says')
+      if (at < data.data.length) {
+        const bytes = data.data.subarray(at)
+        // Whoever asks gets the memory, which a block that is kept must not lose.
+        return links.length === 0 ? bytes : bytes.slice()
+      }
+      at -= data.data.length
+      let i = 0
+      for (; at >= (data.blockSizes[i] as number); i++) at -= data.blockSizes[i] as number
+      cid = (links[i] as Link).cid
+    }
+    return undefined
+  }
+
+  #block(cid: CID): DecodedBlock | undefined {
+    if (!isBlockCid(cid)) return undefined
+    const key = String(cid)
+    const known = this.#cache.get(key)
+    // What is known may have been evicted meanwhile.
+    if (known !== undefined && this.#blocks.has(cid.bytes)) return known
+    const bytes = this.#blocks.get(cid.bytes)
+    if (bytes === undefined) return undefined
+    const block = readBlock(bytes)
+    if (block.links.length > 0) this.#cache.set(key, block, block.length)
+    return block
+  }
+}
+
+function contentOf(cid: CID, { data, links, length }: DecodedBlock): Content {
+  if (data.type === 'file') return { type: 'file', cid: String(cid), size: data.size }
+  const children = links.map((link) => ({ size: link.size, name: link.name, cid: String(link.cid) }))
+  const size = links.reduce((sum, link) => sum + link.size, length)
+  return { type: 'directory', cid: String(cid), size, children }
+}

@@ -1,0 +1,171 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { BlockStore, type BlockUsage, type CacheLimits, openBlocks, Registers } from '../../store/index.ts'
+import type { PlacedFact } from '../facts.ts'
+import { MalformedUnixFs, parseCid } from '../unixfs/index.ts'
+import { Batches } from './batches.ts'
+import { Catalogue, type StandingQuery } from './catalogue.ts'
+import { type Content, ContentReader } from './content.ts'
+import { type UploadedFile, type UploadId, Uploads } from './uploads.ts'
+
+/** What an address leads to. */
+export interface Found {
+  /** By what it was addressed; nothing when the first part of the address is neither. */
+  readonly by: 'cid' | 'name' | undefined
+  /** Nothing when there is nothing, or it is not here. */
+  readonly content: Content | undefined
+}
+
+/** A name with what it means; without a size when that is not here. */
+export interface NamedContent {
+  readonly name: string
+  readonly cid: string
+  readonly size?: number
+}
+
+/** Pages that are given back to the disk before other work gets its turn. */
+const freedPagesPerTurn = 128
+
+/** Files in their database: everything that the thread of files is asked. */
+export class FileStore {
+  readonly #database: DatabaseSync
+  readonly #blocks: BlockStore
+  readonly #batches: Batches
+  readonly #registers: Registers
+  readonly #catalogue: Catalogue
+  readonly #uploads: Uploads
+  readonly #contents: ContentReader
+
+  constructor(file: string, now: () => number) {
+    this.#database = openBlocks(file)
+    this.#blocks = new BlockStore(this.#database, now)
+    this.#batches = new Batches(this.#database)
+    this.#registers = new Registers(this.#database)
+    this.#catalogue = new Catalogue(this.#blocks, this.#registers)
+    this.#uploads = new Uploads(this.#blocks, this.#batches)
+    this.#contents = new ContentReader(this.#blocks)
+  }
+
+  beginUpload(): UploadId {
+    return this.#uploads.begin()
+  }
+
+  /** Stores a chunk, and gives its memory back for the next one. */
+  addChunk(id: UploadId, chunk: Uint8Array): Uint8Array {
+    this.#uploads.addChunk(id, chunk)
+    return chunk
+  }
+
+  endFile(id: UploadId): { cid: string; size: number } {
+    return this.#uploads.endFile(id)
+  }
+
+  makeFolder(id: UploadId, files: readonly UploadedFile[]): { cid: string; size: number } {
+    return this.#uploads.makeFolder(id, files)
+  }
+
+  commitUpload(id: UploadId): void {
+    this.#uploads.commit(id)
+  }
+
+  /** Ends an upload; what no event has said to keep is gone. */
+  endUpload(id: UploadId): void {
+    this.#uploads.end(id)
+  }
+
+  discardLeftovers(): void {
+    this.#uploads.discardLeftovers()
+  }
+
+  /** What an address leads to: an identifier or a name, and a path below it. */
+  find(root: string, path: readonly string[]): Found {
+    const cid = parseCid(root)
+    if (cid !== undefined) return { by: 'cid', content: known(() => this.#contents.find(cid, path)) }
+    return this.#findNamed(this.#catalogue.cidOf(root), path)
+  }
+
+  /** What is at a path of a website: names of hosts do not know capital letters, names of files do. */
+  findSite(host: string, path: readonly string[]): Found {
+    const [, named] = this.#catalogue.names.find(([name]) => name.toLowerCase() === host) ?? []
+    return this.#findNamed(this.#catalogue.cidOf(host) ?? named, path)
+  }
+
+  read(file: string, offset: number): Uint8Array | undefined {
+    return this.#contents.read(file, offset)
+  }
+
+  cidOf(name: string): string | undefined {
+    return this.#catalogue.cidOf(name)
+  }
+
+  isUploaded(cid: string): boolean {
+    return this.#catalogue.isUploaded(cid)
+  }
+
+  names(): NamedContent[] {
+    return this.#catalogue.names.map(([name, cid]) => {
+      const size = this.find(cid, []).content?.size
+      return { name, cid, ...(size !== undefined && { size }) }
+    })
+  }
+
+  queries(): StandingQuery[] {
+    return this.#catalogue.queries
+  }
+
+  /** Up to where events were followed. */
+  followed(): Record<string, number> {
+    return this.#registers.followed()
+  }
+
+  /** Takes over what events say; with offsets, it is stored for good that all events up to there were followed. */
+  apply(facts: readonly PlacedFact[], offsets?: Readonly<Record<string, number>>): void {
+    this.#batches.change(() => {
+      for (const fact of facts) this.#catalogue.apply(fact)
+      if (offsets !== undefined) this.#registers.follow(offsets)
+    })
+    if (offsets !== undefined) this.#batches.commit()
+  }
+
+  keepResults(app: string, cids: readonly string[]): void {
+    this.#batches.change(() => this.#catalogue.keepResults(app, cids))
+    this.#batches.commit()
+  }
+
+  /** Evicts some of what nothing holds and the cache has no room for; answers whether there is more. */
+  collect(limits: CacheLimits): boolean {
+    const more = this.#batches.change(() => this.#blocks.collect(limits))
+    this.#batches.commit()
+    return more || this.#shrink()
+  }
+
+  /** Gives some of what was freed back to the disk; answers whether there is more. */
+  #shrink(): boolean {
+    this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
+    return Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
+  }
+
+  usage(): BlockUsage {
+    return this.#blocks.usage()
+  }
+
+  #findNamed(named: string | undefined, path: readonly string[]): Found {
+    const cid = parseCid(named ?? '')
+    if (cid === undefined) return { by: undefined, content: undefined }
+    return { by: 'name', content: known(() => this.#contents.find(cid, path)) }
+  }
+
+  close(): void {
+    this.#batches.commit()
+    this.#database.close()
+  }
+}
+
+/** What cannot be understood is not there, for whoever asks for it. */
+function known(find: () => Content | undefined): Content | undefined {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof MalformedUnixFs) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,12 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
+import { answerCalls } from '../../store/index.ts'
+import { FileStore } from './file-store.ts'
+
+export interface FilesData {
+  readonly file: string
+}
+
+/** The thread with the files: it hashes what comes and what goes, and waits for the disk. */
+assert(parentPort !== null, 'files have a thread of their own')
+answerCalls(parentPort, () => new FileStore((workerData as FilesData).file, Date.now))

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import { failure, type ShoalError } from '../../errors.ts'
+import type { BlockStore } from '../../store/index.ts'
+import { type Block, FileBuilder, type FolderFile, parseCid, type StoredFile, storeFolder } from '../unixfs/index.ts'
+import type { Batches } from './batches.ts'
+
+/** A file of an upload that is stored, by its path. */
+export interface UploadedFile {
+  readonly path: readonly string[]
+  readonly cid: string
+  readonly size: number
+}
+
+export type UploadId = number
+
+/** Pins of uploads that are under way; those of an earlier process are left from a crash. */
+const ownerPrefix = 'upload in progress '
+
+interface Upload {
+  readonly owner: string
+  /** Losses before it began: after another one, some of its blocks may be gone. */
+  readonly losses: number
+  file: FileBuilder | undefined
+}
+
+/** Uploads that are under way. Their blocks are held until an event holds them, and gone when it never comes to that. */
+export class Uploads {
+  readonly #blocks: BlockStore
+  readonly #batches: Batches
+  readonly #open = new Map<UploadId, Upload>()
+  readonly #process = randomBytes(6).toString('hex')
+  #nextId = 0
+
+  constructor(blocks: BlockStore, batches: Batches) {
+    this.#blocks = blocks
+    this.#batches = batches
+  }
+
+  begin(): UploadId {
+    const id = this.#nextId++
+    const owner = `${ownerPrefix}${this.#process} ${id}`
+    this.#open.set(id, { owner, losses: this.#batches.losses, file: undefined })
+    return id
+  }
+
+  addChunk(id: UploadId, chunk: Uint8Array): void {
+    this.#change(id, (upload) => this.#fileOf(upload).add(chunk), chunk.length)
+  }
+
+  endFile(id: UploadId): { cid: string; size: number } {
+    return this.#change(id, (upload) => {
+      const { cid, size }: StoredFile = this.#fileOf(upload).finish()
+      upload.file = undefined
+      return { cid: String(cid), size }
+    })
+  }
+
+  /** Makes the directories above files that are stored. */
+  makeFolder(id: UploadId, files: readonly UploadedFile[]): { cid: string; size: number } {
+    return this.#change(id, ({ owner }) => {
+      const { cid, size } = storeFolder(files.flatMap(parsed), this.#storeFor(owner))
+      return { cid: String(cid), size }
+    })
+  }
+
+  /** Its blocks are stored for good when this returns. */
+  commit(id: UploadId): void {
+    this.#upload(id)
+    this.#batches.commit()
+  }
+
+  /** Gives up what the upload alone holds. */
+  end(id: UploadId): void {
+    const upload = this.#open.get(id)
+    this.#open.delete(id)
+    if (upload !== undefined) this.#batches.change(() => this.#blocks.discard(upload.owner))
+  }
+
+  /** Gives up what uploads have left that a crash has ended. To be called when all events are known. */
+  discardLeftovers(): void {
+    const open = new Set([...this.#open.values()].map(({ owner }) => owner))
+    const left = this.#blocks.owners(ownerPrefix).filter((owner) => !open.has(owner))
+    if (left.length === 0) return
+    this.#batches.change(() => {
+      for (const owner of left) this.#blocks.discard(owner)
+    })
+    this.#batches.commit()
+  }
+
+  #fileOf(upload: Upload): FileBuilder {
+    upload.file ??= new FileBuilder(this.#storeFor(upload.owner))
+    return upload.file
+  }
+
+  #storeFor(owner: string): (block: Block) => void {
+    return ({ cid, bytes, links }) => {
+      this.#blocks.pin(owner, cid.bytes)
+      this.#blocks.put(
+        cid.bytes,
+        bytes,
+        links.map((link) => link.cid.bytes),
+      )
+    }
+  }
+
+  #change<T>(id: UploadId, work: (upload: Upload) => T, bytes = 0): T {
+    const upload = this.#upload(id)
+    return this.#batches.change(() => work(upload), bytes)
+  }
+
+  #upload(id: UploadId): Upload {
+    const upload = this.#open.get(id)
+    if (upload === undefined || upload.losses !== this.#batches.losses) throw lost()
+    return upload
+  }
+}
+
+function parsed({ path, cid, size }: UploadedFile): FolderFile[] {
+  const identifier = parseCid(cid)
+  return identifier === undefined ? [] : [{ path, cid: identifier, size }]
+}
+
+function lost(): ShoalError {
+  return failure('ERR_STORAGE', { cause: 'what was stored before it could not be kept' })
+}

@@ -1,0 +1,73 @@
+import type { CID } from 'multiformats/cid'
+import { assert } from '../../assert.ts'
+import { limits } from '../../limits.ts'
+import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
+import { LeafEncoder } from './leaf-encoder.ts'
+
+/** A block that waits for the one that will link to it. */
+interface Part {
+  readonly link: Link
+  /** Bytes of the file in it and below it. */
+  readonly fileBytes: number
+}
+
+/** A stored file. */
+export interface StoredFile {
+  readonly cid: CID
+  readonly size: number
+}
+
+/**
+ * Makes the blocks of a file as its chunks come: a balanced tree that is filled from the left, level by level. The bytes of
+ * a block are whoever stores them's only until the next one comes.
+ */
+export class FileBuilder {
+  readonly #store: (block: Block) => void
+  readonly #leaves = new LeafEncoder()
+  /** By level, the parts that nothing links to yet. */
+  readonly #levels: Part[][] = [[]]
+  #size = 0
+
+  constructor(store: (block: Block) => void) {
+    this.#store = store
+  }
+
+  /** All chunks but the last one have the same length. */
+  add(chunk: Uint8Array): void {
+    this.#size += chunk.length
+    this.#push(0, this.#part(this.#leaves.encode(chunk), chunk.length))
+  }
+
+  finish(): StoredFile {
+    if (this.#size === 0) this.add(new Uint8Array(0))
+    for (let level = 0; ; level++) {
+      const parts = this.#levels[level] ?? []
+      const [only] = parts
+      assert(only !== undefined, 'a level of a file has parts')
+      if (parts.length === 1 && level === this.#levels.length - 1) return { cid: only.link.cid, size: this.#size }
+      this.#push(level + 1, this.#parent(parts))
+    }
+  }
+
+  #push(level: number, part: Part): void {
+    const parts = this.#levels[level] ?? []
+    this.#levels[level] = parts
+    // A full level is linked to only when it is clear that it is not the last one: the topmost block stays alone.
+    if (parts.length === limits.linksPerBlock) {
+      this.#levels[level] = [part]
+      this.#push(level + 1, this.#parent(parts))
+    } else parts.push(part)
+  }
+
+  #parent(parts: readonly Part[]): Part {
+    const blockSizes = parts.map(({ fileBytes }) => fileBytes)
+    const size = blockSizes.reduce((sum, bytes) => sum + bytes, 0)
+    const links = parts.map(({ link }) => link)
+    return this.#part(makeBlock({ type: 'file', data: new Uint8Array(0), size, blockSizes }, links), size)
+  }
+
+  #part(block: Block, fileBytes: number): Part {
+    this.#store(block)
+    return { link: { cid: block.cid, name: '', size: cumulativeSize(block) }, fileBytes }
+  }
+}

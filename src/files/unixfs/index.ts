@@ -1,0 +1,5 @@
+export { type Block, type DecodedBlock, type Link, makeBlock, readBlock } from './block.ts'
+export { cidOf, isBlockCid, parseCid } from './cid.ts'
+export { FileBuilder, type StoredFile } from './file-builder.ts'
+export { type FolderFile, storeFolder } from './folder.ts'
+export { MalformedUnixFs } from './unixfs-data.ts'

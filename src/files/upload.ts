@@ -1,0 +1,99 @@
+import { failure } from '../errors.ts'
+import { limits } from '../limits.ts'
+import type { CalledThread } from '../store/index.ts'
+import type { FileStore } from './thread/file-store.ts'
+import type { UploadedFile } from './thread/uploads.ts'
+import { UploadPaths } from './upload-paths.ts'
+
+/** What an upload has become. */
+export interface Uploaded {
+  /** The path of a single file; nothing for a directory. */
+  readonly file: string | undefined
+  readonly cid: string
+  readonly size: number
+}
+
+/** Files on their way into the store. Nothing of them stays unless they are kept. */
+export class Upload {
+  readonly #thread: CalledThread<FileStore>
+  readonly #id: number
+  readonly #paths = new UploadPaths()
+  readonly #files: UploadedFile[] = []
+  /** Chunks that the thread has not answered yet. */
+  readonly #underWay: Promise<Uint8Array>[] = []
+  /** Memory of chunks that were stored: one large file would leave its own size behind it otherwise. */
+  readonly #spare: Uint8Array[] = []
+
+  constructor(thread: CalledThread<FileStore>, id: number) {
+    this.#thread = thread
+    this.#id = id
+  }
+
+  /** Stores a file as its bytes come. */
+  async add(given: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const path = this.#paths.add(given)
+    let waiting: Uint8Array[] = []
+    let size = 0
+    for await (const piece of content) {
+      let rest = piece
+      while (size + rest.length >= limits.fileChunkBytes) {
+        const taken = limits.fileChunkBytes - size
+        waiting.push(rest.subarray(0, taken))
+        await this.#addChunk(waiting)
+        rest = rest.subarray(taken)
+        waiting = []
+        size = 0
+      }
+      if (rest.length > 0) waiting.push(rest)
+      size += rest.length
+    }
+    if (size > 0) await this.#addChunk(waiting)
+    await this.#settled(0)
+    this.#files.push({ path, ...(await this.#thread.call('endFile', [this.#id])) })
+  }
+
+  /** Everything is stored for good when this has been fulfilled. */
+  async finish(): Promise<Uploaded> {
+    const [first, ...more] = this.#files
+    if (first === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'There is no file in it.' })
+    const uploaded =
+      more.length === 0
+        ? { file: first.path.join('/'), cid: first.cid, size: first.size }
+        : { file: undefined, ...(await this.#thread.call('makeFolder', [this.#id, this.#files])) }
+    await this.#thread.call('commitUpload', [this.#id])
+    return uploaded
+  }
+
+  /** Ends it, whatever has become of it: what no event says to keep is gone. */
+  async end(): Promise<void> {
+    await this.#thread.call('endUpload', [this.#id])
+  }
+
+  /** Hands a chunk over to the thread, and waits while too many are on their way. */
+  async #addChunk(pieces: readonly Uint8Array[]): Promise<void> {
+    await this.#settled(limits.chunksAhead - 1)
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    const chunk = this.#memory(length)
+    let at = 0
+    for (const piece of pieces) {
+      chunk.set(piece, at)
+      at += piece.length
+    }
+    const added = this.#thread.call('addChunk', [this.#id, chunk], [chunk.buffer])
+    // Whoever waits for it is told.
+    added.catch(() => {})
+    this.#underWay.push(added)
+  }
+
+  #memory(length: number): Uint8Array<ArrayBuffer> {
+    const spare = length === limits.fileChunkBytes ? this.#spare.pop() : undefined
+    return spare === undefined ? new Uint8Array(length) : new Uint8Array(spare.buffer as ArrayBuffer)
+  }
+
+  async #settled(left: number): Promise<void> {
+    while (this.#underWay.length > left) {
+      const memory = await this.#underWay.shift()
+      if (memory?.length === limits.fileChunkBytes) this.#spare.push(memory)
+    }
+  }
+}

@@ -1,0 +1,3 @@
+export { BlockStore, type BlockUsage, type CacheLimits } from './block-store.ts'
+export { openBlocks } from './database.ts'
+export { type Place, Registers } from './registers.ts'

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { FileBuilder } from '../../src/files/unixfs/index.ts'
+import { limits } from '../../src/limits.ts'
+import { exchange } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { form, json, startNode } from '../support/node.ts'
+
+const site = { 'index.html': '<html>hi</html>\n', 's.css': 'body{}' }
+const siteCid = 'bafybeiczs2knqj54uvbtp7i52xcvaa3jhhkccltush2nwnshpqozodenpa'
+
+test('an upload answers with the identifier of the file or of the directory, and an event says what it was', async (t) => {
+  const { upload, payloads } = await startNode(t)
+  const single = await upload({ 'some/dir/q.txt': '42\n' })
+  assert.equal(single.status, 200)
+  assert.match(single.headers.get('content-type') ?? '', /^text\/plain/)
+  const cid = await single.text()
+  assert.equal(cid, 'bafybeiauqcttc3r6btrkpsemuf3rr5rd6polk2k4uqrf5hiku5cutp3dl4')
+  assert.equal(await (await upload(site)).text(), siteCid)
+  const app_id = 'com.example.test'
+  assert.deepEqual(await payloads('files:created'), [
+    { type: 'fileAdded', name: 'some/dir/q.txt', cid, size: 3, mime: 'text/plain', app_id },
+    { type: 'directoryAdded', name: '/', cid: siteCid, size: 129, app_id },
+  ])
+})
+
+test('a file is sent with what a browser needs to know of it', async (t) => {
+  const { upload, call } = await startNode(t)
+  const content = randomBytes(600_000)
+  const cid = await (await upload({ 'a.bin': content })).text()
+  const whole = await call(`/api/v2/files/${cid}`)
+  assert.deepEqual(Buffer.from(await whole.arrayBuffer()), content)
+  const expected = {
+    'content-type': 'application/octet-stream',
+    'content-length': '600000',
+    'accept-ranges': 'bytes',
+    etag: `"${cid}"`,
+    'cache-control': 'private, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+  }
+  for (const [name, value] of Object.entries(expected)) assert.equal(whole.headers.get(name), value, name)
+  assert.equal(whole.headers.get('content-disposition'), null)
+  const head = await call(`/api/v2/files/${cid}`, { method: 'HEAD' })
+  assert.equal(head.headers.get('content-length'), '600000')
+  assert.equal(await head.text(), '')
+  const known = await call(`/api/v2/files/${cid}`, { headers: { 'if-none-match': `"x", W/"${cid}"` } })
+  assert.equal(known.status, 304)
+})
+
+test('a part of a file is sent alone', async (t) => {
+  const { upload, call } = await startNode(t)
+  const content = randomBytes(600_000)
+  const cid = await (await upload({ 'a.bin': content })).text()
+  for (const [range, start, end] of [
+    ['bytes=0-0', 0, 1],
+    ['bytes=262143-262145', 262_143, 262_146],
+    ['bytes=500000-', 500_000, 600_000],
+    ['bytes=-7', 599_993, 600_000],
+  ] as const) {
+    const part = await call(`/api/v2/files/${cid}`, { headers: { range } })
+    assert.equal(part.status, 206)
+    assert.equal(part.headers.get('content-range'), `bytes ${start}-${end - 1}/600000`)
+    assert.deepEqual(Buffer.from(await part.arrayBuffer()), content.subarray(start, end))
+  }
+  const beyond = await call(`/api/v2/files/${cid}`, { headers: { range: 'bytes=600000-' } })
+  assert.equal(beyond.status, 416)
+  assert.equal(beyond.headers.get('content-range'), 'bytes */600000')
+  const changed = await call(`/api/v2/files/${cid}`, { headers: { range: 'bytes=0-0', 'if-range': '"other"' } })
+  assert.equal(changed.status, 200)
+  await changed.body?.cancel()
+})
+
+test('a directory is a listing for programs, and its page or a listing for browsers', async (t) => {
+  const { upload, call } = await startNode(t)
+  const cid = await (await upload({ 'sub/ü "x".txt': 'A', 'web/index.html': 'page', 'web/a/index.html/x': 'y' })).text()
+  const listing = (await (await call(`/api/v2/files/${cid}/sub`)).json()) as { directory: { name: string } }
+  assert.equal(listing.directory.name, 'sub')
+  const html = { accept: 'text/html,*/*' }
+  const redirect = await call(`/api/v2/files/${cid}/sub?a=b`, { headers: html })
+  assert.equal(redirect.status, 301)
+  assert.equal(redirect.headers.get('location'), `/api/v2/files/${cid}/sub/?a=b`)
+  const page = await call(`/api/v2/files/${cid}/sub/`, { headers: html })
+  assert.match(await page.text(), /href="\.\/%C3%BC%20%22x%22\.txt">ü &quot;x&quot;\.txt</)
+  const index = await call(`/api/v2/files/${cid}/web`, { headers: html })
+  assert.equal(await index.text(), 'page')
+  assert.equal(index.headers.get('content-type'), 'text/html')
+  assert.equal(index.headers.get('vary'), 'accept')
+  const odd = await call(`/api/v2/files/${cid}/web/a/`, { headers: html })
+  assert.match(await odd.text(), /index\.html/)
+  const file = await call(`/api/v2/files/${cid}/sub/%C3%BC%20%22x%22.txt`)
+  assert.equal(await file.text(), 'A')
+  assert.equal(
+    file.headers.get('content-disposition'),
+    `inline;filename="_ _x_.txt";filename*=UTF-8''%C3%BC%20%22x%22.txt`,
+  )
+})
+
+test('a bad upload is refused with a reason, and nothing of it stays', async (t) => {
+  const { call, upload, payloads } = await startNode(t)
+  const good = ['ok.txt', 'B'] as const
+  const truncated = form([good]).body.subarray(0, -4)
+  const cases: [string, Buffer][] = [
+    ['leads elsewhere', form([['../../etc/passwd', 'A'], good]).body],
+    ['leads elsewhere', form([['a/./b', 'A']]).body],
+    ['empty part', form([['', 'A']]).body],
+    ['empty part', form([['//etc/passwd', 'A'], good]).body],
+    ['empty part', form([['a/', 'A'], good]).body],
+    ['two files', form([good, ['/ok.txt', 'A']]).body],
+    ['both a file and a directory', form([good, ['ok.txt/x', 'A']]).body],
+    [
+      'both a file and a directory',
+      form([
+        ['d/x', 'A'],
+        ['d', 'A'],
+      ]).body,
+    ],
+    ['characters that no name has', form([['a\nb', 'A']]).body],
+    ['more than 4096 bytes', form([['x'.repeat(5000), 'A']]).body],
+    ['no file in it', form([]).body],
+    ['no form', truncated],
+    ['no form', Buffer.from('nonsense')],
+    ['no file name', Buffer.from('--limit\r\nContent-Disposition: form-data; name="file"\r\n\r\nA\r\n--limit--\r\n')],
+  ]
+  for (const [reason, body] of cases) {
+    const headers = { 'content-type': 'multipart/form-data; boundary=limit' }
+    const answer = await call('/api/v2/files', { method: 'POST', body: new Uint8Array(body), headers })
+    assert.equal(answer.status, 400, reason)
+    assert.match(((await answer.json()) as { message: string }).message, new RegExp(reason))
+  }
+  assert.deepEqual(await payloads('files:created'), [])
+  const builder = new FileBuilder(() => {})
+  builder.add(Buffer.from(good[1]))
+  const { cid } = builder.finish()
+  assert.equal((await call(`/api/v2/files/${cid}`)).status, 404)
+  assert.equal(await (await upload({ 'ok.txt': good[1] })).text(), String(cid))
+  assert.equal((await call(`/api/v2/files/${cid}`)).status, 200)
+})
+
+test('an upload needs a form of a known length that is not too large', async (t) => {
+  const { url, token, call } = await startNode(t)
+  const other = await call('/api/v2/files', { method: 'POST', body: '{}', headers: json })
+  assert.equal(other.status, 415)
+  const ask = (length: string) =>
+    exchange(
+      Number(new URL(url).port),
+      `POST /api/v2/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data; boundary=b\r\nConnection: close\r\n${length}\r\n\r\n0\r\n\r\n`,
+    )
+  const unknown = await ask('Transfer-Encoding: chunked')
+  assert.match(unknown, /^HTTP\/1\.1 413 .*Payload length unknown\. Limit is 134217728/s)
+  const large = await ask(`Content-Length: ${limits.uploadBytes + 1}`)
+  assert.match(large, /^HTTP\/1\.1 413 .*Payload too large \(134217729 > 134217728\)/s)
+})
+
+test('names are bound, changed and taken away, and an event says so', async (t) => {
+  const { call, upload, payloads } = await startNode(t)
+  const cid = await (await upload(site)).text()
+  const put = (name: string, body: string) => call(`/api/v2/files/${name}`, { method: 'PUT', body })
+  assert.equal(await (await put('a%20b', `${cid}\n`)).text(), '')
+  assert.equal(await (await put('a%20b', cid)).text(), cid)
+  assert.equal((await call('/api/v2/files/a%20b/s.css')).status, 200)
+  const later = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
+  await put('later', later)
+  assert.equal((await call('/api/v2/files/later')).status, 404)
+  assert.deepEqual(await (await call('/api/v2/files')).json(), {
+    names: [
+      { name: 'a b', cid, size: 129 },
+      { name: 'later', cid: later },
+    ],
+  })
+  const remove = (name: string) => call(`/api/v2/files/${name}`, { method: 'DELETE' })
+  assert.equal(await (await remove('a%20b')).text(), cid)
+  assert.equal(await (await remove('a%20b')).text(), '')
+  assert.equal((await call('/api/v2/files/a%20b')).status, 405)
+  const added = (name: string, target: string) => ({ Add: { name, cid: target, public: true, level: 'Prefetch' } })
+  assert.deepEqual(await payloads('ans'), [
+    added('a b', cid),
+    added('a b', cid),
+    added('later', later),
+    { Remove: { name: 'a b' } },
+  ])
+})
+
+test('what is no name, or no identifier, is refused and nothing is written', async (t) => {
+  const { call, payloads } = await startNode(t)
+  const put = async (name: string, body: string) =>
+    (await call(`/api/v2/files/${name}`, { method: 'PUT', body })).status
+  const names = [
+    siteCid,
+    'QmRgutAxd8t7oGkSm4wmeuByG6M51wcTso6cubDdQtuEfL',
+    '%3Cscript%3E',
+    'a%2Fb',
+    'a/b',
+    '%ff',
+    '%00',
+    'prefetch',
+    'remove',
+    'x'.repeat(300),
+  ]
+  for (const name of names) {
+    assert.equal(await put(name, siteCid), 405, name)
+    assert.equal((await call(`/api/v2/files/${name}`, { method: 'DELETE' })).status, 405, name)
+  }
+  for (const body of ['', 'x', 'bafybeinonsense']) assert.equal(await put('name', body), 405)
+  assert.deepEqual(await payloads('ans'), [])
+})
+
+test('an identifier of a kind that is not kept here is not found', async (t) => {
+  const { call } = await startNode(t)
+  const raw = 'bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e'
+  assert.equal((await call(`/api/v2/files/${raw}`)).status, 404)
+})
+
+test('a named directory is a website, and has the API on its own origin', async (t) => {
+  const { call, upload, visit, node } = await startNode(t)
+  const cid = await (await upload({ ...site, 'docs/a.txt': 'A', 'api/v2/own': 'mine' })).text()
+  await call('/api/v2/files/MyApp', { method: 'PUT', body: cid })
+  for (const host of ['myapp.actyx.localhost', 'MYAPP.shoal.localhost:4454', 'myapp.actyx.localhost.'])
+    assert.equal((await visit(host, '/')).text, site['index.html'], host)
+  const host = 'myapp.actyx.localhost'
+  const css = await visit(host, '/s.css')
+  assert.equal(css.headers['content-type'], 'text/css')
+  assert.equal(css.headers['x-content-type-options'], 'nosniff')
+  assert.match(String(css.headers['cache-control']), /no-store/)
+  assert.equal((await visit(host, '/s.css', {}, 'HEAD')).headers['content-length'], '6')
+  assert.equal((await visit(host, '/s.css', { authorization: 'Bearer nonsense' })).status, 200)
+  assert.equal((await visit(host, '/s.css', { range: 'bytes=-2' })).text, '{}')
+  assert.match((await visit(host, '/docs/')).text, /^\{"directory"/)
+  assert.equal((await visit(host, '/docs', { accept: 'text/html' })).headers['location'], '/docs/')
+  assert.equal((await visit(host, '/api/v2/own')).text, 'mine')
+  assert.equal((await visit(host, '/api/v2/node/id')).text, node.id)
+  assert.equal((await visit(host, '/api/v2/node/info')).status, 401)
+  for (const [path, status] of [
+    ['/missing', 404],
+    ['/healthz', 404],
+    ['/s.css/deeper', 404],
+    ['/%ff', 404],
+  ] as const)
+    assert.equal((await visit(host, path)).status, status, path)
+  assert.equal((await visit(host, '/', {}, 'POST')).status, 405)
+  for (const other of [`${cid}.actyx.localhost`, 'unknown.actyx.localhost'])
+    assert.equal((await visit(other, '/')).status, 404, other)
+})
+
+test('names and files are there after a restart', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startNode(t, folder)
+  const cid = await (await first.upload(site)).text()
+  await first.call('/api/v2/files/app', { method: 'PUT', body: cid })
+  await first.node.stop('NODE_STOPPED_BY_HOST')
+  const second = await startNode(t, folder)
+  assert.equal(await (await second.call('/api/v2/files/app/s.css')).text(), site['s.css'])
+  assert.deepEqual(await (await second.call('/api/v2/files')).json(), { names: [{ name: 'app', cid, size: 129 }] })
+})

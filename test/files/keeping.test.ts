@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Events, readerModule } from '../../src/events/index.ts'
+import { Files } from '../../src/files/index.ts'
+import { FileBuilder } from '../../src/files/unixfs/index.ts'
+import { SqliteEventStore } from '../../src/store/index.ts'
+import { key, nodeId, silent } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const nothing = { count: 0, bytes: 0 }
+const app = 'com.example.test'
+
+interface Opened {
+  readonly files: Files
+  readonly events: Events
+  /** Uploads one file, and answers with its identifier. */
+  upload(text: string): Promise<string>
+  /** Whether a file is here. */
+  has(cid: string): Promise<boolean>
+  close(): Promise<void>
+}
+
+async function open(folder: string, blocks = 'blocks.db'): Promise<Opened> {
+  const store = await SqliteEventStore.open({
+    file: join(folder, 'log.db'),
+    topic: 't',
+    kind: 'live',
+    key,
+    readerModule,
+  })
+  const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
+  const events = await Events.open(store, { node: nodeId, routes: [], log: silent, startReading })
+  const files = new Files({ file: join(folder, blocks), node: nodeId, events, log: silent })
+  const upload = (text: string) => files.upload(app, (target) => target.add('file', contentOf(text)))
+  const has = async (cid: string) => (await files.find(cid, [])).content !== undefined
+  const close = async () => {
+    await files.close()
+    await events.close()
+  }
+  return { files, events, upload, has, close }
+}
+
+async function* contentOf(text: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(text)
+}
+
+async function opened(t: TestContext, folder = temporaryFolder(t)): Promise<Opened> {
+  const parts = await open(folder)
+  t.after(() => parts.close())
+  return parts
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const day = { secs: 86_400, nanos: 0 }
+
+test('an upload is kept until it is removed, and then until there is no room for it', async (t) => {
+  const { files, upload, has } = await opened(t)
+  const cid = await upload('kept')
+  await files.collect(nothing)
+  assert.equal(await has(cid), true)
+  assert.equal(await files.remove(app, cid), true)
+  assert.equal(await files.remove(app, cid), false)
+  await files.collect({ count: 10, bytes: 1000 })
+  assert.equal(await has(cid), true)
+  await files.collect(nothing)
+  assert.equal(await has(cid), false)
+  assert.equal(await upload('kept'), cid)
+  await files.collect(nothing)
+  assert.equal(await has(cid), true)
+})
+
+test('a name keeps what it means, and nothing that it meant before', async (t) => {
+  const { files, upload, has } = await opened(t)
+  const [one, two] = [await upload('one'), await upload('two')]
+  for (const cid of [one, two]) await files.remove(app, cid)
+  assert.equal(await files.bind('name', one), undefined)
+  assert.equal(await files.bind('name', two), one)
+  await files.collect(nothing)
+  assert.deepEqual([await has(one), await has(two)], [false, true])
+  assert.equal(await files.unbind('name'), two)
+  await files.collect(nothing)
+  assert.equal(await has(two), false)
+})
+
+test('a query keeps what it finds as long as it is to, and one query an app', async (t) => {
+  const { files, events, upload, has } = await opened(t)
+  const [one, two] = [await upload('one'), await upload('two')]
+  for (const cid of [one, two]) await files.remove(app, cid)
+  const say = (tag: string, cid: string) =>
+    events.publish(app, Buffer.from(JSON.stringify({ data: [{ tags: [tag], payload: cid }] })))
+  await say('a', one)
+  await files.prefetch(app, "FROM 'a'", day)
+  await say('a', two)
+  await files.collect(nothing)
+  assert.deepEqual([await has(one), await has(two)], [true, true])
+  await files.prefetch(app, "FROM 'none'", day)
+  await files.prefetch('com.example.other', `FROM 'a' FILTER _ = '${one}'`, day)
+  await files.collect(nothing)
+  assert.deepEqual([await has(one), await has(two)], [true, false])
+  await files.prefetch('com.example.other', "FROM 'a'", { secs: 0, nanos: 0 })
+  await files.collect(nothing)
+  assert.equal(await has(one), false)
+})
+
+test('a collection takes nothing from an upload that is under way', async (t) => {
+  const { files, has } = await opened(t)
+  const cid = await files.upload(app, async (target) => {
+    await target.add('a', contentOf('first'))
+    await files.collect(nothing)
+    await target.add('b', contentOf('second'))
+  })
+  await files.collect(nothing)
+  assert.equal(await has(cid), true)
+  const { content } = await files.find(cid, ['a'])
+  assert.equal(content?.size, 5)
+})
+
+test('an upload that fails leaves nothing behind, and takes nothing from others', async (t) => {
+  const { files, upload, has } = await opened(t)
+  const kept = await upload('shared')
+  const failed = files.upload(app, async (target) => {
+    await target.add('a', contentOf('shared'))
+    await target.add('b', contentOf('alone'))
+    throw new Error('the client has gone')
+  })
+  await assert.rejects(failed, /the client has gone/)
+  assert.equal(await has(kept), true)
+  const builder = new FileBuilder(() => {})
+  builder.add(Buffer.from('alone'))
+  assert.equal(await has(String(builder.finish().cid)), false)
+})
+
+test('whoever has lost its files knows from the events what there was', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await open(folder)
+  const cid = await first.upload('content')
+  await first.files.bind('name', cid)
+  await first.files.bind('gone', cid)
+  await first.files.unbind('gone')
+  await first.close()
+  const second = await open(folder, 'other.db')
+  t.after(() => second.close())
+  await until(async () => (await second.files.names()).length > 0)
+  assert.deepEqual(await second.files.names(), [{ name: 'name', cid }])
+  assert.equal(await second.files.remove(app, cid), true)
+})
+
+test('names that have the form of an identifier mean nothing, whoever says so', async (t) => {
+  const { files, events, upload } = await opened(t)
+  const cid = await upload('content')
+  const data = [cid, 'after'].map((name) => ({ tags: ['ans'], payload: { Add: { name, cid } } }))
+  await events.publish('com.actyx', Buffer.from(JSON.stringify({ data })))
+  await until(async () => (await files.names()).length > 0)
+  assert.deepEqual(
+    (await files.names()).map(({ name }) => name),
+    ['after'],
+  )
+})

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { BlockStore, openBlocks, Registers } from '../../src/store/index.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+interface Block {
+  readonly cid: Buffer
+  readonly bytes: Buffer
+  readonly links: readonly number[]
+}
+
+/** Blocks of which later ones link to earlier ones. */
+function blocksOf(links: readonly (readonly number[])[]): Block[] {
+  return links.map((below, i) => {
+    const bytes = Buffer.from(`block ${i} -> ${below.join()}`.padEnd(20 + i))
+    return {
+      bytes,
+      links: below,
+      cid: Buffer.concat([Buffer.of(1, 0x70, 0x12, 0x20), hash('sha256', bytes, 'buffer')]),
+    }
+  })
+}
+
+function database(t: TestContext, file = join(temporaryFolder(t), 'blocks.db')) {
+  const opened = openBlocks(file)
+  t.after(() => opened.isOpen && opened.close())
+  return opened
+}
+
+/** What a store is to do, done the plain way: what is held is found by walking from every pin. */
+class PlainStore {
+  readonly here = new Set<number>()
+  readonly #pins = new Map<string, Set<number>>()
+  readonly #blocks: readonly Block[]
+
+  constructor(blocks: readonly Block[]) {
+    this.#blocks = blocks
+  }
+
+  pins(owner: string): Set<number> {
+    const pins = this.#pins.get(owner) ?? new Set()
+    this.#pins.set(owner, pins)
+    return pins
+  }
+
+  discard(owner: string): void {
+    const given = [...this.pins(owner)]
+    this.pins(owner).clear()
+    this.#removeUnheld(given)
+  }
+
+  collect(): void {
+    this.#removeUnheld(this.cached)
+  }
+
+  get cached(): number[] {
+    const held = this.#held()
+    return [...this.here].filter((i) => !held.has(i))
+  }
+
+  #removeUnheld(numbers: readonly number[]): void {
+    for (const i of numbers) if (!this.#held().has(i)) this.here.delete(i)
+  }
+
+  #held(): Set<number> {
+    const held = new Set<number>()
+    const visit = (i: number): void => {
+      if (held.has(i)) return
+      held.add(i)
+      if (this.here.has(i)) for (const below of this.#blocks[i]?.links ?? []) visit(below)
+    }
+    for (const pins of this.#pins.values()) for (const pin of pins) visit(pin)
+    return held
+  }
+}
+
+interface Step {
+  readonly kind: 'put' | 'pin' | 'unpin' | 'discard' | 'collect'
+  readonly block: number
+  readonly owner: string
+}
+
+function take({ kind, block, owner }: Step, blocks: readonly Block[], store: BlockStore, plain: PlainStore): void {
+  const { cid, bytes, links } = blocks[block] as Block
+  switch (kind) {
+    case 'put':
+      store.put(
+        cid,
+        bytes,
+        links.map((i) => (blocks[i] as Block).cid),
+      )
+      plain.here.add(block)
+      break
+    case 'pin':
+      store.pin(owner, cid)
+      plain.pins(owner).add(block)
+      break
+    case 'unpin':
+      store.unpin(owner, cid)
+      plain.pins(owner).delete(block)
+      break
+    case 'discard':
+      store.discard(owner)
+      plain.discard(owner)
+      break
+    case 'collect':
+      while (store.collect({ count: 0, bytes: 0 }));
+      plain.collect()
+  }
+}
+
+const steps = fc.array(
+  fc.record({
+    kind: fc.constantFrom<Step['kind']>('put', 'put', 'pin', 'unpin', 'discard', 'collect'),
+    block: fc.nat({ max: 7 }),
+    owner: fc.constantFrom('a', 'b'),
+  }),
+  { maxLength: 40 },
+)
+const shapes = fc.tuple(
+  ...Array.from({ length: 8 }, (_, i) =>
+    i === 0 ? fc.constant([]) : fc.uniqueArray(fc.nat({ max: i - 1 }), { maxLength: 3 }),
+  ),
+)
+
+test('what a pin holds stays, what nothing holds goes with the next collection, whatever happens in whichever order', (t) => {
+  const opened = database(t)
+  fc.assert(
+    fc.property(shapes, steps, (shape, list) => {
+      opened.exec('BEGIN')
+      const blocks = blocksOf(shape)
+      const [store, plain] = [new BlockStore(opened, () => 1), new PlainStore(blocks)]
+      try {
+        for (const step of list) {
+          take(step, blocks, store, plain)
+          for (const [i, { cid, bytes }] of blocks.entries())
+            assert.deepEqual(store.get(cid), plain.here.has(i) ? new Uint8Array(bytes) : undefined)
+        }
+        const { cachedBlocks, cachedBytes } = store.usage()
+        assert.equal(cachedBlocks, plain.cached.length)
+        assert.equal(
+          cachedBytes,
+          plain.cached.reduce((sum, i) => sum + (blocks[i]?.bytes.length ?? 0), 0),
+        )
+      } finally {
+        opened.exec('ROLLBACK')
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('what was not read for longest is evicted first, and only as much as the limits ask for', (t) => {
+  let now = 0
+  const store = new BlockStore(database(t), () => now)
+  const blocks = blocksOf([[], [], [], []])
+  for (const { cid, bytes } of blocks) {
+    now++
+    store.put(cid, bytes, [])
+  }
+  const [first, second, third, fourth] = blocks as [Block, Block, Block, Block]
+  now++
+  store.get(first.cid)
+  assert.equal(store.collect({ count: 2, bytes: 1000 }), false)
+  assert.deepEqual(
+    [first, second, third, fourth].map(({ cid }) => store.has(cid)),
+    [true, false, false, true],
+  )
+  assert.equal(store.isEvicted(second.cid), true)
+  store.put(second.cid, second.bytes, [])
+  assert.equal(store.isEvicted(second.cid), false)
+  assert.equal(store.collect({ count: 10, bytes: second.bytes.length }), false)
+  assert.equal(store.usage().cachedBlocks, 1)
+})
+
+test('a block whose bytes are not what its identifier says is never given out', (t) => {
+  const opened = database(t)
+  const store = new BlockStore(opened, () => 0)
+  const [block] = blocksOf([[]]) as [Block]
+  store.put(block.cid, block.bytes, [])
+  opened.exec("UPDATE body SET bytes = x'00'")
+  assert.throws(() => store.get(block.cid), { name: 'DamagedData' })
+})
+
+test('a database that a later version has written is not touched', (t) => {
+  const file = join(temporaryFolder(t), 'blocks.db')
+  const opened = openBlocks(file)
+  opened.exec('PRAGMA user_version = 99')
+  opened.close()
+  assert.throws(() => openBlocks(file), { code: 'ERR_INVALID_NODE_STATE', message: /future version 99/ })
+})
+
+test('of several events about one thing the last in the order of all events is believed, in whichever order they come', (t) => {
+  const node = (letter: string) => letter.repeat(43)
+  const stream = fc.tuple(fc.constantFrom(node('A'), node('B')), fc.constantFrom(2, 10)).map((parts) => parts.join('-'))
+  const place = fc.record({ lamport: fc.nat({ max: 3 }), stream })
+  const places = fc.uniqueArray(place, { selector: ({ lamport, stream: id }) => `${lamport} ${id}`, minLength: 1 })
+  const registers = new Registers(database(t))
+  let key = 0
+  fc.assert(
+    fc.property(places, (list) => {
+      const name = `name ${key++}`
+      for (const { lamport, stream: id } of list)
+        registers.set('name', name, { lamport, stream: id }, `${lamport} ${id}`)
+      const order = ({ lamport, stream: id }: { lamport: number; stream: string }) =>
+        `${lamport} ${id.split('-')[0]} ${id.split('-')[1]?.padStart(3, '0')}`
+      const last = list.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).at(-1)
+      assert.equal(registers.get('name', name), `${last?.lamport} ${last?.stream}`)
+    }),
+    { numRuns: 50 },
+  )
+})

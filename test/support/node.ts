@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import type { TestContext } from 'node:test'
+import { socketText } from '../../src/listen.ts'
+import { logOutput, textLine } from '../../src/log/index.ts'
+import { bindDefaults, bindRules, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { manifest } from './api.ts'
+import { temporaryFolder } from './folder.ts'
+
+export interface TestNode {
+  readonly node: Node
+  readonly url: string
+  readonly log: readonly string[]
+  readonly token: string
+  /** Calls the API as the test app. */
+  call(path: string, init?: RequestInit): Promise<Response>
+  /** Uploads files by their names; the answer is that of the API. */
+  upload(files: Readonly<Record<string, string | Uint8Array>>): Promise<Response>
+  /** What is served to whoever asks for a host. */
+  visit(host: string, path: string, headers?: Record<string, string>, method?: string): Promise<Visit>
+  /** The payloads of events with a tag. */
+  payloads(tag: string): Promise<unknown[]>
+}
+
+export interface Visit {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+
+/** A whole node in this process. */
+export async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<TestNode> {
+  const log: string[] = []
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
+  const node = await Node.start({
+    folder,
+    endpoints: { api: free('api'), admin: free('admin'), swarm: free('swarm') },
+    output,
+  })
+  t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
+  const [address] = node.addresses.api
+  assert.ok(address)
+  const url = `http://${socketText(address)}`
+  const answer = await fetch(`${url}/api/v2/auth`, { method: 'POST', body: JSON.stringify(manifest), headers: json })
+  const { token } = (await answer.json()) as { token: string }
+  const call = (path: string, init: RequestInit = {}) =>
+    fetch(url + path, { redirect: 'manual', ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } })
+  const payloads = async (tag: string): Promise<unknown[]> => {
+    const body = JSON.stringify({ query: `FROM '${tag}'`, order: 'asc' })
+    const lines = await (await call('/api/v2/events/query', { method: 'POST', body, headers: json })).text()
+    const messages = lines
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string; payload?: unknown })
+    return messages.filter(({ type }) => type === 'event').map(({ payload }) => payload)
+  }
+  const upload = (files: Readonly<Record<string, string | Uint8Array>>) => {
+    const { body, type } = form(Object.entries(files))
+    return call('/api/v2/files', { method: 'POST', body, headers: { 'content-type': type } })
+  }
+  const visit = (host: string, path: string, headers = {}, method = 'GET') =>
+    visited(url, path, { method, headers: { host, ...headers } })
+  return { node, url, log, token, call, upload, visit, payloads }
+}
+
+export const json = { 'content-type': 'application/json' }
+
+/** A form with files by their names, which may be any. */
+export function form(files: readonly (readonly [string, string | Uint8Array])[]): { body: Buffer; type: string } {
+  const parts = files.flatMap(([name, content]) => [
+    Buffer.from(
+      `--limit\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${encodeURIComponent(name)}\r\n\r\n`,
+    ),
+    Buffer.from(content),
+    Buffer.from('\r\n'),
+  ])
+  return { body: Buffer.concat([...parts, Buffer.from('--limit--\r\n')]), type: 'multipart/form-data; boundary=limit' }
+}
+
+/** Asks with a host of one's own, which `fetch` does not let anybody do. */
+function visited(
+  url: string,
+  path: string,
+  options: { method: string; headers: Record<string, string> },
+): Promise<Visit> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url)
+    const asked = request({ hostname, port, path, agent: false, ...options }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    asked.on('error', reject).end()
+  })
+}
