@@ -10,7 +10,8 @@ const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 test('on a terminal the start says what a newcomer needs, and Ctrl+C stops it', async (t) => {
   const folder = temporaryFolder(t)
   // script(1) gives the node a real terminal.
-  const line = `'${process.execPath}' '${command}' run --random --working-dir '${folder}'`
+  // Without a shell in between, which would have its own idea of Ctrl+C.
+  const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${folder}'`
   const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
