@@ -1,0 +1,76 @@
+// `npm run bench [-- --events N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of this tree, runs load.mjs on
+// it and on the others in turn, and prints their figures with the ratios.
+import { execFile } from 'node:child_process'
+import { cpus } from 'node:os'
+import { parseArgs, promisify } from 'node:util'
+import { NodeProcess } from '../scripts/node-process.ts'
+import { median } from './start/statistics.ts'
+
+const { values } = parseArgs({
+  options: {
+    events: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '1' },
+    unique: { type: 'boolean', default: false },
+    other: { type: 'string', multiple: true, default: [] },
+  },
+})
+
+interface Target {
+  readonly name: string
+  readonly url: string
+  readonly data: string | undefined
+  readonly pid: string | undefined
+}
+
+type Figures = Readonly<Record<string, number>>
+
+/** Of these less is better. */
+const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^rss_mb$/.test(name)
+
+async function load({ name, url, data, pid }: Target): Promise<Figures> {
+  const args = [new URL('load.mjs', import.meta.url).pathname, '--url', url, '--name', name, '--events', values.events]
+  if (values.unique) args.push('--unique')
+  if (data !== undefined && data !== '') args.push('--data', data)
+  if (pid !== undefined) args.push('--pid', pid)
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
+  const figures = Object.entries(JSON.parse(stdout) as Record<string, unknown>)
+  return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+}
+
+function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
+  const [ours, ...others] = [...results.keys()]
+  const of = (target: Target | undefined, name: string): number =>
+    median((target === undefined ? [] : (results.get(target) ?? [])).map((figures) => figures[name] ?? Number.NaN))
+  const names = Object.keys((ours && results.get(ours)?.[0]) ?? {}).filter(
+    (name) => !/^(events|query_.*_events)$/.test(name),
+  )
+  const rows = names.map((name) => {
+    const cells = others.map((other) => {
+      const [mine, theirs] = [of(ours, name), of(other, name)]
+      return `${String(theirs).padStart(10)}  ${(mine / theirs).toFixed(2).padStart(7)} ×`
+    })
+    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${String(of(ours, name)).padStart(10)}  ${cells.join('  ')}`
+  })
+  const head = `${''.padEnd(38)}${'shoal'.padStart(10)}  ${others.map(({ name }) => `${name.padStart(10)}  ${'ratio'.padStart(9)}`).join('  ')}`
+  return [head, ...rows].join('\n')
+}
+
+const node = await NodeProcess.start()
+try {
+  const targets: Target[] = [
+    { name: 'shoal', url: node.url, data: node.folder, pid: String(node.pid) },
+    ...values.other.map((text, i) => {
+      const [url = '', data, pid] = text.split(',')
+      return { name: `other ${i + 1}`, url, data, pid }
+    }),
+  ]
+  const results = new Map<Target, Figures[]>(targets.map((target) => [target, []]))
+  console.log(
+    `${values.events} events${values.unique ? ' with unique tags' : ''}, ${cpus().length} CPUs, Node ${process.version}. ↑ more is better, ↓ less is better.`,
+  )
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const target of targets) results.get(target)?.push(await load(target))
+  console.log(table(results))
+} finally {
+  await node.stop()
+}
