@@ -5,7 +5,10 @@ import { socketText } from '../../src/listen.ts'
 import { logOutput, textLine } from '../../src/log/index.ts'
 import { bindDefaults, bindRules, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
+import { logStats, topicFiles } from '../../src/store/index.ts'
+import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/process.ts'
 
 /** A node in this process, and the log it writes. */
 async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<{ node: Node; log: string[] }> {
@@ -16,6 +19,7 @@ async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<{
     folder,
     endpoints: { api: free('api'), admin: free('admin'), swarm: free('swarm') },
     output,
+    retentionMs: 20,
   })
   t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
   return { node, log }
@@ -52,6 +56,63 @@ test('a change is logged and announced with the paths that changed, a refused on
   await assert.rejects(node.settings.set(['swarm', 'topic'], '', 'test'), { code: 'ERR_SETTINGS_INVALID' })
   await node.settings.set(['swarm', 'topic'], 'x', 'test')
   assert.equal(changes.length, 1)
+})
+
+/** Publishes events with a tag as an app; answers with the streams that they came into. */
+async function publish(node: Node, tag: string, count = 1): Promise<string[]> {
+  const body = Buffer.from(JSON.stringify(manifest))
+  const auth = await fetch(url(node, 'api', '/api/v2/auth'), { method: 'POST', body })
+  const { token } = (await auth.json()) as { token: string }
+  const response = await fetch(url(node, 'api', `/api/v2/events/publish?access_token=${token}`), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ data: Array.from({ length: count }, () => ({ tags: [tag], payload: null })) }),
+  })
+  assert.equal(response.status, 200)
+  return ((await response.json()) as { data: { stream: string }[] }).data.map(({ stream }) => stream.slice(44))
+}
+
+test('routes and limits of streams change while the node runs', async (t) => {
+  const { node, log } = await startNode(t)
+  assert.deepEqual(await publish(node, 'logs'), ['0'])
+  const routes = [{ from: "'logs'", into: 'logs' }]
+  await node.settings.set(['eventRouting'], { routes, streams: { logs: { maxEvents: 1 } } }, 'test')
+  assert.deepEqual(new Set(await publish(node, 'logs', 1024)), new Set(['4']))
+  await publish(node, 'logs')
+  const removed = "removed 1024 events that were beyond the limits of the stream 'logs'"
+  await until(
+    () => log.find((line) => line.includes(removed)),
+    () => log.join(''),
+  )
+  assert.ok(!log.some((line) => line.includes('has no effect')))
+  await node.settings.set(['eventRouting', 'routes'], [], 'test')
+  assert.deepEqual(await publish(node, 'logs'), ['0'])
+})
+
+test('another topic is there with the next start, and the first one again with the one after it', async (t) => {
+  const folder = temporaryFolder(t)
+  const storedIn = async (topic: string): Promise<number[]> => {
+    const { node } = await startNode(t, folder)
+    await node.settings.set(['swarm', 'topic'], topic, 'test')
+    await publish(node, 'x')
+    await node.stop('NODE_STOPPED_BY_HOST')
+    return topicFiles(folder).map((file) => logStats(file).events)
+  }
+  // Four names of streams, and an event.
+  assert.deepEqual(await storedIn('another'), [5])
+  assert.deepEqual(await storedIn('default-topic'), [5, 5])
+  assert.deepEqual((await storedIn('default-topic')).sort(), [5, 6])
+})
+
+test('a read-only node says so, and publishes for itself as before', async (t) => {
+  const { node, log } = await startNode(t)
+  const says = () => log.filter((line) => /INFO swarm: This node is read-only/.test(line)).length
+  assert.equal(says(), 0)
+  await node.settings.set(['api', 'events', 'readOnly'], true, 'test')
+  assert.equal(says(), 1)
+  assert.deepEqual(await publish(node, 'x'), ['0'])
+  await node.settings.set(['api', 'events', 'readOnly'], false, 'test')
+  assert.equal(says(), 1)
 })
 
 test("the public swarm key is warned about, a key of one's own is not", async (t) => {
