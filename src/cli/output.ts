@@ -1,6 +1,6 @@
 import { messageOf, ShoalError } from '../errors.ts'
 
-/** What a command says at its end: for people as text, for programs as one line of JSON. */
+/** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
 export interface Result {
   readonly text: () => string | Promise<string>
   readonly json: unknown
@@ -12,7 +12,8 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 export async function report(json: boolean, command: () => Promise<Result>): Promise<number> {
   try {
     const result = await command()
-    await write(process.stdout, json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text())
+    const text = json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text()
+    if (text !== '') await write(process.stdout, text)
     return exitCodes.ok
   } catch (thrown) {
     const error = asShoalError(thrown)

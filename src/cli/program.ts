@@ -14,6 +14,7 @@ export function program(finish: Finish, json: boolean): Command {
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
   root.addCommand(runCommand(finish))
   root.addCommand(settingsCommand(finish))
+  root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
   // For programs an error is one line of JSON, which whoever calls this writes.
@@ -111,6 +112,61 @@ function settingsCommand(finish: Finish): Command {
   )
   settings.addCommand(local)
   return settings
+}
+
+function filesCommand(finish: Finish): Command {
+  const files = group('files', 'files, their names and websites, on the node that runs on this machine')
+  const commands = () => import('./commands/files.ts')
+  const command = (name: string, description: string) =>
+    leaf(name, description).addOption(
+      new Option('--node <address>', 'where the API of the node is').default('localhost:4454'),
+    )
+  const nodeOf = (options: Options) => String(options['node'])
+  files.addCommand(
+    command('add', 'upload a file or a folder, and print its content identifier')
+      .argument('<path>', 'file or folder')
+      .action(done(finish, async (options, path) => (await commands()).addFiles(nodeOf(options), String(path)))),
+  )
+  files.addCommand(
+    command('get', 'download a file or a folder')
+      .argument('<address>', 'content identifier or name, and a path below it')
+      .argument('[target]', 'file or folder to make; - is the standard output (default: the last part of the address)')
+      .action(
+        done(finish, async (options, address, target) =>
+          (await commands()).getFiles(nodeOf(options), String(address), target as string | undefined),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('ls', 'list all names, or what is in a directory')
+      .argument('[address]', 'content identifier or name, and a path below it')
+      .action(
+        done(finish, async (options, address) =>
+          (await commands()).listFiles(nodeOf(options), address as string | undefined),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('name', 'give a name; a directory with a name is a website')
+      .argument('<name>', 'the name')
+      .argument('<cid>', 'content identifier')
+      .action(
+        done(finish, async (options, name, cid) =>
+          (await commands()).nameFiles(nodeOf(options), String(name), String(cid)),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('unname', 'take a name away')
+      .argument('<name>', 'the name')
+      .action(done(finish, async (options, name) => (await commands()).unnameFiles(nodeOf(options), String(name)))),
+  )
+  files.addCommand(
+    command('rm', 'keep an upload no longer, on any node')
+      .argument('<cid>', 'content identifier')
+      .action(done(finish, async (options, cid) => (await commands()).removeFiles(nodeOf(options), String(cid)))),
+  )
+  return files
 }
 
 function storeCommand(finish: Finish): Command {

@@ -7,6 +7,16 @@ export interface ProgressLine {
 /** How often the line changes at most, in milliseconds. */
 const everyMs = 100
 
+/** How wide a bar is, in characters. */
+const barWidth = 30
+
+/** How much of something is done. */
+export function progressBar(done: number, all: number): string {
+  const share = all === 0 ? 1 : Math.min(1, done / all)
+  const filled = Math.round(share * barWidth)
+  return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} % of ${all} bytes`
+}
+
 export function progressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
   if (stream.isTTY !== true) return { update: () => {}, end: () => {} }
   let last = 0

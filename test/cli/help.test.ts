@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shoal } from '../support/process.ts'
 
-const groups = [[], ['settings'], ['settings', 'local'], ['store'], ['aql']]
+const groups = [[], ['settings'], ['settings', 'local'], ['files'], ['store'], ['aql']]
 const leaves = [
   ['run'],
   ['settings', 'schema'],
@@ -10,6 +10,12 @@ const leaves = [
   ['settings', 'local', 'set'],
   ['settings', 'local', 'unset'],
   ['settings', 'local', 'init'],
+  ['files', 'add'],
+  ['files', 'get'],
+  ['files', 'ls'],
+  ['files', 'name'],
+  ['files', 'unname'],
+  ['files', 'rm'],
   ['store', 'verify'],
   ['store', 'stats'],
   ['store', 'backup'],

@@ -1,0 +1,90 @@
+import { ApiClient } from '../api-client.ts'
+import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
+import { FolderForm } from '../files/form.ts'
+import type { Result } from '../output.ts'
+import { progressBar, progressLine } from '../progress.ts'
+
+/** Uploads a file, or a folder with everything in it. */
+export async function addFiles(node: string, path: string): Promise<Result> {
+  const form = new FolderForm(path)
+  const client = await ApiClient.connect(node)
+  const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
+  const progress = progressLine()
+  try {
+    const cid = await client.text('/api/v2/files', {
+      method: 'POST',
+      headers: { 'content-type': form.type, 'content-length': form.length },
+      body: form.stream((sent) => progress.update(progressBar(sent, bytes))),
+    })
+    return { text: () => cid, json: { cid, files: form.files.length, bytes } }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Downloads a file, or a directory with everything in it. */
+export async function getFiles(node: string, address: string, given: string | undefined): Promise<Result> {
+  const client = await ApiClient.connect(node)
+  const target = given ?? address.split('/').findLast((part) => part !== '') ?? '-'
+  const progress = progressLine()
+  const done = { files: 0, bytes: 0 }
+  try {
+    await download(client, address, target, done, ({ files, bytes }) =>
+      progress.update(`${files} files, ${bytes} bytes`),
+    )
+  } finally {
+    progress.end()
+  }
+  const text = target === '-' ? '' : `Wrote ${done.files} files with ${done.bytes} bytes to ${target}.`
+  return { text: () => text, json: { target, ...done } }
+}
+
+/** Lists names, or what is in a directory. */
+export async function listFiles(node: string, address: string | undefined): Promise<Result> {
+  const client = await ApiClient.connect(node)
+  if (address === undefined) {
+    const { names } = JSON.parse(await client.text('/api/v2/files')) as { names: Entry[] }
+    return { text: () => table(names) || 'There are no names yet.', json: names }
+  }
+  const listing: Listing | undefined = await listingOf(client, address)
+  if (listing === undefined) return { text: () => `${address} is a file.`, json: null }
+  const { children } = listing.directory
+  return { text: () => table(children), json: children }
+}
+
+interface Entry {
+  readonly name: string
+  readonly cid: string
+  readonly size?: number
+}
+
+function table(entries: readonly Entry[]): string {
+  const width = Math.max(0, ...entries.map(({ name }) => name.length))
+  const sizes = entries.map(({ size }) => (size === undefined ? 'not here' : String(size)))
+  const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
+  return entries.map(({ name, cid }, i) => `${name.padEnd(width)}  ${sizes[i]?.padStart(sizeWidth)}  ${cid}`).join('\n')
+}
+
+export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {
+  const client = await ApiClient.connect(node)
+  const headers = { 'content-length': Buffer.byteLength(cid) }
+  const before = await client.text(addressPath(name), { method: 'PUT', headers, body: cid })
+  const text = before === '' ? `${name} is ${cid}.` : `${name} is ${cid}; it was ${before}.`
+  return { text: () => text, json: { name, cid, before: before || null } }
+}
+
+export async function unnameFiles(node: string, name: string): Promise<Result> {
+  const client = await ApiClient.connect(node)
+  const before = await client.text(addressPath(name), { method: 'DELETE' })
+  const text = before === '' ? `There was no ${name}.` : `${name} is no name any more; it was ${before}.`
+  return { text: () => text, json: { name, before: before || null } }
+}
+
+/** Keeps an upload no longer. What has a name stays as long as it has. */
+export async function removeFiles(node: string, cid: string): Promise<Result> {
+  const client = await ApiClient.connect(node)
+  const body = JSON.stringify({ cid })
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  await client.text('/api/v2/files/remove', { method: 'POST', headers, body })
+  return { text: () => `${cid} is no longer kept, on any node, unless it has a name.`, json: { cid } }
+}

@@ -1,0 +1,77 @@
+import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { ShoalError } from '../../errors.ts'
+import { type ApiClient, textOf } from '../api-client.ts'
+
+export interface Listing {
+  readonly directory: {
+    readonly name: string
+    readonly cid: string
+    readonly children: readonly { readonly name: string; readonly cid: string; readonly size: number }[]
+  }
+}
+
+/** What was written. */
+export interface Downloaded {
+  files: number
+  bytes: number
+}
+
+const asJson = { headers: { accept: 'application/json' } }
+
+/** The path of the API for an identifier or a name, with a path below it. */
+export function addressPath(address: string): string {
+  return `/api/v2/files/${address.split('/').map(encodeURIComponent).join('/')}`
+}
+
+/** What is in a directory; nothing when it is a file. */
+export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
+  const answer = await client.get(addressPath(address), asJson)
+  if (!isFile(answer)) return JSON.parse(await textOf(answer)) as Listing
+  answer.destroy()
+  return undefined
+}
+
+/** Writes a file, or a directory with everything in it, to a place where nothing is yet. */
+export async function download(
+  client: ApiClient,
+  address: string,
+  target: string,
+  done: Downloaded,
+  progress: (done: Downloaded) => void,
+): Promise<void> {
+  const answer = await client.get(addressPath(address), asJson)
+  if (isFile(answer)) {
+    await pipeline(answer, target === '-' ? process.stdout : newFile(target), { end: target !== '-' })
+    done.files++
+    done.bytes += Number(answer.headers['content-length'])
+    progress(done)
+    return
+  }
+  const { directory } = JSON.parse(await textOf(answer)) as Listing
+  if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
+  if (existsSync(target)) throw alreadyThere(target)
+  mkdirSync(target, { recursive: true })
+  for (const { name } of directory.children) {
+    // Whoever made the directory may have called its entries anything.
+    if (/^\.{0,2}$|[/\\\0]/.test(name))
+      throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
+    await download(client, `${address}/${name}`, join(target, name), done, progress)
+  }
+}
+
+/** Only files have a tag that says what they are. */
+function isFile({ headers }: IncomingMessage): boolean {
+  return headers.etag !== undefined
+}
+
+function newFile(target: string): NodeJS.WritableStream {
+  if (existsSync(target)) throw alreadyThere(target)
+  return createWriteStream(target, { flags: 'wx' })
+}
+
+function alreadyThere(target: string): ShoalError {
+  return new ShoalError('ERR_INVALID_INPUT', `\`${target}\` exists already`)
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { createReadStream, lstatSync, readdirSync, statSync } from 'node:fs'
+import { basename, join, resolve, sep } from 'node:path'
+import { Readable } from 'node:stream'
+import { ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
+
+/** A file that is to be uploaded. */
+interface FormFile {
+  readonly file: string
+  /** Its path in the directory that is uploaded. */
+  readonly name: string
+  readonly size: number
+}
+
+/** A file, or the files of a folder, as a form. Its length is known before anything is read. */
+export class FolderForm {
+  readonly files: readonly FormFile[]
+  readonly #boundary = `shoal-${randomBytes(12).toString('hex')}`
+
+  constructor(path: string) {
+    this.files = filesAt(path)
+    if (this.files.length === 0) throw new ShoalError('ERR_INVALID_INPUT', `there are no files in \`${path}\``)
+    if (this.length > limits.uploadBytes)
+      throw new ShoalError(
+        'ERR_INVALID_INPUT',
+        `\`${path}\` has ${this.length} bytes, more than ${limits.uploadBytes} in one upload`,
+      )
+  }
+
+  get type(): string {
+    return `multipart/form-data; boundary=${this.#boundary}`
+  }
+
+  get length(): number {
+    const parts = this.files.map((file) => this.#head(file).length + file.size + lineEnd.length)
+    return parts.reduce((sum, length) => sum + length, this.#end.length)
+  }
+
+  /** `sent` is told how many bytes have been read. */
+  stream(sent: (bytes: number) => void): Readable {
+    return Readable.from(this.#pieces(sent))
+  }
+
+  async *#pieces(sent: (bytes: number) => void): AsyncGenerator<Buffer> {
+    let bytes = 0
+    for (const file of this.files) {
+      yield this.#head(file)
+      let size = 0
+      for await (const piece of createReadStream(file.file, { highWaterMark: limits.fileChunkBytes })) {
+        const read = piece as Buffer
+        size += read.length
+        if (size > file.size) break
+        bytes += read.length
+        sent(bytes)
+        yield read
+      }
+      if (size !== file.size) throw new ShoalError('ERR_IO', `\`${file.file}\` has changed while it was read`)
+      yield lineEnd
+    }
+    yield this.#end
+  }
+
+  #head({ name }: FormFile): Buffer {
+    const exact = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
+    const disposition = `form-data; name="file"; filename*=UTF-8''${exact}`
+    return Buffer.from(`--${this.#boundary}\r\nContent-Disposition: ${disposition}\r\n\r\n`)
+  }
+
+  get #end(): Buffer {
+    return Buffer.from(`--${this.#boundary}--\r\n`)
+  }
+}
+
+const lineEnd = Buffer.from('\r\n')
+
+function filesAt(path: string): FormFile[] {
+  try {
+    const found = statSync(path)
+    if (!found.isDirectory()) return [{ file: path, name: basename(resolve(path)), size: found.size }]
+    return readdirSync(path, { recursive: true, encoding: 'utf8' })
+      .sort()
+      .map((name) => ({ file: join(path, name), name: name.split(sep).join('/') }))
+      .filter(({ file }) => lstatSync(file).isFile())
+      .map((file) => ({ ...file, size: statSync(file.file).size }))
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_INPUT', `cannot read \`${path}\``, { cause: error })
+  }
+}
