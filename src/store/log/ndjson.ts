@@ -10,10 +10,12 @@ const newline = 0x0a
 const brace = 0x7d
 /** More than the numbers and keys of a line take. */
 const fixedBytes = 256
+/** What a writer begins with: most subscriptions have little to say at a time, and there may be many. */
+const firstBytes = 4096
 
 /**
  * Writes events as lines of JSON by copying bytes: neither payloads nor tags are parsed. Where a line does not fit into
- * the buffer any more, it is full; a line that is larger than all of it gets a larger buffer.
+ * its capacity any more, it is full; a line that is larger than all of it gets a larger buffer, which is given back.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
@@ -26,7 +28,7 @@ export class NdjsonWriter implements EventSink {
 
   constructor(capacity: number) {
     this.#capacity = capacity
-    this.#buffer = Buffer.allocUnsafeSlow(capacity)
+    this.#buffer = Buffer.allocUnsafeSlow(Math.min(capacity, firstBytes))
   }
 
   get written(): Buffer {
@@ -40,6 +42,7 @@ export class NdjsonWriter implements EventSink {
 
   clear(): void {
     this.#length = 0
+    if (this.#buffer.length > this.#capacity) this.#buffer = Buffer.allocUnsafeSlow(this.#capacity)
   }
 
   /** Writes a line that somebody else has made. */
@@ -94,7 +97,8 @@ export class NdjsonWriter implements EventSink {
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#buffer.length) return
-    const grown = Buffer.allocUnsafeSlow(needed + fixedBytes)
+    const usual = Math.min(this.#capacity, 2 * this.#buffer.length)
+    const grown = Buffer.allocUnsafeSlow(Math.max(usual, needed + fixedBytes))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
   }
