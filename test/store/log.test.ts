@@ -178,3 +178,17 @@ test('a newcomer to a stream that was pruned starts at its checkpoint', (t) => {
   other.writer.append([request(1, 0)])
   assert.equal(lines(other.reader).at(-1)?.lamport, 4096)
 })
+
+test('a writer of lines takes as much room as it needs, and gives back what a large line needed', () => {
+  const writer = new NdjsonWriter(64 * 1024)
+  const room = () => writer.written.buffer.byteLength
+  writer.line('small')
+  assert.ok(room() < 16 * 1024)
+  const long = 'x'.repeat(1_000_000)
+  writer.line(long)
+  writer.line('after it')
+  assert.equal(writer.written.toString(), `small\n${long}\nafter it\n`)
+  writer.clear()
+  for (let i = 0; !writer.isFull; i++) writer.line(`line ${i}`)
+  assert.equal(room(), 64 * 1024)
+})

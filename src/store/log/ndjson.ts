@@ -5,10 +5,12 @@ import type { ReadStream } from './reader.ts'
 const newline = 0x0a
 /** Room that has to be left for there to be a point in another line. */
 const leastRoom = 512
+/** What a writer begins with: most subscriptions have little to say at a time, and there may be many. */
+const firstBytes = 4096
 
 /**
- * Writes events as lines of JSON by copying bytes: nobody looks at them. When the buffer is full it says so; what is
- * larger than all of it gets a larger one.
+ * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says so;
+ * what is larger than that gets a larger buffer, and a much larger one is given back.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
@@ -17,7 +19,7 @@ export class NdjsonWriter implements EventSink {
 
   constructor(capacity: number) {
     this.#capacity = capacity
-    this.#buffer = Buffer.allocUnsafeSlow(capacity)
+    this.#buffer = Buffer.allocUnsafeSlow(Math.min(capacity, firstBytes))
   }
 
   get written(): Buffer {
@@ -31,6 +33,7 @@ export class NdjsonWriter implements EventSink {
 
   clear(): void {
     this.#length = 0
+    if (this.#buffer.length > 4 * this.#capacity) this.#buffer = Buffer.allocUnsafeSlow(this.#capacity)
   }
 
   /** Writes a line that somebody else has made. */
@@ -65,7 +68,8 @@ export class NdjsonWriter implements EventSink {
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#buffer.length) return
-    const grown = Buffer.allocUnsafeSlow(needed + leastRoom)
+    const usual = Math.min(this.#capacity, 2 * this.#buffer.length)
+    const grown = Buffer.allocUnsafeSlow(Math.max(usual, needed + leastRoom))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
   }
