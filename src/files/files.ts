@@ -35,8 +35,8 @@ export class Files {
   readonly #thread: CalledThread<FileStore>
   readonly #following: Following
   readonly #followed: Promise<void>
-  /** Changes of names, one after the other: each answers what was there before it. */
-  #naming: Promise<unknown> = Promise.resolve()
+  /** Changes of what is kept, one after the other: each is taken over before the next is made. */
+  #changing: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #uploads = 0
@@ -68,13 +68,15 @@ export class Files {
   }
 
   /** What an identifier or a name, and a path below it, lead to. */
-  find(root: string, path: readonly string[]): Promise<Found> {
-    return this.#thread.call('find', [root, path])
+  async find(root: string, path: readonly string[]): Promise<Found> {
+    await this.#following.tried
+    return await this.#thread.call('find', [root, path])
   }
 
   /** What the website of a host has at a path. */
-  findSite(host: string, path: readonly string[]): Promise<Found> {
-    return this.#thread.call('findSite', [host, path])
+  async findSite(host: string, path: readonly string[]): Promise<Found> {
+    await this.#following.tried
+    return await this.#thread.call('findSite', [host, path])
   }
 
   /** The bytes of a file from one place to another; the next ones are read while these are taken. */
@@ -89,13 +91,14 @@ export class Files {
     }
   }
 
-  names(): Promise<NamedContent[]> {
-    return this.#thread.call('names', [])
+  async names(): Promise<NamedContent[]> {
+    await this.#following.tried
+    return await this.#thread.call('names', [])
   }
 
   /** Gives a name to an identifier; answers with the one that it meant before. */
   bind(name: string, cid: string): Promise<string | undefined> {
-    return this.#rename(async () => {
+    return this.#inTurn(async () => {
       const before = await this.#thread.call('cidOf', [name])
       await this.#say(['ans'], { Add: { name, cid, public: true, level: 'Prefetch' } })
       return before
@@ -104,7 +107,7 @@ export class Files {
 
   /** Takes a name away; answers with the identifier that it meant. */
   unbind(name: string): Promise<string | undefined> {
-    return this.#rename(async () => {
+    return this.#inTurn(async () => {
       const before = await this.#thread.call('cidOf', [name])
       if (before !== undefined) await this.#say(['ans'], { Remove: { name } })
       return before
@@ -112,11 +115,13 @@ export class Files {
   }
 
   /** Keeps an upload no longer, on any node; answers whether there was one. */
-  async remove(appId: string, given: string): Promise<boolean> {
+  remove(appId: string, given: string): Promise<boolean> {
     const cid = String(parseCid(given))
-    if (!(await this.#thread.call('isUploaded', [cid]))) return false
-    await this.#say(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
-    return true
+    return this.#inTurn(async () => {
+      if (!(await this.#thread.call('isUploaded', [cid]))) return false
+      await this.#say(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
+      return true
+    })
   }
 
   /** Keeps what a query finds, instead of what another query of the app has found. */
@@ -155,7 +160,8 @@ export class Files {
   }
 
   async #collect(cache: CacheLimits): Promise<void> {
-    // What a query would find by now must not go.
+    // What an event that was not heard yet, or a query by now, would keep must not go.
+    if (!this.#following.isCaughtUp) return
     await keepResults(this.#thread, this.#options.events, this.#options.log)
     while (await this.#thread.call('collect', [cache]));
   }
@@ -170,9 +176,9 @@ export class Files {
     return read
   }
 
-  #rename<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#naming.then(change)
-    this.#naming = changed.catch(() => {})
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#changing.then(() => this.#following.tried).then(change)
+    this.#changing = changed.catch(() => {})
     return changed
   }
 

@@ -27,10 +27,18 @@ export class Following {
   readonly #options: FollowingOptions
   #reading: Reading | undefined
   readonly #closed = new AbortController()
+  readonly #tried = Promise.withResolvers<void>()
+  /** Whether everything is known that was said before this node was started. */
+  isCaughtUp = false
   #rest = ''
 
   constructor(options: FollowingOptions) {
     this.#options = options
+  }
+
+  /** Fulfilled when it is caught up for the first time, or when that has failed. */
+  get tried(): Promise<void> {
+    return this.#tried.promise
   }
 
   /** Goes on until it is closed; what fails is tried again. */
@@ -42,6 +50,7 @@ export class Following {
       } catch (error) {
         if (!signal.aborted) this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
       }
+      this.#tried.resolve()
       await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
     }
   }
@@ -82,7 +91,10 @@ export class Following {
         isCaughtUp = true
       }
     await thread.call('apply', [facts, offsets])
-    if (isCaughtUp) await thread.call('discardLeftovers', [])
+    if (!isCaughtUp) return
+    await thread.call('discardLeftovers', [])
+    this.isCaughtUp = true
+    this.#tried.resolve()
   }
 
   #placed(event: FileEvent): PlacedFact[] {

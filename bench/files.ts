@@ -1,0 +1,115 @@
+// `npm run bench:files [-- --rounds N]`: uploads and downloads through a node in a process of its own, beside bare operations
+// of the same run, and what they cost in memory and for another client.
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { FileBuilder } from '../src/files/unixfs/index.ts'
+import { limits } from '../src/limits.ts'
+import { content, RunningNode } from './files/running-node.ts'
+import { interleave, time, timeAsync } from './store/measure.ts'
+import { atLeast, atMost, figure, type Line, speed } from './store/report.ts'
+
+/** As much as one upload can have, but for the form around it. */
+const mib = 127
+const bytes = mib * 1024 * 1024
+const atOnce = 10
+const publishes = 300
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
+const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-files-'))
+const node = await RunningNode.start()
+
+/** The blocks of a file, kept in memory. */
+function importToMemory(): void {
+  const blocks = new Map<string, Buffer>()
+  const builder = new FileBuilder((block) => blocks.set(String(block.cid), Buffer.from(block.bytes)))
+  for (const piece of content(bytes))
+    for (let at = 0; at < piece.length; at += limits.fileChunkBytes)
+      builder.add(piece.subarray(at, at + limits.fileChunkBytes))
+  builder.finish()
+}
+
+function copyToDisk(): void {
+  const file = join(folder, 'copy')
+  const descriptor = openSync(file, 'w')
+  for (const piece of content(bytes)) writeSync(descriptor, piece)
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+  rmSync(file)
+}
+
+/** Mebibytes more than at rest, at the worst moment. */
+async function memoryDuring(rest: number, work: () => Promise<unknown>): Promise<number> {
+  let most = 0
+  const timer = setInterval(() => {
+    most = Math.max(most, node.memory)
+  }, 10)
+  await work()
+  clearInterval(timer)
+  return most - rest
+}
+
+/** Milliseconds within which 99 of 100 publish calls are answered. */
+async function publishTail(): Promise<number> {
+  const times: number[] = []
+  for (let i = 0; i < publishes; i++) times.push(await timeAsync(() => node.publish()))
+  return times.toSorted((a, b) => a - b)[Math.floor(publishes * 0.99)] ?? Number.NaN
+}
+
+async function memoryLines(): Promise<Line[]> {
+  await sleep(2000)
+  const rest = node.memory
+  const single = await memoryDuring(rest, async () => await node.download(await node.upload(bytes)))
+  const several = await memoryDuring(rest, async () => {
+    const cids = await Promise.all(Array.from({ length: atOnce }, () => node.upload(bytes)))
+    await Promise.all(cids.map((cid) => node.download(cid)))
+  })
+  const note = `at rest: ${rest.toFixed(0)} MiB`
+  return [
+    figure('memory of one', single, 'MiB', atMost(64), 'upload and download', note),
+    figure(`memory of ${atOnce} at once`, several, 'MiB', atMost(200), 'uploads, then downloads', note),
+  ]
+}
+
+async function publishLine(): Promise<Line> {
+  const alone = await publishTail()
+  let isOver = false
+  const uploading = (async () => {
+    while (!isOver) await node.download(await node.upload(bytes))
+  })()
+  const meanwhile = await publishTail()
+  isOver = true
+  await uploading
+  const measured = `p99 ${meanwhile.toFixed(1)} ms`
+  return figure('publish meanwhile', meanwhile / alone, '×', atMost(3), measured, `alone: ${alone.toFixed(1)} ms`)
+}
+
+async function speedLines(): Promise<Line[]> {
+  let cid = ''
+  const upload = async (): Promise<number> =>
+    await timeAsync(async () => {
+      cid = await node.upload(bytes)
+    })
+  const download = (): Promise<number> => timeAsync(() => node.download(cid))
+  const subjects = { upload, download, imported: () => time(importToMemory), copied: () => time(copyToDisk) }
+  const { upload: up, download: down, imported, copied } = await interleave(Number(values.rounds), subjects)
+  const common = { operations: mib, unit: 'MiB' }
+  return [
+    speed({ ...common, name: 'upload', goal: atLeast(0.5), ours: up, bare: imported, bareName: 'blocks in memory' }),
+    speed({ ...common, name: 'upload', goal: atLeast(0.5), ours: up, bare: copied, bareName: 'copy with sync' }),
+    speed({ ...common, name: 'download', ours: down, bare: copied, bareName: 'copy with sync' }),
+  ]
+}
+
+try {
+  const lines = [...(await memoryLines()), ...(await speedLines()), await publishLine()]
+  for (const { name, value, unit, goal, reached, measured, baseline } of lines) {
+    const wanted = goal === undefined ? '' : `(${goal.is} ${goal.value}) ${reached === true ? '✔' : '✘'}`
+    console.log(`${name.padEnd(22)}${value.toFixed(2).padStart(8)} ${unit} ${wanted}  ${measured}; ${baseline}`)
+  }
+} finally {
+  await node.stop()
+  rmSync(folder, { recursive: true, force: true })
+}

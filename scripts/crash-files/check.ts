@@ -1,0 +1,81 @@
+import type { Files } from '../../src/files/index.ts'
+import { FileStore } from '../../src/files/thread/file-store.ts'
+import { blocksOf, type FilesLedger, filesOf } from './ledger.ts'
+import { app, blocksIn, nothing, openFiles } from './open.ts'
+
+/** Compares what is there after a kill with what was acknowledged. */
+export async function checkFiles(folder: string, ledger: FilesLedger): Promise<string[]> {
+  const { files, close } = await openFiles(folder)
+  const problems: string[] = []
+  try {
+    await settleOpen(files, ledger)
+    problems.push(...(await nameProblems(files, ledger)), ...(await contentProblems(files, ledger)))
+    for (let i = 0; i < 2; i++) await files.collect(nothing)
+    problems.push(...(await contentProblems(files, ledger)))
+  } finally {
+    await close()
+  }
+  return [...problems, ...orphanProblems(folder, ledger)]
+}
+
+/** Finds out whether what was under way has happened; either is good, but it has to be one of them. */
+async function settleOpen(files: Files, ledger: FilesLedger): Promise<void> {
+  const { open } = ledger
+  if (open === undefined) return
+  if (open.kind === 'name') {
+    const named = (await files.names()).find(({ name }) => name === open.name)?.cid
+    const wanted = open.content === undefined ? undefined : blocksOf(open.content).cid
+    if (named === wanted) ledger.settle()
+  } else if (open.kind === 'upload' || open.kind === 'remove') {
+    // To ask whether it is kept is to remove it: then it is clear.
+    await files.remove(app, blocksOf(open.content).cid)
+    ledger.open = { kind: 'remove', content: open.content }
+    ledger.settle()
+  }
+  ledger.open = undefined
+}
+
+async function nameProblems(files: Files, ledger: FilesLedger): Promise<string[]> {
+  const found = new Map((await files.names()).map(({ name, cid }) => [name, cid]))
+  const expected = new Map([...ledger.names].map(([name, content]) => [name, blocksOf(content).cid]))
+  return [...new Set([...found.keys(), ...expected.keys()])]
+    .filter((name) => found.get(name) !== expected.get(name))
+    .map((name) => `the name ${name} means ${found.get(name)}, not ${expected.get(name)}`)
+}
+
+/** Everything that was acknowledged is complete. */
+async function contentProblems(files: Files, ledger: FilesLedger): Promise<string[]> {
+  const problems: string[] = []
+  for (const content of ledger.kept) {
+    const { cid } = blocksOf(content)
+    for (const [path, bytes] of filesOf(content)) {
+      const read = await contentOf(files, cid, path.split('/'))
+      if (read?.equals(bytes) !== true) problems.push(`${path} of upload ${content} is not as it was`)
+    }
+  }
+  return problems
+}
+
+async function contentOf(files: Files, cid: string, path: readonly string[]): Promise<Buffer | undefined> {
+  const { content } = await files.find(cid, path)
+  if (content?.type !== 'file') return undefined
+  const pieces: Uint8Array[] = []
+  for await (const piece of files.read(content.cid, 0, content.size)) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+/** After two collections that leave no room, there is nothing but what is kept or has a name. */
+function orphanProblems(folder: string, ledger: FilesLedger): string[] {
+  const store = new FileStore(blocksIn(folder), Date.now)
+  try {
+    const { blocks, cachedBlocks } = store.usage()
+    const kept = new Set([...ledger.kept].flatMap((content) => [...blocksOf(content).blocks]))
+    const named = new Set([...ledger.names.values()].flatMap((content) => [...blocksOf(content).blocks]))
+    const most = new Set([...kept, ...named]).size
+    if (cachedBlocks > 0) return [`${cachedBlocks} blocks that nothing holds are left`]
+    // What has a name may never have been uploaded, or have gone before it got the name.
+    return blocks < kept.size || blocks > most ? [`there are ${blocks} blocks, not ${kept.size} to ${most}`] : []
+  } finally {
+    store.close()
+  }
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { Events, readerModule } from '../../src/events/index.ts'
+import { Files } from '../../src/files/index.ts'
+import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { SqliteEventStore } from '../../src/store/index.ts'
+
+export const app = 'com.example.crash'
+/** A cache that has no room for anything. */
+export const nothing = { count: 0, bytes: 0 }
+
+export const blocksIn = (folder: string): string => join(folder, 'blocks.db')
+
+/** The files in a folder, with the events that they follow. */
+export async function openFiles(folder: string): Promise<{ files: Files; close(): Promise<void> }> {
+  const key = new KeyPair(Buffer.alloc(32, 7))
+  const node = nodeIdOf(key.publicKey)
+  const output = logOutput(textLine(false), { write: (text) => process.stderr.write(text), flush: async () => {} })
+  const log = new Logger(output, 'crash')
+  const store = await SqliteEventStore.open({
+    file: join(folder, 'log.db'),
+    topic: 'crash',
+    kind: 'live',
+    key,
+    readerModule,
+  })
+  const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
+  const events = await Events.open(store, { node, routes: [], log, startReading })
+  const files = new Files({ file: blocksIn(folder), node, events, log })
+  const close = async (): Promise<void> => {
+    await files.close()
+    await events.close()
+  }
+  return { files, close }
+}
