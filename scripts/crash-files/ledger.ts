@@ -24,8 +24,21 @@ export function filesOf(content: number): Map<string, Buffer> {
   ])
 }
 
+interface UploadBlocks {
+  readonly cid: string
+  readonly blocks: ReadonlySet<string>
+}
+
+const made = new Map<number, UploadBlocks>()
+
 /** The identifier of such an upload, and all blocks that it is made of. */
-export function blocksOf(content: number): { cid: string; blocks: Set<string> } {
+export function blocksOf(content: number): UploadBlocks {
+  const found = made.get(content) ?? makeBlocks(content)
+  made.set(content, found)
+  return found
+}
+
+function makeBlocks(content: number): UploadBlocks {
   const blocks = new Set<string>()
   const store = ({ cid }: { cid: unknown }): unknown => blocks.add(String(cid))
   const files: FolderFile[] = [...filesOf(content)].map(([path, bytes]) => {

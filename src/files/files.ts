@@ -10,7 +10,7 @@ import { typeByNameOrAny } from './media-types.ts'
 import { keepResults } from './standing-queries.ts'
 import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
 import type { FilesData } from './thread/files-thread.ts'
-import { parseCid } from './unixfs/index.ts'
+import { parseCid } from './unixfs/cid.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
 export interface FilesOptions {
@@ -126,8 +126,10 @@ export class Files {
 
   /** Keeps what a query finds, instead of what another query of the app has found. */
   async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
-    const queries = await this.#thread.call('queries', [])
-    if (queries.length >= limits.standingQueries && !queries.some(({ app }) => app === appId))
+    const others = (await this.#thread.call('queries', [])).filter(
+      ({ app, until }) => app !== appId && until > Date.now(),
+    )
+    if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
     await keepResults(this.#thread, this.#options.events, this.#options.log)

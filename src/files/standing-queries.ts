@@ -3,7 +3,7 @@ import type { Events } from '../events/index.ts'
 import type { Logger } from '../log/index.ts'
 import type { CalledThread } from '../store/index.ts'
 import type { FileStore } from './thread/file-store.ts'
-import { parseCid } from './unixfs/index.ts'
+import { parseCid } from './unixfs/cid.ts'
 
 /** Asks the standing queries of apps, and keeps what they find until their time is over. */
 export async function keepResults(thread: CalledThread<FileStore>, events: Events, log: Logger): Promise<void> {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { connect } from 'node:net'
 import { test } from 'node:test'
+import { FileStore } from '../../src/files/thread/file-store.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
 import { limits } from '../../src/limits.ts'
+import { blockFile } from '../../src/store/index.ts'
 import { exchange } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { form, json, startNode } from '../support/node.ts'
@@ -251,4 +254,25 @@ test('names and files are there after a restart', async (t) => {
   const second = await startNode(t, folder)
   assert.equal(await (await second.call('/api/v2/files/app/s.css')).text(), site['s.css'])
   assert.deepEqual(await (await second.call('/api/v2/files')).json(), { names: [{ name: 'app', cid, size: 129 }] })
+})
+
+test('a client that goes away in the middle of an upload leaves nothing behind', async (t) => {
+  const { node, url, token, call, upload } = await startNode(t)
+  const { body } = form([['a', randomBytes(300_000)]])
+  const head = `POST /api/v2/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data; boundary=limit\r\nContent-Length: ${body.length}\r\n\r\n`
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write(head)
+  await new Promise((resolve) => socket.write(body.subarray(0, -100), resolve))
+  socket.destroy()
+  const cid = await (await upload({ b: 'other' })).text()
+  assert.equal((await call(`/api/v2/files/${cid}`)).status, 200)
+  await node.stop('NODE_STOPPED_BY_HOST')
+  // A node that stops may not have noticed yet; the next one does, before it answers.
+  const next = await startNode(t, node.folder)
+  await next.call('/api/v2/files')
+  await next.node.stop('NODE_STOPPED_BY_HOST')
+  const store = new FileStore(blockFile(node.folder, 'default-topic'), Date.now)
+  const { blocks } = store.usage()
+  store.close()
+  assert.equal(blocks, 1)
 })

@@ -85,8 +85,9 @@ export class FileStore {
 
   /** What is at a path of a website: names of hosts do not know capital letters, names of files do. */
   findSite(host: string, path: readonly string[]): Found {
-    const [, named] = this.#catalogue.names.find(([name]) => name.toLowerCase() === host) ?? []
-    return this.#findNamed(this.#catalogue.cidOf(host) ?? named, path)
+    const sameLetters = (): string | undefined =>
+      this.#catalogue.names.find(([name]) => name.toLowerCase() === host)?.[1]
+    return this.#findNamed(this.#catalogue.cidOf(host) ?? sameLetters(), path)
   }
 
   read(file: string, offset: number): Uint8Array | undefined {

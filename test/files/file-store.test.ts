@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Batches } from '../../src/files/thread/batches.ts'
+import { FileStore } from '../../src/files/thread/file-store.ts'
+import { Uploads } from '../../src/files/thread/uploads.ts'
+import { limits } from '../../src/limits.ts'
+import { BlockStore, openBlocks } from '../../src/store/index.ts'
+import { nodeId } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+function opened(t: TestContext, file: string): FileStore {
+  const store = new FileStore(file, Date.now)
+  t.after(() => store.close())
+  return store
+}
+
+/** Stores a file as far as to the moment before an event says so. */
+function stored(store: FileStore, text: string): { id: number; cid: string } {
+  const id = store.beginUpload()
+  store.addChunk(id, Buffer.from(text))
+  const { cid } = store.endFile(id)
+  store.commitUpload(id)
+  return { id, cid }
+}
+
+const place = (lamport: number) => ({ lamport, stream: `${nodeId}-3` })
+const has = (store: FileStore, cid: string): boolean => store.find(cid, []).content !== undefined
+
+test('what a crash has left of uploads goes when all events are known, unless one of them keeps it', (t) => {
+  const file = join(temporaryFolder(t), 'blocks.db')
+  const crashed = new FileStore(file, Date.now)
+  const [kept, lost] = [stored(crashed, 'kept'), stored(crashed, 'lost')]
+  crashed.close()
+  const store = opened(t, file)
+  const underWay = stored(store, 'under way')
+  store.collect({ count: 0, bytes: 0 })
+  assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, true])
+  store.apply([{ fact: { kind: 'upload', cid: kept.cid, isKept: true }, place: place(1) }], { [place(1).stream]: 0 })
+  store.discardLeftovers()
+  assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, false])
+  assert.equal(has(store, underWay.cid), true)
+  assert.deepEqual(store.followed(), { [place(1).stream]: 0 })
+})
+
+test('an event that comes late takes nothing back that a later one has said', (t) => {
+  const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
+  const [one, two] = [stored(store, 'one'), stored(store, 'two')]
+  const named = (cid: string | undefined, lamport: number) =>
+    store.apply([{ fact: { kind: 'name', name: 'name', cid }, place: place(lamport) }])
+  named(two.cid, 5)
+  named(one.cid, 3)
+  named(undefined, 4)
+  store.endUpload(one.id)
+  store.endUpload(two.id)
+  assert.equal(store.cidOf('name'), two.cid)
+  assert.deepEqual([has(store, one.cid), has(store, two.cid)], [false, true])
+})
+
+test('when the disk refuses, every upload that may have lost something fails, and the next ones work', (t) => {
+  const database = openBlocks(join(temporaryFolder(t), 'blocks.db'))
+  t.after(() => database.close())
+  const [blocks, batches] = [new BlockStore(database, Date.now), new Batches(database)]
+  const uploads = new Uploads(blocks, batches)
+  const chunk = Buffer.alloc(limits.fileChunkBytes, 7)
+  const innocent = uploads.begin()
+  uploads.addChunk(innocent, Buffer.from('small'))
+  const large = uploads.begin()
+  database.exec('PRAGMA max_page_count = 40')
+  const fill = () => {
+    for (let i = 0; i < 20; i++) uploads.addChunk(large, chunk.fill(i))
+  }
+  assert.throws(fill, { code: 'ERR_STORAGE', message: /full/ })
+  for (const id of [innocent, large]) {
+    assert.throws(() => uploads.endFile(id), { code: 'ERR_STORAGE' })
+    assert.throws(() => uploads.commit(id), { code: 'ERR_STORAGE' })
+    uploads.end(id)
+  }
+  assert.equal(blocks.usage().blocks, 0)
+  database.exec('PRAGMA max_page_count = 1000')
+  const next = uploads.begin()
+  uploads.addChunk(next, Buffer.from('small'))
+  uploads.endFile(next)
+  uploads.commit(next)
+  assert.equal(blocks.usage().blocks, 1)
+})
+
+test('a file is read from any place, and a missing block is missed', (t) => {
+  const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
+  const id = store.beginUpload()
+  const content = Buffer.alloc(3 * limits.fileChunkBytes - 5)
+  for (let i = 0; i < content.length; i += 4) content.writeUInt32LE(i, Math.min(i, content.length - 4))
+  for (let at = 0; at < content.length; at += limits.fileChunkBytes)
+    store.addChunk(id, content.subarray(at, at + limits.fileChunkBytes))
+  const { cid, size } = store.endFile(id)
+  for (const at of [0, 1, limits.fileChunkBytes - 1, limits.fileChunkBytes, size - 1]) {
+    const end = Math.min(size, (Math.floor(at / limits.fileChunkBytes) + 1) * limits.fileChunkBytes)
+    assert.deepEqual(Buffer.from(store.read(cid, at) ?? []), content.subarray(at, end))
+  }
+  assert.throws(() => store.read(cid, size), { name: 'MalformedUnixFs' })
+  store.endUpload(id)
+  assert.equal(store.read(cid, 0), undefined)
+})
