@@ -3,7 +3,8 @@ import { messageOf, ShoalError } from '../errors.ts'
 /** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
 export interface Result {
   readonly text: () => string | Promise<string>
-  readonly json: unknown
+  /** The value, or what makes it: not where nobody wants it. */
+  readonly json: unknown | (() => Promise<unknown>)
 }
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
@@ -12,7 +13,8 @@ export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 export async function report(json: boolean, command: () => Promise<Result>): Promise<number> {
   try {
     const result = await command()
-    const text = json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text()
+    const value: unknown = typeof result.json === 'function' && json ? await result.json() : result.json
+    const text = json ? JSON.stringify({ code: 'OK', result: value }) : await result.text()
     if (text !== '') await write(process.stdout, text)
     return exitCodes.ok
   } catch (thrown) {

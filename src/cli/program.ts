@@ -213,21 +213,24 @@ function aqlCommand(finish: Finish): Command {
       .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
   )
   aql.addCommand(
-    leaf('run', 'answer a query from a file of events, one message per line')
+    leaf('run', 'answer a query from a file of events or the data of a stopped node, one message per line')
       .argument('<text>', 'the query; - reads the standard input')
       .option('--events <file>', 'one JSON object per line, as in PRAGMA events: payload, tags, appId, timestamp')
+      .addOption(new Option('--working-dir <path>', 'data folder of a node that does not run').conflicts('events'))
       .addOption(
         new Option('--order <order>', 'unless the query has its own')
           .default('asc')
           .choices(['asc', 'desc', 'stream-asc']),
       )
       .action(
-        done(finish, async (options, text) =>
-          (await import('./commands/aql-run.ts')).runQuery(String(text), {
-            events: options['events'] as string | undefined,
-            order: options['order'] as Order,
-          }),
-        ),
+        done(finish, async (options, text) => {
+          const order = options['order'] as Order
+          const folder = options['workingDir'] as string | undefined
+          if (folder !== undefined)
+            return (await import('./commands/aql-stored.ts')).runStoredQuery(String(text), folder, order)
+          const events = options['events'] as string | undefined
+          return (await import('./commands/aql-run.ts')).runQuery(String(text), { events, order })
+        }),
       ),
   )
   return aql

@@ -10,6 +10,7 @@ export {
   type LogStats,
   logStats,
   type Run,
+  readStopped,
   type Selection,
   type VerifyReport,
   verifyLog,

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError, systemCode } from '../errors.ts'
-import { KeyPair, parsePrivateKey } from '../identity/index.ts'
+import { KeyPair, type PublicKey, parsePrivateKey } from '../identity/index.ts'
 import type { SettingsLog, StoredVersion } from '../settings/index.ts'
 
 /** "shol": lets `file` and other tools see whose database this is. */
@@ -65,6 +65,11 @@ export class NodeDatabase {
       if (database.isTransaction) database.exec('ROLLBACK')
       throw asNodeError(error, this.#file)
     }
+  }
+
+  /** The public key of the node, once it was started. */
+  get publicKey(): PublicKey | undefined {
+    return this.#key()?.publicKey
   }
 
   close(): void {

@@ -52,6 +52,31 @@ test('a sound store is verified, and its contents counted', async (t) => {
   )
 })
 
+test('queries are answered from the data of a stopped node, as the node would', async (t) => {
+  const path = await stoppedNode(t)
+  const run = (query: string, ...more: string[]) => shoal(t, ['aql', 'run', query, '--working-dir', path, ...more])
+  const found = await run("FROM 't:7' FILTER _.i > 2970 SELECT _.i", '--order', 'desc')
+  const lines = found.stdout.split('\n').filter((line) => line !== '')
+  const messages = lines.map((line) => JSON.parse(line) as { type: string; payload?: number; offsets?: object })
+  assert.deepEqual(
+    messages.map(({ type, payload }) => [type, payload]),
+    [
+      ['event', 2997],
+      ['event', 2987],
+      ['event', 2977],
+      ['offsets', undefined],
+    ],
+  )
+  assert.deepEqual(Object.values(messages.at(-1)?.offsets ?? {}), [2999])
+  const sum = JSON.parse((await run('FEATURES(aggregate) FROM isLocal AGGREGATE SUM(1)', '--json')).stdout) as {
+    result: { payload: number }[]
+  }
+  assert.equal(sum.result[0]?.payload, 3000)
+  const wrong = await run('FROM x')
+  assert.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  assert.match(wrong.stderr, /expected array or tag_expr/)
+})
+
 test('damage is found, named, and ends with exit code 1', async (t) => {
   const path = await stoppedNode(t)
   const database = new DatabaseSync(topicFile(path, 'default-topic'))

@@ -1,0 +1,20 @@
+import type { PublicKey } from '../../identity/index.ts'
+import { reading } from './checksum.ts'
+import { metaOf, openForReading } from './database.ts'
+import { LogReader } from './reader.ts'
+import { SharedCounts } from './shared-counts.ts'
+import { loadStreams } from './stream-state.ts'
+
+/** Reads the log of a topic that no node uses: there is no writer who would say how far its streams go. */
+export function readStopped(file: string, own: PublicKey | undefined): LogReader {
+  const counts = new SharedCounts()
+  const database = openForReading(file)
+  try {
+    const { topic, kind } = metaOf(database)
+    const streams = reading(() => loadStreams(database, topic, kind, own))
+    for (const { number, count, pruned } of streams) counts.set(number, count, pruned)
+  } finally {
+    database.close()
+  }
+  return new LogReader(file, counts, own ?? (new Uint8Array(32) as PublicKey))
+}
