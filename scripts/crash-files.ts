@@ -43,13 +43,15 @@ const folder = mkdtempSync(join(tmpdir(), 'shoal-crash-files-'))
 console.log(`--kills ${kills} --seed ${values.seed}, in ${folder}`)
 const ledger = new FilesLedger()
 const problems: string[] = []
-for (let kill = 1; kill <= kills && problems.length === 0; kill++) {
+let kill = 0
+while (kill < kills && problems.length === 0) {
+  kill++
   await life(folder, random.below(2 ** 31), ledger)
   problems.push(...(await checkFiles(folder, ledger)).map((problem) => `after kill ${kill}: ${problem}`))
 }
 const { uploads, namings, removals, collections } = ledger.acknowledged
 console.log(
-  `${kills} kills; acknowledged: ${uploads} uploads, ${namings} changes of names, ${removals} removals, ${collections} collections; ${problems.length} problems`,
+  `${kill} kills; acknowledged: ${uploads} uploads, ${namings} changes of names, ${removals} removals, ${collections} collections; ${problems.length} problems`,
 )
 for (const problem of problems) console.error(problem)
 if (problems.length === 0) rmSync(folder, { recursive: true, force: true })

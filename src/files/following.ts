@@ -6,6 +6,7 @@ import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 import type { CalledThread } from '../store/index.ts'
 import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
+import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/file-store.ts'
 
 /** What nodes say of files. */
@@ -30,7 +31,6 @@ export class Following {
   readonly #tried = Promise.withResolvers<void>()
   /** Whether everything is known that was said before this node was started. */
   isCaughtUp = false
-  #rest = ''
 
   constructor(options: FollowingOptions) {
     this.#options = options
@@ -65,16 +65,7 @@ export class Following {
     const lowerBound = await thread.call('followed', [])
     if (this.#closed.signal.aborted) return
     this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'websocket', lowerBound })
-    await this.#reading.started
-    this.#rest = ''
-    for await (const piece of this.#reading) await this.#take(this.#linesOf(piece))
-  }
-
-  #linesOf(piece: Buffer): Line[] {
-    // A piece ends with a line, but nothing here depends on it.
-    const lines = (this.#rest + piece.toString('utf8')).split('\n')
-    this.#rest = lines.pop() ?? ''
-    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Line)
+    for await (const lines of linesOf(this.#reading)) await this.#take(lines as Line[])
   }
 
   async #take(lines: readonly Line[]): Promise<void> {

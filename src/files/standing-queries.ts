@@ -2,6 +2,7 @@ import { messageOf } from '../errors.ts'
 import type { Events } from '../events/index.ts'
 import type { Logger } from '../log/index.ts'
 import type { CalledThread } from '../store/index.ts'
+import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/file-store.ts'
 import { parseCid } from './unixfs/cid.ts'
 
@@ -21,15 +22,8 @@ export async function keepResults(thread: CalledThread<FileStore>, events: Event
 async function resultsOf(events: Events, appId: string, query: string): Promise<string[]> {
   const cids = new Set<string>()
   const reading = events.query({ query, appId, via: 'websocket', order: 'asc', lowerBound: {}, upperBound: undefined })
-  await reading.started
-  let rest = ''
-  for await (const piece of reading) {
-    const lines = (rest + piece.toString('utf8')).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      const { payload } = JSON.parse(line || '{}') as { payload?: unknown }
+  for await (const lines of linesOf(reading))
+    for (const { payload } of lines as { readonly payload?: unknown }[])
       if (typeof payload === 'string' && parseCid(payload) !== undefined) cids.add(payload)
-    }
-  }
   return [...cids]
 }
