@@ -37,11 +37,11 @@ export async function scans(filled: Filled, store: SqliteEventStore, watch: Loop
     const events = window(0).count
     const measured = await interleave(rounds, {
       concatenate: (round) => measureBare(window(round), concatenate),
-      lines: (round) => measureLines(filled, window(round).all, events),
-      linesByTag: (round) => measureLines(filled, window(round).byTag, events),
+      lines: (round) => measureLines(filled, window(round).all, window(round).count),
+      linesByTag: (round) => measureLines(filled, window(round).byTag, window(round).count),
       store: (round) => measureStore(store, watch, window(round).all),
       parse: (round) => measureParse(window(round)),
-      parsed: (round) => measureParsed(filled, window(round).all, events),
+      parsed: (round) => measureParsed(filled, window(round).all, window(round).count),
     })
     const bare = { bare: measured.concatenate, bareName: 'bare decompress and concatenate' }
     const common = { operations: events, unit: 'events' }

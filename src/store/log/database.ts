@@ -43,7 +43,7 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
     if (isNew) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
     database.exec(
-      `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 1048576; PRAGMA cache_size = -8192`,
+      `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192`,
     )
     if (isNew) create(database, topic, kind)
     checkMeta(database, file, topic, kind)
