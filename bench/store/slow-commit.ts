@@ -8,9 +8,9 @@ const never = new Int32Array(new SharedArrayBuffer(4))
 DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string): StatementSync {
   const statement = prepare.call(this, sql)
   if (sql !== 'COMMIT') return statement
-  const run = statement.run
-  statement.run = (...args) => {
-    const result = run.apply(statement, args)
+  const { run } = statement
+  statement.run = () => {
+    const result = run.call(statement)
     Atomics.wait(never, 0, 0, 1)
     return result
   }
