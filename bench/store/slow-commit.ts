@@ -10,7 +10,7 @@ DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string): Sta
   if (sql !== 'COMMIT') return statement
   const { run } = statement
   statement.run = () => {
-    const result = run.call(statement)
+    const result = Reflect.apply(run, statement, []) as ReturnType<StatementSync['run']>
     Atomics.wait(never, 0, 0, 1)
     return result
   }
