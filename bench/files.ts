@@ -1,5 +1,7 @@
 // `npm run bench:files [-- --rounds N]`: uploads and downloads through a node in a process of its own, beside bare operations
 // of the same run, and what they cost in memory and for another client.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { FileBuilder } from '../src/files/unixfs/index.ts'
 import { limits } from '../src/limits.ts'
-import { content, RunningNode } from './files/running-node.ts'
+import { content } from './files/client.ts'
+import { RunningNode } from './files/running-node.ts'
 import { interleave, time, timeAsync } from './store/measure.ts'
 import { atLeast, atMost, figure, type Line, speed } from './store/report.ts'
 
@@ -20,6 +23,7 @@ const publishes = 300
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
 const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-files-'))
 const node = await RunningNode.start()
+const { client } = node
 
 /** The blocks of a file, kept in memory. */
 function importToMemory(): void {
@@ -54,17 +58,17 @@ async function memoryDuring(rest: number, work: () => Promise<unknown>): Promise
 /** Milliseconds within which 99 of 100 publish calls are answered. */
 async function publishTail(): Promise<number> {
   const times: number[] = []
-  for (let i = 0; i < publishes; i++) times.push(await timeAsync(() => node.publish()))
+  for (let i = 0; i < publishes; i++) times.push(await timeAsync(() => client.publish()))
   return times.toSorted((a, b) => a - b)[Math.floor(publishes * 0.99)] ?? Number.NaN
 }
 
 async function memoryLines(): Promise<Line[]> {
   await sleep(2000)
   const rest = node.memory
-  const single = await memoryDuring(rest, async () => await node.download(await node.upload(bytes)))
+  const single = await memoryDuring(rest, async () => await client.download(await client.upload(bytes)))
   const several = await memoryDuring(rest, async () => {
-    const cids = await Promise.all(Array.from({ length: atOnce }, () => node.upload(bytes)))
-    await Promise.all(cids.map((cid) => node.download(cid)))
+    const cids = await Promise.all(Array.from({ length: atOnce }, () => client.upload(bytes)))
+    await Promise.all(cids.map((cid) => client.download(cid)))
   })
   const note = `at rest: ${rest.toFixed(0)} MiB`
   return [
@@ -75,13 +79,14 @@ async function memoryLines(): Promise<Line[]> {
 
 async function publishLine(): Promise<Line> {
   const alone = await publishTail()
-  let isOver = false
-  const uploading = (async () => {
-    while (!isOver) await node.download(await node.upload(bytes))
-  })()
+  const { base, token } = client
+  const program = join(import.meta.dirname, 'files/transfers.ts')
+  const transfers = spawn(process.execPath, [program, base, token, String(bytes)], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
   const meanwhile = await publishTail()
-  isOver = true
-  await uploading
+  transfers.stdin.end()
+  await once(transfers, 'exit')
   const measured = `p99 ${meanwhile.toFixed(1)} ms`
   return figure('publish meanwhile', meanwhile / alone, '×', atMost(3), measured, `alone: ${alone.toFixed(1)} ms`)
 }
@@ -90,9 +95,9 @@ async function speedLines(): Promise<Line[]> {
   let cid = ''
   const upload = async (): Promise<number> =>
     await timeAsync(async () => {
-      cid = await node.upload(bytes)
+      cid = await client.upload(bytes)
     })
-  const download = (): Promise<number> => timeAsync(() => node.download(cid))
+  const download = (): Promise<number> => timeAsync(() => client.download(cid))
   const subjects = { upload, download, imported: () => time(importToMemory), copied: () => time(copyToDisk) }
   const { upload: up, download: down, imported, copied } = await interleave(Number(values.rounds), subjects)
   const common = { operations: mib, unit: 'MiB' }

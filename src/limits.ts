@@ -93,7 +93,7 @@ export const limits = {
   /** Chunks of one upload, or of one download, that are on their way between threads. */
   chunksAhead: 8,
   /** Bytes of blocks that go into one commit. */
-  blockCommitBytes: 32 * 1024 * 1024,
+  blockCommitBytes: 16 * 1024 * 1024,
   /** Bytes of blocks of directories and large files that are kept ready to be used. */
   linkCacheBytes: 1024 * 1024,
   /** Blocks that are evicted before other work gets its turn. */
