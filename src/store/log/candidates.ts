@@ -8,12 +8,17 @@ export type Candidates =
   | { readonly kind: 'all'; readonly from: number; readonly to: number }
   | { readonly kind: 'some'; readonly offsets: readonly number[] }
 
+/** From so many branches on, rows of the index are read once for all of them. */
+const manyBranches = 32
+
 /** Finds candidates of one stream piece by piece, in either direction. Both bounds are included. */
 export class CandidateFinder {
   readonly #reader: LogReader
   readonly #stream: StreamNumber
   /** For each branch the hashes that an event has to have; nothing where the index is of no use. */
   readonly #hashes: readonly (readonly number[])[] | undefined
+  /** The hashes of which one is enough, when that is all there is to say and they are many. */
+  readonly #lone: ReadonlySet<number> | undefined
 
   constructor(reader: LogReader, stream: StreamNumber, branches: readonly Branch[]) {
     this.#reader = reader
@@ -24,6 +29,9 @@ export class CandidateFinder {
           ...tags.map((tag) => tagHash(tag)),
           ...(appId === undefined ? [] : [appHash(appId)]),
         ])
+    const isMany = (this.#hashes?.length ?? 0) >= manyBranches
+    const areLone = isMany && this.#hashes?.every(({ length }) => length === 1)
+    this.#lone = areLone ? new Set(this.#hashes?.flat()) : undefined
   }
 
   /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
@@ -66,6 +74,10 @@ export class CandidateFinder {
   }
 
   #inRange(range: IndexRange, from: number, to: number): Candidates {
+    if (this.#lone !== undefined) {
+      const positions = this.#reader.positionsOfAny(range, this.#lone)
+      return positions === undefined ? { kind: 'all', from, to } : within(range, positions, from, to)
+    }
     const lists: (readonly number[])[] = []
     for (const hashes of this.#hashes ?? []) {
       const positions = this.#intersection(range, hashes)
@@ -73,12 +85,7 @@ export class CandidateFinder {
       lists.push(positions)
     }
     const [positions = []] = lists.length === 1 ? lists : [union(lists)]
-    const offsets: number[] = []
-    for (const position of positions) {
-      const offset = range.first + position
-      if (offset >= from && offset <= to) offsets.push(offset)
-    }
-    return { kind: 'some', offsets }
+    return within(range, positions, from, to)
   }
 
   /** The positions that all hashes have in common; nothing when it is faster to look at all events. */
@@ -95,6 +102,15 @@ export class CandidateFinder {
     const [shortest, ...others] = lists.sort((a, b) => a.length - b.length)
     return shortest && others.reduce(intersect, shortest)
   }
+}
+
+function within(range: IndexRange, positions: readonly number[], from: number, to: number): Candidates {
+  const offsets: number[] = []
+  for (const position of positions) {
+    const offset = range.first + position
+    if (offset >= from && offset <= to) offsets.push(offset)
+  }
+  return { kind: 'some', offsets }
 }
 
 /** Everything that is in one of several rising lists, rising and once. */

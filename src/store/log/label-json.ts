@@ -49,12 +49,22 @@ interface Wanted {
   readonly appId: Buffer | undefined
 }
 
+/** From so many tags on, of which one is enough, looking them up is faster than comparing. */
+const manyTags = 16
+
 /** Says whether labels fulfil one of several branches. */
 export class LabelMatcher {
   readonly #anyOf: readonly Wanted[]
+  /** Tags of which each alone is enough, as they stand in JSON, when there are many. */
+  readonly #tags: ReadonlySet<string>
 
-  constructor(branches: readonly Branch[]) {
+  constructor(all: readonly Branch[]) {
     const json = (text: string): Buffer => Buffer.from(JSON.stringify(text))
+    const lone = all.filter(({ tags, appId }) => tags.length === 1 && appId === undefined)
+    const isMany = lone.length >= manyTags
+    this.#tags = new Set(isMany ? lone.map(({ tags }) => json(tags[0] as string).toString('latin1')) : [])
+    const isLone = new Set(lone)
+    const branches = isMany ? all.filter((branch) => !isLone.has(branch)) : all
     this.#anyOf = branches.map(({ tags, appId }) => ({
       // In the order of their bytes, as they stand in an event: then one walk over them is enough.
       tags: [...new Set(tags)]
@@ -66,7 +76,18 @@ export class LabelMatcher {
   }
 
   matches(bytes: Buffer, start: number, end: number): boolean {
+    if (this.#tags.size > 0 && this.#hasOne(bytes, start + tagsKey.length)) return true
     return this.#anyOf.some((wanted) => fulfils(bytes, start + tagsKey.length, end - payloadKey.length, wanted))
+  }
+
+  #hasOne(bytes: Buffer, start: number): boolean {
+    let at = start
+    while (bytes[at] === quote) {
+      const after = endOfString(bytes, at)
+      if (this.#tags.has(bytes.toString('latin1', at, after))) return true
+      at = bytes[after] === comma ? after + 1 : after
+    }
+    return false
   }
 }
 

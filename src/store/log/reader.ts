@@ -17,7 +17,7 @@ import { Segment } from './segment.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import { streamIdOf } from './stream-id.ts'
 import { checkSegmentRow, checkStreamRow, type SegmentRow, type StreamRow } from './stream-state.ts'
-import { bucketOf, type IndexRange, lookUp, type PostingRow, postingKey } from './tag-index.ts'
+import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
 /** A stream as a reader knows it. */
@@ -166,10 +166,36 @@ export class LogReader {
     } catch {
       // Told below, like a row that is missing.
     }
-    // It may have been merged with others, or pruned, since it was found: whoever is told looks again.
-    if (!this.#damaged.has(id)) this.onDamagedIndex(range.stream, range.first)
-    this.#damaged.add(id)
+    this.#tellDamaged(range)
     return undefined
+  }
+
+  /** The positions of events that may carry one of many things, in order; nothing when the index is of no use. */
+  positionsOfAny(range: IndexRange, hashes: ReadonlySet<number>): number[] | undefined {
+    const { id, bits, count } = range
+    const marks = new Uint8Array(count)
+    const buckets = new Set(Array.from(hashes, (hash) => bucketOf(hash, bits)))
+    try {
+      for (const bucket of buckets) {
+        const row = this.#prepared.posting.get(postingKey(id, bucket)) as unknown as PostingRow | undefined
+        if (row === undefined) throw new DamagedData('a row of the index is missing')
+        lookUpAll(range, bucket, row, hashes, (positions) => {
+          for (const position of positions) marks[position] = 1
+        })
+      }
+    } catch {
+      this.#tellDamaged(range)
+      return undefined
+    }
+    const found: number[] = []
+    for (let position = 0; position < count; position++) if (marks[position] === 1) found.push(position)
+    return found
+  }
+
+  /** It may have been merged with others, or pruned, since it was found: whoever is told looks again. */
+  #tellDamaged({ id, stream, first }: IndexRange): void {
+    if (!this.#damaged.has(id)) this.onDamagedIndex(stream, first)
+    this.#damaged.add(id)
   }
 
   close(): void {

@@ -214,6 +214,26 @@ export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: numbe
   return found
 }
 
+/** Tells the positions of all those hashes that are in a row; each hash once. */
+export function lookUpAll(
+  range: IndexRange,
+  bucket: number,
+  { crc, body }: PostingRow,
+  hashes: ReadonlySet<number>,
+  tell: (positions: readonly number[]) => void,
+): void {
+  if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
+  const reader = new ByteReader(body)
+  let current = bucket * 2 ** (32 - range.bits)
+  while (reader.remaining > 0) {
+    current += reader.uvarint()
+    const found: number[] = []
+    const isWanted = hashes.has(current)
+    readPositions(reader, isWanted ? found : undefined)
+    if (isWanted) tell(found)
+  }
+}
+
 /** All hashes of a range with their positions, in order, without those of events that were pruned. */
 export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: number): Float64Array {
   const { bits, first } = range

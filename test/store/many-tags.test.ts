@@ -1,0 +1,51 @@
+import { deepEqual } from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { KeyPair } from '../../src/identity/index.ts'
+import { type Branch, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const tagsOf = (i: number): string[] => [`of60:${i % 60}`, `id:${i}`, `"ü" ${i % 40}`]
+const count = 3000
+
+test('hundreds of branches select what each of them does alone', (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  const key = KeyPair.generate()
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+  const reader = new LogReader(file, writer.counts, key.publicKey)
+  t.after(() => {
+    reader.close()
+    writer.close()
+  })
+  const events = Array.from({ length: count }, (_, i) => ({ appId: `app${i % 3}`, tags: tagsOf(i), payload: '1' }))
+  writer.append([{ ...packed(events), streams: new Uint32Array(count) }])
+  // Two chunks are sealed and indexed, the rest stays in the tail.
+  writer.sealAll()
+  const lone = fc.oneof(
+    fc.nat(70).map((n) => `of60:${n}`),
+    fc.nat(2 * count).map((n) => `id:${n}`),
+    fc.nat(50).map((n) => `"ü" ${n}`),
+  )
+  const branch: fc.Arbitrary<Branch> = fc.oneof(
+    { weight: 30, arbitrary: lone.map((tag) => ({ tags: [tag] })) },
+    fc.tuple(lone, fc.nat(3)).map(([tag, app]) => ({ tags: [tag], appId: `app${app}` })),
+  )
+  fc.assert(
+    fc.property(fc.array(branch, { minLength: 1, maxLength: 300, size: 'max' }), fc.boolean(), (anyOf, descending) => {
+      const cursor = new LogCursor(reader, { anyOf, order: descending ? 'desc' : 'asc' })
+      const found: number[] = []
+      cursor.begin()
+      for (let at = cursor.next(); at !== undefined; at = cursor.next()) found.push(at.lamport)
+      const expected = events.flatMap(({ appId, tags }, i) => {
+        const isSelected = anyOf.some(
+          (one) => one.tags.every((tag) => tags.includes(tag)) && (one.appId ?? appId) === appId,
+        )
+        return isSelected ? [i] : []
+      })
+      deepEqual(found, descending ? expected.reverse() : expected)
+    }),
+    { numRuns: 100 },
+  )
+})
