@@ -82,7 +82,10 @@ export class SqliteEventStore implements EventStore {
     const sealerData: SealerData = { file, port: seals.port2 }
     const sealer = spawn(moduleOf('sealer-thread'), sealerData, [seals.port2])
     const store = new SqliteEventStore(file, writer, reader, [sealer])
-    untilOpen(sealer).catch((error) => store.#end(error))
+    untilOpen(sealer).catch((error) => {
+      // Whoever closes the store does not need it any more.
+      if (store.#closing === undefined) store.#end(error)
+    })
     return store
   }
 
