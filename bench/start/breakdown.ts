@@ -70,8 +70,8 @@ function readBare(trace: Trace, { spawnedAt, boundAt, readyAt }: Running): Break
 }
 
 function readShoal(trace: Trace, { spawnedAt, readyAt, output }: Running): Breakdown {
-  const cli = moduleAt(trace, /\/cli\/main\.[cm]?[jt]s$/)
-  const run = moduleAt(trace, /\/cli\/commands\/run\.[jt]s$/)
+  const cli = moduleAt(trace, /\/(?:cli|dist)\/main\.[jt]s$/)
+  const run = moduleAt(trace, /\/(?:commands\/run|dist\/run-\w+)\.[jt]s$/)
   const logged = logTimes(trace, output())
   const folder = logged('node', /^using data directory/)
   const phases = between(spawnedAt, [
@@ -82,7 +82,7 @@ function readShoal(trace: Trace, { spawnedAt, readyAt, output }: Running): Break
     ['load the node (cli/commands/run)', folder],
     ['open data folder, database and settings', logged('node', /^starting$/)],
     ['bind the API', logged('API_BOUND', /./)],
-    ['bind admin interface and swarm port', logged('NODE_STARTED_BY_HOST', /./)],
+    ['open the stores in their threads, bind admin interface and swarm port', logged('NODE_STARTED_BY_HOST', /./)],
     ['first answer of /readyz', readyAt],
   ])
   return { phases, modules: moduleTimes(trace, [cli, run, folder]), calls: callTimes(trace) }

@@ -10,6 +10,7 @@ import { typeByNameOrAny } from './media-types.ts'
 import { keepResults } from './standing-queries.ts'
 import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
 import type { FilesData } from './thread/files-thread.ts'
+import { filesModule } from './thread/index.ts'
 import { parseCid } from './unixfs/cid.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
@@ -27,8 +28,6 @@ export interface Duration {
   readonly nanos: number
 }
 
-const module = new URL(`./thread/files-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-
 /** The files of the topic of this node: what is uploaded, what has a name, and what is kept. */
 export class Files {
   readonly #options: FilesOptions
@@ -43,7 +42,7 @@ export class Files {
 
   constructor(options: FilesOptions) {
     this.#options = options
-    this.#thread = new CalledThread(module, { file: options.file } satisfies FilesData)
+    this.#thread = new CalledThread(filesModule, { file: options.file } satisfies FilesData)
     this.#following = new Following({ ...options, thread: this.#thread })
     this.#followed = this.#following.run()
   }

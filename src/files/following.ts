@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { messageOf } from '../errors.ts'
+import { messageOf, ShoalError } from '../errors.ts'
 import type { Events, Reading } from '../events/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
@@ -48,7 +48,8 @@ export class Following {
       try {
         await this.#follow()
       } catch (error) {
-        if (!signal.aborted) this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
+        const isEnd = signal.aborted || (error instanceof ShoalError && error.code === 'ERR_SHUTTING_DOWN')
+        if (!isEnd) this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
       }
       this.#tried.resolve()
       await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})

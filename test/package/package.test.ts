@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -82,8 +82,11 @@ test('the package holds what it needs and nothing else', async () => {
   )
   for (const file of ['bin/shoal', 'bin/package.json', 'package.json', 'dist/build.json'])
     assert.ok(files.includes(`package/${file}`), file)
-  const built = globSync('**/*.js', { cwd: join(installed, 'dist') })
-  assert.deepEqual(built.sort(), sources.map((file) => file.replace(/\.ts$/, '.js')).sort())
+  // Every thread is started by the name of its module, which has to be there.
+  const threads = sources.filter((file) => file.endsWith('-thread.ts')).map((file) => basename(file, '.ts'))
+  for (const entry of ['main', ...threads]) assert.ok(files.includes(`package/dist/${entry}.js`), entry)
+  const types = globSync('**/*.d.ts', { cwd: join(installed, 'dist/types') })
+  assert.deepEqual(types.sort(), sources.map((file) => file.replace(/\.ts$/, '.d.ts')).sort())
 })
 
 test('the package does not know where it was built', () => {

@@ -2,6 +2,7 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
+import { threadModule } from '../../thread-module.ts'
 import { nowMicros } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, Received, Selection } from '../log/index.ts'
@@ -265,7 +266,7 @@ function settle(waiting: Map<number, Waiting>, id: number, result: unknown, erro
 }
 
 function moduleOf(name: string): URL {
-  return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+  return threadModule(name, import.meta.url)
 }
 
 function spawn(module: URL, workerData: unknown, transferList: MessagePort[] = []): Worker {

@@ -1,3 +1,4 @@
+import { threadModule } from '../../thread-module.ts'
 import type { Blob, BlobEntry, BlobStore } from '../blobs.ts'
 import type { BlobData } from './blob-thread.ts'
 import { CalledThread } from './calls.ts'
@@ -7,8 +8,7 @@ export class ThreadedBlobs {
   readonly #thread: CalledThread<BlobStore>
 
   constructor(file: string) {
-    const suffix = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-    this.#thread = new CalledThread(new URL(`./blob-thread.${suffix}`, import.meta.url), { file } satisfies BlobData)
+    this.#thread = new CalledThread(threadModule('blob-thread', import.meta.url), { file } satisfies BlobData)
   }
 
   async get(app: string, path: string): Promise<Blob | undefined> {
