@@ -1,5 +1,5 @@
-// `npm run bench [-- --events N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of this tree, runs load.mjs on
-// it and on the others in turn, and prints their figures with the ratios.
+// `npm run bench [-- --events N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
+// load.mjs on it and on the others in turn, and prints their figures with the ratios. A short run goes before those that count: nodes run for weeks.
 import { execFile } from 'node:child_process'
 import { cpus } from 'node:os'
 import { parseArgs, promisify } from 'node:util'
@@ -15,6 +15,8 @@ const { values } = parseArgs({
   },
 })
 
+const warmUpEvents = '20000'
+
 interface Target {
   readonly name: string
   readonly url: string
@@ -27,14 +29,22 @@ type Figures = Readonly<Record<string, number>>
 /** Of these less is better. */
 const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^rss_mb$/.test(name)
 
-async function load({ name, url, data, pid }: Target): Promise<Figures> {
-  const args = [new URL('load.mjs', import.meta.url).pathname, '--url', url, '--name', name, '--events', values.events]
+async function load({ name, url, data, pid }: Target, events: string): Promise<Figures> {
+  const args = [new URL('load.mjs', import.meta.url).pathname, '--url', url, '--name', name, '--events', events]
   if (values.unique) args.push('--unique')
   if (data !== undefined && data !== '') args.push('--data', data)
   if (pid !== undefined) args.push('--pid', pid)
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
   const figures = Object.entries(JSON.parse(stdout) as Record<string, unknown>)
   return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+}
+
+/** The folder also holds the events of the rounds before, which load.mjs does not know of. */
+function withDiskPerEvent(figures: Figures, round: number): Figures {
+  const events = Number(values.events)
+  const share = events / (Number(warmUpEvents) + events * (round + 1))
+  const entries = Object.entries(figures)
+  return Object.fromEntries(entries.map(([name, value]) => [name, name.startsWith('disk_') ? value * share : value]))
 }
 
 function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
@@ -47,15 +57,15 @@ function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
   const rows = names.map((name) => {
     const cells = others.map((other) => {
       const [mine, theirs] = [of(ours, name), of(other, name)]
-      return `${String(theirs).padStart(10)}  ${(mine / theirs).toFixed(2).padStart(7)} ×`
+      return `${String(+theirs.toPrecision(6)).padStart(10)}  ${(mine / theirs).toFixed(2).padStart(7)} ×`
     })
-    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${String(of(ours, name)).padStart(10)}  ${cells.join('  ')}`
+    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${String(+of(ours, name).toPrecision(6)).padStart(10)}  ${cells.join('  ')}`
   })
   const head = `${''.padEnd(38)}${'shoal'.padStart(10)}  ${others.map(({ name }) => `${name.padStart(10)}  ${'ratio'.padStart(9)}`).join('  ')}`
   return [head, ...rows].join('\n')
 }
 
-const node = await NodeProcess.start()
+const node = await NodeProcess.start({ isPacked: true })
 try {
   const targets: Target[] = [
     { name: 'shoal', url: node.url, data: node.folder, pid: String(node.pid) },
@@ -68,8 +78,9 @@ try {
   console.log(
     `${values.events} events${values.unique ? ' with unique tags' : ''}, ${cpus().length} CPUs, Node ${process.version}. ↑ more is better, ↓ less is better.`,
   )
+  for (const target of targets) await load(target, warmUpEvents)
   for (let round = 0; round < Number(values.rounds); round++)
-    for (const target of targets) results.get(target)?.push(await load(target))
+    for (const target of targets) results.get(target)?.push(withDiskPerEvent(await load(target, values.events), round))
   console.log(table(results))
 } finally {
   await node.stop()

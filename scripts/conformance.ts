@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { NodeProcess } from './node-process.ts'
 
 /**
- * Runs the conformance cases against a fresh node of this tree: `npm run conformance -- [--only REGEX] [--strict]`.
+ * Runs the conformance cases against a fresh node of the packed package: `npm run conformance -- [--only REGEX] [--strict]`.
  */
 const root = join(import.meta.dirname, '..')
 
-const node = await NodeProcess.start()
+const node = await NodeProcess.start({ isPacked: true })
 try {
   const args = [join(root, 'conformance/run.mjs'), '--url', node.url, ...process.argv.slice(2)]
   const [code] = (await once(spawn(process.execPath, args, { stdio: 'inherit' }), 'exit')) as [number | null]

@@ -4,19 +4,29 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { unpackedPackage } from './packed.ts'
 
-const command = join(import.meta.dirname, '../bin/shoal')
+const checkout = join(import.meta.dirname, '..')
+
+interface NodeProcessOptions {
+  /** What Node itself is told. */
+  readonly execArgv?: readonly string[]
+  /** Whether it runs from the package instead of its source. */
+  readonly isPacked?: boolean
+}
 
 /** A node of this tree in a process and a folder of its own, which is removed with it. */
 export class NodeProcess {
-  readonly folder = mkdtempSync(join(tmpdir(), 'shoal-script-'))
+  readonly #temporary = mkdtempSync(join(tmpdir(), 'shoal-script-'))
+  readonly folder = join(this.#temporary, 'data')
   readonly ended: Promise<unknown>
   readonly #child: ChildProcess
   #port = 0
   /** What it has logged. */
   log = ''
 
-  private constructor(execArgv: readonly string[]) {
+  private constructor({ execArgv = [], isPacked = false }: NodeProcessOptions) {
+    const command = join(isPacked ? unpackedPackage(join(this.#temporary, 'packed')) : checkout, 'bin/shoal')
     const options = ['--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', this.folder]
     this.#child = spawn(process.execPath, [...execArgv, command, 'run', ...options], { stdio: 'pipe' })
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -25,8 +35,8 @@ export class NodeProcess {
     this.ended = once(this.#child, 'exit')
   }
 
-  static async start(execArgv: readonly string[] = []): Promise<NodeProcess> {
-    const node = new NodeProcess(execArgv)
+  static async start(options: NodeProcessOptions = {}): Promise<NodeProcess> {
+    const node = new NodeProcess(options)
     const { stdout } = node.#child
     if (stdout === null) throw new Error('the node has no output')
     const [line] = (await Promise.race([once(createInterface(stdout), 'line'), node.ended])) as [unknown]
@@ -63,6 +73,6 @@ export class NodeProcess {
   async stop(): Promise<void> {
     this.#child.stdin?.end()
     await this.ended
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.#temporary, { recursive: true, force: true })
   }
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { unpackedPackage } from '../../scripts/packed.ts'
 import type { Launch } from './process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -23,19 +24,9 @@ export interface Programs {
   readonly folderOfSource: string
 }
 
-/** Builds the package and lays it out below the temporary folder, where there is no source beside it to prefer. */
+/** Lays out the package below the temporary folder. */
 export function layOut(temporary: string): Programs {
-  execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], {
-    cwd: root,
-    // What the compiler says must not get into the JSON on stdout.
-    stdio: ['ignore', process.stderr, process.stderr],
-    env: { ...process.env, PATH: `${join(root, 'node_modules', '.bin')}${delimiter}${process.env['PATH'] ?? ''}` },
-  })
-  const installed = join(temporary, 'package')
-  mkdirSync(installed)
-  for (const name of ['bin', 'dist', 'package.json'])
-    cpSync(join(root, name), join(installed, name), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(installed, 'node_modules'), 'junction')
+  const installed = unpackedPackage(temporary)
   const env = cleanEnvironment(temporary)
   const [folderOfBuilt, folderOfSource] = [join(temporary, 'of-built'), join(temporary, 'of-source')]
   storeSettings(installed, folderOfBuilt, env)
