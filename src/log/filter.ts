@@ -16,24 +16,26 @@ interface Directive {
  */
 export class LogFilter {
   readonly text: string
-  /** Parts that mean nothing; they are ignored, and whoever set the filter is told. */
-  readonly ignored: readonly string[]
+  /** What whoever set the filter should know of it: parts that mean nothing, and words that are perhaps misspelt levels. */
+  readonly remarks: readonly string[]
   #limit: number
   #directives: Directive[] = []
 
   constructor(text: string) {
     this.text = text
     this.#limit = severity('INFO')
-    const ignored: string[] = []
+    const remarks: string[] = []
     let limit: number | undefined
     for (const part of text.split(',').filter((part) => part !== '')) {
       const [name = '', level, ...rest] = part.split('=')
       const parsed = limitOf(level ?? name)
       if (level === undefined) {
-        if (parsed === undefined) this.#directives.push({ module: name.toLowerCase(), limit: severity('TRACE') })
-        else limit = parsed
+        if (parsed === undefined) {
+          this.#directives.push({ module: name.toLowerCase(), limit: severity('TRACE') })
+          remarks.push(`'${name}' in the log filter is no level: it is taken as the name of a module`)
+        } else limit = parsed
       } else if (parsed === undefined || name === '' || rest.length > 0) {
-        ignored.push(part)
+        remarks.push(`'${part}' in the log filter means nothing`)
       } else {
         this.#directives.push({ module: name.toLowerCase(), limit: parsed })
       }
@@ -43,7 +45,7 @@ export class LogFilter {
     else if (this.#directives.length > 0) this.#limit = severity('ERROR')
     // The longest name is the most specific one.
     this.#directives.sort((a, b) => b.module.length - a.module.length)
-    this.ignored = ignored
+    this.remarks = remarks
   }
 
   allows(level: Level, module: string, target: string): boolean {

@@ -165,7 +165,7 @@ function obeySettings(settings: Settings, { output, logFilter }: NodeOptions, lo
   const settingsLog = log.module('settings')
   const apply = (document: SettingsDocument): void => {
     output.filter = new LogFilter(logFilter ?? document.admin.logLevels.node)
-    for (const part of output.filter.ignored) settingsLog.warn(`'${part}' in the log filter means nothing`)
+    for (const remark of output.filter.remarks) settingsLog.warn(remark)
     for (const { path, value, used } of usable(document).clamped)
       settingsLog.warn(`${path} is ${value}, which cannot work; ${used} is used`)
     if (document.api.events.readOnly)

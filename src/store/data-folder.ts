@@ -13,6 +13,7 @@ import {
 import { join, resolve } from 'node:path'
 import { messageOf, ShoalError } from '../errors.ts'
 import { takeLock } from './lock.ts'
+import { topicFiles } from './topic-files.ts'
 
 /** The version of everything in a data folder. A folder with a higher one is not touched. */
 const format = 1
@@ -41,6 +42,7 @@ export class DataFolder {
     const lock = takeLock(join(path, 'lockfile'), path)
     try {
       checkManifest(path)
+      checkIdentity(path)
     } catch (error) {
       lock.release()
       throw error
@@ -55,7 +57,7 @@ export class DataFolder {
 
   /** The small database with identity, start counter and settings. */
   get nodeDatabase(): string {
-    return join(this.path, 'node.db')
+    return nodeDatabaseOf(this.path)
   }
 
   close(): void {
@@ -65,6 +67,10 @@ export class DataFolder {
 
 function manifestOf(path: string): string {
   return join(path, 'shoal.json')
+}
+
+function nodeDatabaseOf(path: string): string {
+  return join(path, 'node.db')
 }
 
 function makeFolder(path: string): void {
@@ -101,6 +107,13 @@ function checkManifest(path: string): void {
     const cause = `Detected future version ${manifest.format} of the data directory \`${path}\`: a later version of shoal wrote it. Nothing was changed.`
     throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
   }
+}
+
+/** Events are signed by the node that wrote them: another identity could never write on in their streams. */
+function checkIdentity(path: string): void {
+  if (existsSync(nodeDatabaseOf(path)) || topicFiles(path).length === 0) return
+  const cause = `\`${path}\` holds events, but \`node.db\` with the identity of their node is missing. Put it back from a backup, or choose another directory with --working-dir.`
+  throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }
 
 /** The file is there with all of its bytes, or not at all, also after a power cut. */

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { assertBelowASecond } from '../support/duration.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess, shoal, until } from '../support/process.ts'
 
@@ -27,7 +28,7 @@ async function occupiedPort(t: TestContext): Promise<number> {
   return address.port
 }
 
-test('a node starts with nothing prepared, says so, answers, and stops on SIGTERM within a second', async (t) => {
+test('a node starts with nothing prepared, says so, answers, and stops on SIGTERM', async (t) => {
   const folder = join(temporaryFolder(t), 'with', 'parents')
   const run = node(t, folder)
   const api = await run.api()
@@ -40,13 +41,26 @@ test('a node starts with nothing prepared, says so, answers, and stops on SIGTER
   ])
     assert.match(run.stderr, line)
   assert.match(await text(`${api}/api/v2/node/id`), /^[./0-9A-Za-z]{43}$/)
-  const asked = performance.now()
   run.kill('SIGTERM')
   const { code, stderr } = await run.ended
   assert.equal(code, 0)
-  assert.ok(performance.now() - asked < 1000, 'stopping took a second or more')
   assert.match(stderr, /NODE_STOPPED_BY_HOST/)
 })
+
+/** How long a node takes to stop, in milliseconds. */
+async function stopping(run: ShoalProcess): Promise<number> {
+  const asked = performance.now()
+  run.kill('SIGTERM')
+  assert.equal((await run.ended).code, 0)
+  return performance.now() - asked
+}
+
+test('SIGTERM stops a node within a second', (t) =>
+  assertBelowASecond(async () => {
+    const run = node(t, temporaryFolder(t))
+    await run.api()
+    return stopping(run)
+  }))
 
 for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const)
   test(`${signal} stops a node with exit code 0`, async (t) => {
@@ -422,19 +436,17 @@ test('a second signal while requests are still running ends the process at once 
   assert.doesNotMatch(stderr, /NODE_STOPPED/)
 })
 
-test('a connection that never ends its request does not keep the node from stopping', async (t) => {
-  const run = node(t, temporaryFolder(t))
-  const { hostname, port } = new URL(await run.api())
-  const { connect } = await import('node:net')
-  const socket = connect(Number(port), hostname)
-  socket.on('error', () => {})
-  t.after(() => socket.destroy())
-  await new Promise<void>((resolve) => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n', () => resolve()))
-  const asked = performance.now()
-  run.kill('SIGTERM')
-  assert.equal((await run.ended).code, 0)
-  assert.ok(performance.now() - asked < 1000)
-})
+test('a connection that never ends its request does not keep the node from stopping', (t) =>
+  assertBelowASecond(async () => {
+    const run = node(t, temporaryFolder(t))
+    const { hostname, port } = new URL(await run.api())
+    const { connect } = await import('node:net')
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    t.after(() => socket.destroy())
+    await new Promise<void>((resolve) => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n', () => resolve()))
+    return stopping(run)
+  }))
 
 test('a reader of the log that stops reading does not stop the node', async (t) => {
   const folder = temporaryFolder(t)

@@ -36,5 +36,10 @@ test('whatever the settings allow is a filter, and what means nothing in it is r
       for (const level of levels) assert.equal(typeof filter.allows(level, 'node', 'node'), 'boolean')
     }),
   )
-  assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn').ignored, ['a=b=c', '=info', 'x=loud'])
+  assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn,inof').remarks, [
+    "'a=b=c' in the log filter means nothing",
+    "'=info' in the log filter means nothing",
+    "'x=loud' in the log filter means nothing",
+    "'inof' in the log filter is no level: it is taken as the name of a module",
+  ])
 })

@@ -290,7 +290,8 @@ test('a document that breaks a rule is refused soon, however often and however n
     await assert.rejects(subject.settings.set([], document, 'test'), { code: 'ERR_SETTINGS_INVALID' })
     await assert.rejects(subject.settings.merge([], document, 'test'), { code: 'ERR_SETTINGS_INVALID' })
     const seconds = (performance.now() - start) / 1000
-    assert.ok(seconds < 3, `it took ${seconds} seconds`)
+    // Trying every way to match would take years, looking at everything a moment: in between is a slow machine.
+    assert.ok(seconds < 60, `it took ${seconds} seconds`)
   }
   compare(subject.settings, new Model())
 })

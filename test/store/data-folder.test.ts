@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { DataFolder, NodeDatabase } from '../../src/store/index.ts'
+import { DataFolder, NodeDatabase, topicFile, topicsFolder } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 test('a folder is had once at a time, also within one process, and is free again after close', (t) => {
@@ -69,4 +69,18 @@ test('a key or a start counter that is damaged is named, and not replaced', (t) 
     assert.throws(() => second.beginStart(), { code: 'ERR_INVALID_NODE_STATE', message })
     second.close()
   }
+})
+
+test('events without the identity of their node do not get another one', (t) => {
+  const path = temporaryFolder(t)
+  DataFolder.open(path, { create: true }).close()
+  DataFolder.open(path, { create: true }).close()
+  mkdirSync(topicsFolder(path))
+  writeFileSync(topicFile(path, 'some topic'), '')
+  assert.throws(() => DataFolder.open(path, { create: true }), {
+    code: 'ERR_INVALID_NODE_STATE',
+    message: /holds events, but `node\.db` with the identity of their node is missing/,
+  })
+  NodeDatabase.open(join(path, 'node.db')).close()
+  DataFolder.open(path, { create: true }).close()
 })

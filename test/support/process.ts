@@ -6,7 +6,7 @@ import type { TestScope } from './folder.ts'
 const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
 /** Long enough for the slowest machine; a condition that comes true ends the wait at once. */
-const patienceMs = 20_000
+const patienceMs = 60_000
 
 export interface Ended {
   readonly code: number | null
