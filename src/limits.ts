@@ -93,7 +93,9 @@ export const limits = {
   /** Chunks of one upload, or of one download, that are on their way between threads. */
   chunksAhead: 8,
   /** Bytes of blocks that go into one commit. */
-  blockCommitBytes: 16 * 1024 * 1024,
+  blockCommitBytes: 64 * 1024 * 1024,
+  /** Bytes of blocks that are written before the disk is asked to begin with them. */
+  slotBytesAhead: 4 * 1024 * 1024,
   /** Bytes of blocks of directories and large files that are kept ready to be used. */
   linkCacheBytes: 1024 * 1024,
   /** Blocks that are evicted before other work gets its turn. */

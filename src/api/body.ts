@@ -37,7 +37,10 @@ export class BodyReader {
     return body.whole()
   }
 
-  /** The body as it comes: nothing more is taken from the network than whoever reads it takes. */
+  /**
+   * The body as it comes: nothing more is taken from the network than whoever reads it takes. A piece is the reader's only
+   * until the next one is asked for.
+   */
   async *stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
     if (awaitsContinue(request)) response.writeContinue()
     const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
@@ -46,12 +49,18 @@ export class BodyReader {
         const next = await withinPause(pieces.next(), this.#pauseMs)
         if (next.done === true) return
         yield next.value
+        release(next.value)
       }
     } finally {
       // Whoever does not want the rest has to let it pass, or the answer would never be read.
       request.resume()
     }
   }
+}
+
+/** Gives memory back at once. The pieces of a large body would fill it otherwise, and most of the work be to collect them. */
+function release({ buffer, byteLength }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
 /** The next piece, unless the client has gone or pauses for too long. */

@@ -109,9 +109,11 @@ class Form {
   }
 
   async #receive(): Promise<void> {
+    // The memory of a piece is gone with the next one.
+    const rest = Buffer.from(this.#received)
     const { done, value } = await this.#pieces.next()
     if (done === true) throw malformed('It ends before its last boundary')
-    this.#received = this.#received.length === 0 ? value : Buffer.concat([this.#received, value])
+    this.#received = rest.length === 0 ? value : Buffer.concat([rest, value])
   }
 }
 

@@ -3,6 +3,7 @@ import { limits } from '../limits.ts'
 import type { CalledThread } from '../store/index.ts'
 import type { FileStore } from './thread/file-store.ts'
 import type { UploadedFile } from './thread/uploads.ts'
+import { ChunkMemory } from './unixfs/index.ts'
 import { UploadPaths } from './upload-paths.ts'
 
 /** What an upload has become. */
@@ -20,9 +21,9 @@ export class Upload {
   readonly #paths = new UploadPaths()
   readonly #files: UploadedFile[] = []
   /** Chunks that the thread has not answered yet. */
-  readonly #underWay: Promise<Uint8Array>[] = []
+  readonly #underWay: Promise<ArrayBuffer>[] = []
   /** Memory of chunks that were stored: one large file would leave its own size behind it otherwise. */
-  readonly #spare: Uint8Array[] = []
+  readonly #spare: ChunkMemory[] = []
 
   constructor(thread: CalledThread<FileStore>, id: number) {
     this.#thread = thread
@@ -32,22 +33,21 @@ export class Upload {
   /** Stores a file as its bytes come. */
   async add(given: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const path = this.#paths.add(given)
-    let waiting: Uint8Array[] = []
+    let memory = this.#memory()
     let size = 0
-    for await (const piece of content) {
-      let rest = piece
-      while (size + rest.length >= limits.fileChunkBytes) {
-        const taken = limits.fileChunkBytes - size
-        waiting.push(rest.subarray(0, taken))
-        await this.#addChunk(waiting)
-        rest = rest.subarray(taken)
-        waiting = []
+    for await (const piece of content)
+      for (let at = 0; at < piece.length; ) {
+        const taken = piece.subarray(at, at + limits.fileChunkBytes - size)
+        memory.chunk.set(taken, size)
+        at += taken.length
+        size += taken.length
+        if (size < limits.fileChunkBytes) continue
+        await this.#addChunk(memory, size)
+        memory = this.#memory()
         size = 0
       }
-      if (rest.length > 0) waiting.push(rest)
-      size += rest.length
-    }
-    if (size > 0) await this.#addChunk(waiting)
+    if (size > 0) await this.#addChunk(memory, size)
+    else this.#spare.push(memory)
     await this.#settled(0)
     this.#files.push({ path, ...(await this.#thread.call('endFile', [this.#id])) })
   }
@@ -70,30 +70,22 @@ export class Upload {
   }
 
   /** Hands a chunk over to the thread, and waits while too many are on their way. */
-  async #addChunk(pieces: readonly Uint8Array[]): Promise<void> {
+  async #addChunk({ buffer }: ChunkMemory, length: number): Promise<void> {
     await this.#settled(limits.chunksAhead - 1)
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    const chunk = this.#memory(length)
-    let at = 0
-    for (const piece of pieces) {
-      chunk.set(piece, at)
-      at += piece.length
-    }
-    const added = this.#thread.call('addChunk', [this.#id, chunk], [chunk.buffer])
+    const added = this.#thread.call('addChunk', [this.#id, buffer, length], [buffer])
     // Whoever waits for it is told.
     added.catch(() => {})
     this.#underWay.push(added)
   }
 
-  #memory(length: number): Uint8Array<ArrayBuffer> {
-    const spare = length === limits.fileChunkBytes ? this.#spare.pop() : undefined
-    return spare === undefined ? new Uint8Array(length) : new Uint8Array(spare.buffer as ArrayBuffer)
+  #memory(): ChunkMemory {
+    return this.#spare.pop() ?? new ChunkMemory()
   }
 
   async #settled(left: number): Promise<void> {
     while (this.#underWay.length > left) {
-      const memory = await this.#underWay.shift()
-      if (memory?.length === limits.fileChunkBytes) this.#spare.push(memory)
+      const buffer = await this.#underWay.shift()
+      if (buffer !== undefined) this.#spare.push(new ChunkMemory(buffer))
     }
   }
 }

@@ -1,5 +1,13 @@
 export { type Blob, type BlobEntry, BlobStore } from './blobs.ts'
-export { BlockStore, type BlockUsage, type CacheLimits, openBlocks, type Place, Registers } from './blocks/index.ts'
+export {
+  BlockStore,
+  type BlockUsage,
+  type CacheLimits,
+  openBlocks,
+  type Place,
+  Registers,
+  Slots,
+} from './blocks/index.ts'
 export { DataFolder } from './data-folder.ts'
 export type { EventStore, Reading, StreamStatus } from './event-store.ts'
 export {
@@ -19,4 +27,4 @@ export { NodeDatabase } from './node-database.ts'
 export { answerCalls, CalledThread } from './threads/calls.ts'
 export { SqliteEventStore } from './threads/sqlite-event-store.ts'
 export { ThreadedBlobs } from './threads/threaded-blobs.ts'
-export { blobFile, blockFile, topicFile, topicFiles, topicsFolder } from './topic-files.ts'
+export { blobFile, blockFile, slotsFile, topicFile, topicFiles, topicsFolder } from './topic-files.ts'

@@ -22,6 +22,11 @@ export function blockFile(folder: string, topic: string): string {
   return topicFile(folder, topic).replace(/\.db$/, '-blocks.db')
 }
 
+/** Where the bytes of large blocks are, beside the database with the blocks. */
+export function slotsFile(blocks: string): string {
+  return blocks.replace(/\.db$/, '.slots')
+}
+
 export function topicsFolder(folder: string): string {
   return join(folder, 'topics')
 }

@@ -4,8 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { Batches } from '../../src/files/thread/batches.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { Uploads } from '../../src/files/thread/uploads.ts'
+import { ChunkMemory } from '../../src/files/unixfs/index.ts'
 import { limits } from '../../src/limits.ts'
-import { BlockStore, openBlocks } from '../../src/store/index.ts'
+import { BlockStore, openBlocks, Slots } from '../../src/store/index.ts'
 import { nodeId } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -15,10 +16,17 @@ function opened(t: TestContext, file: string): FileStore {
   return store
 }
 
+/** Bytes in memory that can be handed over. */
+function chunkOf(bytes: Uint8Array): [memory: ArrayBuffer, length: number] {
+  const { buffer, chunk } = new ChunkMemory()
+  chunk.set(bytes)
+  return [buffer, bytes.length]
+}
+
 /** Stores a file as far as to the moment before an event says so. */
 function stored(store: FileStore, text: string): { id: number; cid: string } {
   const id = store.beginUpload()
-  store.addChunk(id, Buffer.from(text))
+  store.addChunk(id, ...chunkOf(Buffer.from(text)))
   const { cid } = store.endFile(id)
   store.commitUpload(id)
   return { id, cid }
@@ -58,17 +66,26 @@ test('an event that comes late takes nothing back that a later one has said', (t
 })
 
 test('when the disk refuses, every upload that may have lost something fails, and the next ones work', (t) => {
-  const database = openBlocks(join(temporaryFolder(t), 'blocks.db'))
-  t.after(() => database.close())
-  const [blocks, batches] = [new BlockStore(database, Date.now), new Batches(database)]
+  const folder = temporaryFolder(t)
+  const database = openBlocks(join(folder, 'blocks.db'))
+  const slots = new Slots(join(folder, 'blocks.slots'), database)
+  t.after(() => {
+    slots.close()
+    database.close()
+  })
+  const [blocks, batches] = [new BlockStore(database, slots, Date.now), new Batches(database, slots)]
   const uploads = new Uploads(blocks, batches)
-  const chunk = Buffer.alloc(limits.fileChunkBytes, 7)
+  const add = (id: number, text: string) => {
+    const memory = new ChunkMemory()
+    memory.chunk.set(Buffer.from(text))
+    uploads.addChunk(id, memory, text.length)
+  }
   const innocent = uploads.begin()
-  uploads.addChunk(innocent, Buffer.from('small'))
+  add(innocent, 'small')
   const large = uploads.begin()
   database.exec('PRAGMA max_page_count = 40')
   const fill = () => {
-    for (let i = 0; i < 20; i++) uploads.addChunk(large, chunk.fill(i))
+    for (let i = 0; i < 40; i++) add(large, `${i}`.padEnd(100_000))
   }
   assert.throws(fill, { code: 'ERR_STORAGE', message: /full/ })
   for (const id of [innocent, large]) {
@@ -79,7 +96,7 @@ test('when the disk refuses, every upload that may have lost something fails, an
   assert.equal(blocks.usage().blocks, 0)
   database.exec('PRAGMA max_page_count = 1000')
   const next = uploads.begin()
-  uploads.addChunk(next, Buffer.from('small'))
+  add(next, 'small')
   uploads.endFile(next)
   uploads.commit(next)
   assert.equal(blocks.usage().blocks, 1)
@@ -91,7 +108,7 @@ test('a file is read from any place, and a missing block is missed', (t) => {
   const content = Buffer.alloc(3 * limits.fileChunkBytes - 5)
   for (let i = 0; i < content.length; i += 4) content.writeUInt32LE(i, Math.min(i, content.length - 4))
   for (let at = 0; at < content.length; at += limits.fileChunkBytes)
-    store.addChunk(id, content.subarray(at, at + limits.fileChunkBytes))
+    store.addChunk(id, ...chunkOf(content.subarray(at, at + limits.fileChunkBytes)))
   const { cid, size } = store.endFile(id)
   for (const at of [0, 1, limits.fileChunkBytes - 1, limits.fileChunkBytes, size - 1]) {
     const end = Math.min(size, (Math.floor(at / limits.fileChunkBytes) + 1) * limits.fileChunkBytes)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { BlockStore, openBlocks, Registers } from '../../src/store/index.ts'
+import { limits } from '../../src/limits.ts'
+import { BlockStore, openBlocks, Registers, Slots, slotsFile } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 interface Block {
@@ -19,15 +21,29 @@ function blocksOf(links: readonly (readonly number[])[]): Block[] {
     return {
       bytes,
       links: below,
-      cid: Buffer.concat([Buffer.of(1, 0x70, 0x12, 0x20), hash('sha256', bytes, 'buffer')]),
+      cid: cidOf(bytes),
     }
   })
 }
 
-function database(t: TestContext, file = join(temporaryFolder(t), 'blocks.db')) {
-  const opened = openBlocks(file)
-  t.after(() => opened.isOpen && opened.close())
-  return opened
+/** A block that is large enough for a slot. */
+function largeBlock(fill: number): Block {
+  const bytes = Buffer.alloc(limits.fileChunkBytes + 14, fill)
+  return { bytes, links: [], cid: cidOf(bytes) }
+}
+
+function cidOf(bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(1, 0x70, 0x12, 0x20), hash('sha256', bytes, 'buffer')])
+}
+
+function open(t: TestContext, file = join(temporaryFolder(t), 'blocks.db')) {
+  const database = openBlocks(file)
+  const slots = new Slots(slotsFile(file), database)
+  t.after(() => {
+    slots.close()
+    database.close()
+  })
+  return { database, slots, file }
 }
 
 /** What a store is to do, done the plain way: what is held is found by walking from every pin. */
@@ -127,12 +143,12 @@ const shapes = fc.tuple(
 )
 
 test('what a pin holds stays, what nothing holds goes with the next collection, whatever happens in whichever order', (t) => {
-  const opened = database(t)
+  const { database, slots } = open(t)
   fc.assert(
     fc.property(shapes, steps, (shape, list) => {
-      opened.exec('BEGIN')
+      database.exec('BEGIN')
       const blocks = blocksOf(shape)
-      const [store, plain] = [new BlockStore(opened, () => 1), new PlainStore(blocks)]
+      const [store, plain] = [new BlockStore(database, slots, () => 1), new PlainStore(blocks)]
       try {
         for (const step of list) {
           take(step, blocks, store, plain)
@@ -146,7 +162,8 @@ test('what a pin holds stays, what nothing holds goes with the next collection, 
           plain.cached.reduce((sum, i) => sum + (blocks[i]?.bytes.length ?? 0), 0),
         )
       } finally {
-        opened.exec('ROLLBACK')
+        database.exec('ROLLBACK')
+        slots.forget()
       }
     }),
     { numRuns: 200 },
@@ -155,7 +172,8 @@ test('what a pin holds stays, what nothing holds goes with the next collection, 
 
 test('what was not read for longest is evicted first, and only as much as the limits ask for', (t) => {
   let now = 0
-  const store = new BlockStore(database(t), () => now)
+  const { database, slots } = open(t)
+  const store = new BlockStore(database, slots, () => now)
   const blocks = blocksOf([[], [], [], []])
   for (const { cid, bytes } of blocks) {
     now++
@@ -177,12 +195,62 @@ test('what was not read for longest is evicted first, and only as much as the li
 })
 
 test('a block whose bytes are not what its identifier says is never given out', (t) => {
-  const opened = database(t)
-  const store = new BlockStore(opened, () => 0)
-  const [block] = blocksOf([[]]) as [Block]
-  store.put(block.cid, block.bytes, [])
-  opened.exec("UPDATE body SET bytes = x'00'")
-  assert.throws(() => store.get(block.cid), { name: 'DamagedData' })
+  const { database, slots, file } = open(t)
+  const store = new BlockStore(database, slots, () => 0)
+  const [small, large] = [...blocksOf([[]]), largeBlock(1)] as [Block, Block]
+  for (const { cid, bytes } of [small, large]) store.put(cid, bytes, [])
+  database.exec("UPDATE body SET bytes = x'00'")
+  truncateSync(slotsFile(file), 1000)
+  for (const { cid } of [small, large]) assert.throws(() => store.get(cid), { name: 'DamagedData' })
+})
+
+test('large blocks take the slots of those that are gone, but not before that is stored for good', (t) => {
+  const { database, slots } = open(t)
+  const store = new BlockStore(database, slots, () => 0)
+  const [first, second, third] = [largeBlock(1), largeBlock(2), largeBlock(3)]
+  const commit = (): void => {
+    slots.sync()
+    database.exec('COMMIT')
+    slots.settle()
+  }
+  const slotOf = ({ cid }: Block) => database.prepare('SELECT slot FROM block WHERE cid = ?').get(cid)?.['slot']
+  database.exec('BEGIN')
+  for (const { cid, bytes } of [first, second]) store.put(cid, bytes, [])
+  store.pin('a', second.cid)
+  commit()
+  database.exec('BEGIN')
+  store.collect({ count: 0, bytes: 0 })
+  store.put(third.cid, third.bytes, [])
+  assert.equal(slotOf(third), 2)
+  database.exec('ROLLBACK')
+  slots.forget()
+  assert.deepEqual(store.get(first.cid), new Uint8Array(first.bytes))
+  database.exec('BEGIN')
+  store.collect({ count: 0, bytes: 0 })
+  commit()
+  store.put(third.cid, third.bytes, [])
+  assert.equal(slotOf(third), 0)
+  assert.deepEqual(store.get(second.cid), new Uint8Array(second.bytes))
+})
+
+test('what is free between large blocks is given back to the disk', (t) => {
+  const { database, slots, file } = open(t)
+  const store = new BlockStore(database, slots, () => 0)
+  const blocks = Array.from({ length: 150 }, (_, i) => largeBlock(i))
+  const kept = blocks.filter((_, i) => i % 3 === 1)
+  database.exec('BEGIN')
+  for (const { cid, bytes } of blocks) store.put(cid, bytes, [])
+  for (const { cid } of kept) store.pin('a', cid)
+  while (store.collect({ count: 0, bytes: 0 }));
+  slots.settle()
+  for (let more = true; more; ) {
+    more = store.closeGaps()
+    slots.settle()
+    slots.shorten()
+  }
+  database.exec('COMMIT')
+  for (const { cid, bytes } of kept) assert.deepEqual(store.get(cid), new Uint8Array(bytes))
+  assert.ok(statSync(slotsFile(file)).size < (kept.length + 1) * 270_000)
 })
 
 test('a database that a later version has written is not touched', (t) => {
@@ -198,7 +266,7 @@ test('of several events about one thing the last in the order of all events is b
   const stream = fc.tuple(fc.constantFrom(node('A'), node('B')), fc.constantFrom(2, 10)).map((parts) => parts.join('-'))
   const place = fc.record({ lamport: fc.nat({ max: 3 }), stream })
   const places = fc.uniqueArray(place, { selector: ({ lamport, stream: id }) => `${lamport} ${id}`, minLength: 1 })
-  const registers = new Registers(database(t))
+  const registers = new Registers(open(t).database)
   let key = 0
   fc.assert(
     fc.property(places, (list) => {

@@ -1,16 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
+import type { Slots } from '../../store/index.ts'
 
 /** Puts changes into transactions: many small ones, or some large blocks, share one. */
 export class Batches {
   readonly #database: DatabaseSync
+  readonly #slots: Slots
   #bytes = 0
   /** How often changes were lost that nobody had been told were stored. */
   losses = 0
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, slots: Slots) {
     this.#database = database
+    this.#slots = slots
   }
 
   /** Makes a change. It is stored for good with the next commit, or lost with everything else that waits for it. */
@@ -30,8 +33,11 @@ export class Batches {
   }
 
   #commit(): void {
-    if (this.#database.isTransaction) this.#database.exec('COMMIT')
     this.#bytes = 0
+    if (!this.#database.isTransaction) return
+    this.#slots.sync()
+    this.#database.exec('COMMIT')
+    this.#slots.settle()
   }
 
   #orLose<T>(work: () => T): T {
@@ -43,6 +49,7 @@ export class Batches {
       this.losses++
       this.#bytes = 0
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      this.#slots.forget()
       throw failure('ERR_STORAGE', { cause: messageOf(error) }, { cause: error })
     }
   }

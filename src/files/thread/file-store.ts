@@ -1,7 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { BlockStore, type BlockUsage, type CacheLimits, openBlocks, Registers } from '../../store/index.ts'
+import {
+  BlockStore,
+  type BlockUsage,
+  type CacheLimits,
+  openBlocks,
+  Registers,
+  Slots,
+  slotsFile,
+} from '../../store/index.ts'
 import type { PlacedFact } from '../facts.ts'
-import { MalformedUnixFs, parseCid } from '../unixfs/index.ts'
+import { ChunkMemory, MalformedUnixFs, parseCid } from '../unixfs/index.ts'
 import { Batches } from './batches.ts'
 import { Catalogue, type StandingQuery } from './catalogue.ts'
 import { type Content, ContentReader } from './content.ts'
@@ -28,6 +36,7 @@ const freedPagesPerTurn = 128
 /** Files in their database: everything that the thread of files is asked. */
 export class FileStore {
   readonly #database: DatabaseSync
+  readonly #slots: Slots
   readonly #blocks: BlockStore
   readonly #batches: Batches
   readonly #registers: Registers
@@ -37,8 +46,9 @@ export class FileStore {
 
   constructor(file: string, now: () => number) {
     this.#database = openBlocks(file)
-    this.#blocks = new BlockStore(this.#database, now)
-    this.#batches = new Batches(this.#database)
+    this.#slots = new Slots(slotsFile(file), this.#database)
+    this.#blocks = new BlockStore(this.#database, this.#slots, now)
+    this.#batches = new Batches(this.#database, this.#slots)
     this.#registers = new Registers(this.#database)
     this.#catalogue = new Catalogue(this.#blocks, this.#registers)
     this.#uploads = new Uploads(this.#blocks, this.#batches)
@@ -50,9 +60,9 @@ export class FileStore {
   }
 
   /** Stores a chunk, and gives its memory back for the next one. */
-  addChunk(id: UploadId, chunk: Uint8Array): Uint8Array {
-    this.#uploads.addChunk(id, chunk)
-    return chunk
+  addChunk(id: UploadId, memory: ArrayBuffer, length: number): ArrayBuffer {
+    this.#uploads.addChunk(id, new ChunkMemory(memory), length)
+    return memory
   }
 
   endFile(id: UploadId): { cid: string; size: number } {
@@ -141,8 +151,11 @@ export class FileStore {
 
   /** Gives some of what was freed back to the disk; answers whether there is more. */
   #shrink(): boolean {
+    const more = this.#batches.change(() => this.#blocks.closeGaps())
+    this.#batches.commit()
+    this.#slots.shorten()
     this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
-    return Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
+    return more || Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
   }
 
   usage(): BlockUsage {
@@ -157,6 +170,7 @@ export class FileStore {
 
   close(): void {
     this.#batches.commit()
+    this.#slots.close()
     this.#database.close()
   }
 }

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { failure, type ShoalError } from '../../errors.ts'
 import type { BlockStore } from '../../store/index.ts'
-import { type Block, FileBuilder, type FolderFile, parseCid, type StoredFile, storeFolder } from '../unixfs/index.ts'
+import {
+  type Block,
+  type ChunkMemory,
+  FileBuilder,
+  type FolderFile,
+  parseCid,
+  type StoredFile,
+  storeFolder,
+} from '../unixfs/index.ts'
 import type { Batches } from './batches.ts'
 
 /** A file of an upload that is stored, by its path. */
@@ -43,8 +51,8 @@ export class Uploads {
     return id
   }
 
-  addChunk(id: UploadId, chunk: Uint8Array): void {
-    this.#change(id, (upload) => this.#fileOf(upload).add(chunk), chunk.length)
+  addChunk(id: UploadId, memory: ChunkMemory, length: number): void {
+    this.#change(id, (upload) => this.#fileOf(upload).addFrom(memory, length), length)
   }
 
   endFile(id: UploadId): { cid: string; size: number } {

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
-import { LeafEncoder } from './leaf-encoder.ts'
+import { ChunkMemory, makeLeaf } from './leaf.ts'
 
 /** A block that waits for the one that will link to it. */
 interface Part {
@@ -23,7 +23,7 @@ export interface StoredFile {
  */
 export class FileBuilder {
   readonly #store: (block: Block) => void
-  readonly #leaves = new LeafEncoder()
+  #memory: ChunkMemory | undefined
   /** By level, the parts that nothing links to yet. */
   readonly #levels: Part[][] = [[]]
   #size = 0
@@ -34,8 +34,15 @@ export class FileBuilder {
 
   /** All chunks but the last one have the same length. */
   add(chunk: Uint8Array): void {
-    this.#size += chunk.length
-    this.#push(0, this.#part(this.#leaves.encode(chunk), chunk.length))
+    this.#memory ??= new ChunkMemory()
+    this.#memory.chunk.set(chunk)
+    this.addFrom(this.#memory, chunk.length)
+  }
+
+  /** Adds a chunk that has room around it, and changes that. */
+  addFrom(memory: ChunkMemory, length: number): void {
+    this.#size += length
+    this.#push(0, this.#part(makeLeaf(memory, length), length))
   }
 
   finish(): StoredFile {

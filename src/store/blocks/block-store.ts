@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { DamagedData } from '../log/index.ts'
+import { needsSlot, type Slots } from './slots.ts'
 
 /** A block by its number in the database. */
 type BlockNumber = number
@@ -28,13 +29,15 @@ export interface BlockUsage {
  */
 export class BlockStore {
   readonly #sql: Statements
+  readonly #slots: Slots
   readonly #now: () => number
   /** When blocks that nothing holds were read; stored with the next collection, not with every read. */
   readonly #used = new Map<BlockNumber, number>()
 
   /** `now` answers in milliseconds. Whoever calls sees to transactions. */
-  constructor(database: DatabaseSync, now: () => number) {
+  constructor(database: DatabaseSync, slots: Slots, now: () => number) {
     this.#sql = new Statements(database)
+    this.#slots = slots
     this.#now = now
   }
 
@@ -44,7 +47,8 @@ export class BlockStore {
     if (row === undefined || row['size'] === null) return undefined
     const id = Number(row['id'])
     if (row['refs'] === 0) this.#used.set(id, this.#now())
-    const bytes = this.#sql.body.get(id)?.['bytes']
+    const { slot, size } = row
+    const bytes = slot === null ? this.#sql.body.get(id)?.['bytes'] : this.#slots.read(Number(slot), Number(size))
     if (!(bytes instanceof Uint8Array) || !isDigestOf(cid, bytes)) throw new DamagedData('a block of a file is damaged')
     return bytes
   }
@@ -60,11 +64,13 @@ export class BlockStore {
 
   /** Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. */
   put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): void {
+    if (this.has(cid)) return
     const id = this.#known(cid)
-    if (Number(this.#sql.fill.run(bytes.length, this.#now(), id).changes) === 0) return
-    this.#sql.insertBody.run(id, bytes)
+    const slot = needsSlot(bytes) ? this.#slots.write(bytes) : null
+    if (slot === null) this.#sql.insertBody.run(id, bytes)
     for (const link of links) this.#sql.insertLink.run(id, this.#known(link))
-    if (Number(this.#sql.refs.get(id)?.['refs']) > 0) this.#count(this.#children(id), 1)
+    const refs = this.#sql.fill.get(bytes.length, slot, this.#now(), id)?.['refs']
+    if (Number(refs) > 0) this.#count(this.#children(id), 1)
   }
 
   /** Holds a block, and all below it, for an owner; it need not be here yet. */
@@ -116,6 +122,18 @@ export class BlockStore {
     return blocksOver > 0 || bytesOver > 0
   }
 
+  /** Moves some blocks from the last slots to free ones before them; answers whether there is more to move. */
+  closeGaps(): boolean {
+    for (const row of this.#sql.last.all(limits.evictionsPerTurn)) {
+      const free = this.#slots.firstFree
+      const slot = Number(row['slot'])
+      if (free === undefined || free > slot) return false
+      this.#sql.move.run(this.#slots.write(this.#slots.read(slot, Number(row['size']))), Number(row['id']))
+      this.#slots.giveUp(slot)
+    }
+    return this.#slots.firstFree !== undefined
+  }
+
   usage(): BlockUsage {
     const all = this.#sql.usage.get() ?? {}
     const cached = this.#sql.cachedUsage.get() ?? {}
@@ -150,7 +168,9 @@ export class BlockStore {
   /** Removes a block that nothing holds; `evicted` is when, to be remembered, or zero. */
   #remove(id: BlockNumber, evicted: number): void {
     const children = this.#children(id)
-    this.#sql.deleteBody.run(id)
+    const slot = this.#sql.refs.get(id)?.['slot']
+    if (typeof slot === 'number') this.#slots.giveUp(slot)
+    else this.#sql.deleteBody.run(id)
     this.#sql.deleteLinks.run(id)
     this.#sql.empty.run(evicted, id)
     for (const gone of [id, ...children]) this.#sql.deleteUnknown.run(gone)
@@ -176,6 +196,8 @@ class Statements {
   readonly insertPin: StatementSync
   readonly deletePin: StatementSync
   readonly fill: StatementSync
+  readonly move: StatementSync
+  readonly last: StatementSync
   readonly count: StatementSync
   readonly touch: StatementSync
   readonly oldest: StatementSync
@@ -189,18 +211,20 @@ class Statements {
 
   constructor(database: DatabaseSync) {
     const sql = (text: string) => database.prepare(text)
-    this.find = sql('SELECT id, refs, size, evicted FROM block WHERE cid = ?')
-    this.refs = sql('SELECT refs FROM block WHERE id = ?')
+    this.find = sql('SELECT id, refs, size, slot, evicted FROM block WHERE cid = ?')
+    this.refs = sql('SELECT refs, slot FROM block WHERE id = ?')
     this.body = sql('SELECT bytes FROM body WHERE id = ?')
     this.children = sql('SELECT child FROM link WHERE parent = ?')
     this.pinned = sql('SELECT id, cid FROM pin JOIN block ON id = block WHERE owner = ?')
     this.owners = sql('SELECT DISTINCT owner FROM pin WHERE substr(owner, 1, ?) = ?')
-    this.insertBlock = sql('INSERT INTO block (cid, refs, used, size, evicted) VALUES (?, 0, ?, NULL, 0)')
+    this.insertBlock = sql('INSERT INTO block (cid, refs, used, evicted) VALUES (?, 0, ?, 0)')
     this.insertBody = sql('INSERT INTO body VALUES (?, ?)')
     this.insertLink = sql('INSERT OR IGNORE INTO link VALUES (?, ?)')
     this.insertPin = sql('INSERT OR IGNORE INTO pin VALUES (?, ?)')
     this.deletePin = sql('DELETE FROM pin WHERE owner = ? AND block = ?')
-    this.fill = sql('UPDATE block SET size = ?, used = ?, evicted = 0 WHERE id = ? AND size IS NULL')
+    this.fill = sql('UPDATE block SET size = ?, slot = ?, used = ?, evicted = 0 WHERE id = ? RETURNING refs')
+    this.move = sql('UPDATE block SET slot = ? WHERE id = ?')
+    this.last = sql('SELECT id, size, slot FROM block WHERE slot IS NOT NULL ORDER BY slot DESC LIMIT ?')
     this.count = sql('UPDATE block SET refs = refs + ?, used = ? WHERE id = ? RETURNING refs')
     this.touch = sql('UPDATE block SET used = ? WHERE id = ?')
     this.oldest = sql(
@@ -212,7 +236,7 @@ class Statements {
     )
     this.deleteBody = sql('DELETE FROM body WHERE id = ?')
     this.deleteLinks = sql('DELETE FROM link WHERE parent = ?')
-    this.empty = sql('UPDATE block SET size = NULL, evicted = ? WHERE id = ?')
+    this.empty = sql('UPDATE block SET size = NULL, slot = NULL, evicted = ? WHERE id = ?')
     // What is not here, and neither linked to nor remembered, need not be known.
     this.deleteUnknown = sql(
       'DELETE FROM block WHERE id = ? AND refs = 0 AND size IS NULL AND evicted = 0 AND NOT EXISTS (SELECT 1 FROM link WHERE child = block.id)',

@@ -6,13 +6,14 @@ import { messageOf, ShoalError } from '../../errors.ts'
 const applicationId = 0x7368626c
 /** The format of the tables. A higher one is not touched. */
 const formatVersion = 1
-/** Blocks are large: with larger pages they lie in fewer places. */
-const pageBytes = 32 * 1024
+/** Identifiers are random, so every new block changes another page of their index; but small files should not need many. */
+const pageBytes = 8 * 1024
 
-/** Bytes have a table of their own: what is known of a block changes often, its bytes never do. */
+/** Bytes have a table of their own, or a slot in another file: what is known of a block changes often, its bytes never do. */
 const tables = `
-  CREATE TABLE block (id INTEGER PRIMARY KEY, cid BLOB NOT NULL UNIQUE, refs INTEGER NOT NULL, used INTEGER NOT NULL, size INTEGER, evicted INTEGER NOT NULL) STRICT;
+  CREATE TABLE block (id INTEGER PRIMARY KEY, cid BLOB NOT NULL UNIQUE, refs INTEGER NOT NULL, used INTEGER NOT NULL, size INTEGER, slot INTEGER, evicted INTEGER NOT NULL) STRICT;
   CREATE INDEX cached ON block (used, size) WHERE refs = 0 AND size IS NOT NULL;
+  CREATE UNIQUE INDEX slotted ON block (slot) WHERE slot IS NOT NULL;
   CREATE INDEX evicted ON block (evicted) WHERE evicted > 0;
   CREATE TABLE body (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
   CREATE TABLE link (parent INTEGER NOT NULL, child INTEGER NOT NULL, PRIMARY KEY (parent, child)) STRICT, WITHOUT ROWID;

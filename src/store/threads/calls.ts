@@ -39,6 +39,7 @@ export function answerCalls<T extends object>(port: MessagePort, make: () => T):
 }
 
 function handedOver(result: unknown): TransferListItem[] {
+  if (result instanceof ArrayBuffer) return [result]
   return result instanceof Uint8Array && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
 }
 
