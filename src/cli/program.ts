@@ -170,10 +170,10 @@ function filesCommand(finish: Finish): Command {
 }
 
 function storeCommand(finish: Finish): Command {
-  const store = group('store', 'look after the stored events of a stopped node')
+  const store = group('store', 'look after what a stopped node has stored')
   const commands = () => import('./commands/store.ts')
   store.addCommand(
-    leaf('verify', 'read every byte: checksums, hash chains, signatures, index')
+    leaf('verify', 'read every byte: checksums, hash chains, signatures, index, blocks of files')
       .addOption(workingDir())
       .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
   )
@@ -183,7 +183,7 @@ function storeCommand(finish: Finish): Command {
       .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
   )
   store.addCommand(
-    leaf('backup', 'copy events, identity and settings into a new folder')
+    leaf('backup', 'copy events, files, identity and settings into a new folder')
       .argument('<target>', 'folder to make')
       .addOption(workingDir())
       .action(

@@ -14,12 +14,20 @@ export function topicFile(folder: string, topic: string): string {
 
 /** Where apps keep their blobs beside the events of a topic. */
 export function blobFile(folder: string, topic: string): string {
-  return topicFile(folder, topic).replace(/\.db$/, '-blobs.db')
+  return blobsBeside(topicFile(folder, topic))
 }
 
 /** Where the blocks of files are. */
 export function blockFile(folder: string, topic: string): string {
-  return topicFile(folder, topic).replace(/\.db$/, '-blocks.db')
+  return blocksBeside(topicFile(folder, topic))
+}
+
+export function blobsBeside(events: string): string {
+  return events.replace(/\.db$/, '-blobs.db')
+}
+
+export function blocksBeside(events: string): string {
+  return events.replace(/\.db$/, '-blocks.db')
 }
 
 /** Where the bytes of large blocks are, beside the database with the blocks. */

@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, statSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { DataFolder, NodeDatabase, SqliteEventStore, topicFile, topicsFolder } from '../../src/store/index.ts'
+import { limits } from '../../src/limits.ts'
+import {
+  blockFile,
+  DataFolder,
+  NodeDatabase,
+  SqliteEventStore,
+  slotsFile,
+  topicFile,
+  topicsFolder,
+} from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { startNode } from '../support/node.ts'
 import { ShoalProcess, shoal } from '../support/process.ts'
 
 /** A stopped node with some events. */
@@ -110,6 +121,48 @@ test('a backup is a data folder that a node starts on, with the same identity an
   const again = await shoal(t, ['store', 'backup', copy, '--working-dir', path])
   assert.equal(again.code, 1)
   assert.match(again.stderr, /exists already/)
+})
+
+/** A stopped node with a large file and a small one in a directory that has a name, and a blob. */
+async function nodeWithFiles(t: TestContext): Promise<{ path: string; large: Buffer }> {
+  const { node, upload, call } = await startNode(t, join(temporaryFolder(t), 'data'))
+  const large = randomBytes(2 * limits.fileChunkBytes)
+  const cid = await (await upload({ 'large.bin': large, 'small.txt': 'small' })).text()
+  await call('/api/v2/files/site', { method: 'PUT', body: cid })
+  const headers = { 'content-type': 'text/plain' }
+  await call('/api/v2/blob/-/note', { method: 'PUT', body: 'a blob', headers })
+  await node.stop('NODE_STOPPED_BY_HOST')
+  return { path: node.folder, large }
+}
+
+test('files are verified, counted and copied with the events', async (t) => {
+  const { path, large } = await nodeWithFiles(t)
+  const verified = await shoal(t, ['store', 'verify', '--working-dir', path])
+  assert.match(verified.stdout, /\n {2}5 blocks of files: all as it was written\n$/)
+  const stats = await shoal(t, ['store', 'stats', '--working-dir', path])
+  assert.match(stats.stdout, /\n {2}files: 1 uploads, 1 names, \d+ bytes \(5 blocks with \d+ bytes\)\n$/)
+  const copy = join(temporaryFolder(t), 'copy')
+  assert.equal((await shoal(t, ['store', 'backup', copy, '--working-dir', path])).code, 0)
+  assert.equal(statSync(slotsFile(blockFile(copy, 'default-topic'))).mode & 0o077, 0)
+  const { call } = await startNode(t, copy)
+  const read = await call('/api/v2/files/site/large.bin')
+  assert.deepEqual(Buffer.from(await read.arrayBuffer()), large)
+  assert.equal(await (await call('/api/v2/blob/-/note')).text(), 'a blob')
+})
+
+test('a file that has changed on the disk, or lacks a block, is damage', async (t) => {
+  const { path } = await nodeWithFiles(t)
+  const blocks = blockFile(path, 'default-topic')
+  const slots = readFileSync(slotsFile(blocks))
+  slots.writeUInt8(slots.readUInt8(1000) ^ 1, 1000)
+  writeFileSync(slotsFile(blocks), slots)
+  const database = new DatabaseSync(blocks)
+  database.exec('UPDATE block SET size = NULL, slot = NULL WHERE slot = 1')
+  database.close()
+  const { code, stderr } = await shoal(t, ['store', 'verify', '--working-dir', path])
+  assert.equal(code, 1)
+  assert.match(stderr, /topic 'default-topic': the block bafy\w+: a block of a file is damaged/)
+  assert.match(stderr, /topic 'default-topic': the upload bafy\w+ lacks 1 blocks/)
 })
 
 test('the store of a running node is left alone, and an empty one has nothing to say', async (t) => {

@@ -1,0 +1,53 @@
+import { constants, copyFileSync, statSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { copyDatabase, finishCopy } from '../copy-database.ts'
+import { slotsFile } from '../topic-files.ts'
+import { BlockStore, type BlockUsage } from './block-store.ts'
+import { openBlocks } from './database.ts'
+import { Registers } from './registers.ts'
+import { Slots } from './slots.ts'
+
+/** What there is of files, and the space that it takes up. */
+export interface BlockStats extends BlockUsage {
+  readonly fileBytes: number
+  readonly names: number
+  readonly uploads: number
+}
+
+/** Blocks of a stopped node. */
+export interface OpenBlocks {
+  readonly database: DatabaseSync
+  readonly blocks: BlockStore
+  readonly registers: Registers
+}
+
+export function withBlocks<T>(file: string, work: (opened: OpenBlocks) => T): T {
+  const database = openBlocks(file)
+  try {
+    const slots = new Slots(slotsFile(file), database)
+    try {
+      const blocks = new BlockStore(database, slots, Date.now)
+      return work({ database, blocks, registers: new Registers(database) })
+    } finally {
+      slots.close()
+    }
+  } finally {
+    database.close()
+  }
+}
+
+export function blockStats(file: string): BlockStats {
+  return withBlocks(file, ({ blocks, registers }) => ({
+    ...blocks.usage(),
+    fileBytes: statSync(file).size + statSync(slotsFile(file)).size,
+    names: registers.all('name').length,
+    uploads: registers.all('upload').length,
+  }))
+}
+
+/** Copies the blocks of a stopped node. */
+export function backupBlocks(file: string, target: string): void {
+  copyDatabase(file, target)
+  copyFileSync(slotsFile(file), slotsFile(target), constants.COPYFILE_FICLONE)
+  finishCopy(slotsFile(target))
+}
