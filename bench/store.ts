@@ -1,5 +1,5 @@
-// `npm run bench:store [-- --events N] [--json]`: what the store does, each figure beside a bare operation of the same
-// run, and whether that is as good as it has to be.
+// `npm run bench:store [-- --events N] [--part append|read|open …] [--json]`: what the store does, each figure beside a bare
+// operation of the same run, and whether that is as good as it has to be.
 import { statSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -13,14 +13,22 @@ import { openStore, Workspace } from './store/workspace.ts'
 
 const leastEvents = 20_000
 
-function readArguments(): { events: number; json: boolean } {
+const partNames = ['append', 'read', 'open']
+
+function readArguments(): { events: number; parts: ReadonlySet<string>; json: boolean } {
   const { values } = parseArgs({
-    options: { events: { type: 'string', default: '200000' }, json: { type: 'boolean', default: false } },
+    options: {
+      events: { type: 'string', default: '200000' },
+      part: { type: 'string', multiple: true, default: partNames },
+      json: { type: 'boolean', default: false },
+    },
   })
   const events = Number(values.events)
   if (!Number.isSafeInteger(events) || events < leastEvents)
     throw new Error(`--events ${values.events}: a number from ${leastEvents} on`)
-  return { events, json: values.json }
+  const unknown = values.part.find((name) => !partNames.includes(name))
+  if (unknown !== undefined) throw new Error(`--part ${unknown}: one of ${partNames.join(', ')}`)
+  return { events, parts: new Set(values.part), json: values.json }
 }
 
 async function filled(workspace: Workspace, watch: LoopWatch, events: number, unique: boolean): Promise<Filled> {
@@ -45,7 +53,7 @@ function loopDelay(watch: LoopWatch): Line {
   return figure('event loop, 99th percentile', worst, 'ms', atMost(10), activity, rest)
 }
 
-const { events, json } = readArguments()
+const { events, parts, json } = readArguments()
 const workspace = new Workspace()
 const watch = new LoopWatch()
 const progress = (phase: string): void => {
@@ -64,7 +72,11 @@ async function appendLines(): Promise<Line[]> {
   return [...single, ...grouped, ...batched, ...(await sealing(workspace, watch, events))]
 }
 
-async function readLines(ordinary: Filled, unique: Filled): Promise<Line[]> {
+async function readLines(): Promise<Line[]> {
+  progress('filling')
+  const ordinary = await filled(workspace, watch, events, false)
+  const unique = await filled(workspace, watch, events, true)
+  const sized = sizes(ordinary, unique)
   const store = await openStore(ordinary)
   try {
     progress('scans')
@@ -72,27 +84,29 @@ async function readLines(ordinary: Filled, unique: Filled): Promise<Line[]> {
     progress('queries')
     const rare = await rareTag(workspace, ordinary)
     const point = await pointQuery(ordinary, unique)
-    return [...scanned, ...rare, ...(await lastTen(workspace, ordinary, store)), ...point]
+    return [...scanned, ...rare, ...(await lastTen(workspace, ordinary, store)), ...point, ...sized]
   } finally {
     await store.close()
   }
 }
 
-const appended = await appendLines()
-progress('filling')
-const ordinary = await filled(workspace, watch, events, false)
-const tenth = await filled(workspace, watch, Math.floor(events / 10), false)
-const unique = await filled(workspace, watch, events, true)
-const sized = sizes(ordinary, unique)
-progress('opening')
-const opened = await opening(workspace, ordinary, tenth)
-const read = await readLines(ordinary, unique)
+async function openLines(): Promise<Line[]> {
+  progress('opening')
+  const whole = await filled(workspace, watch, events, false)
+  const tenth = await filled(workspace, watch, Math.floor(events / 10), false)
+  return opening(workspace, whole, tenth)
+}
+
+const lines: Line[] = []
+if (parts.has('append')) lines.push(...(await appendLines()))
+if (parts.has('read')) lines.push(...(await readLines()))
+if (parts.has('open')) lines.push(...(await openLines()))
 progress('')
 const report = {
   subject: 'The store',
   events,
   node: process.version,
   machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs, files in ${tmpdir()}`,
-  lines: [...appended, ...read, ...sized, ...opened, loopDelay(watch)],
+  lines: [...lines, loopDelay(watch)],
 }
 console.log(text(report, json))
