@@ -46,8 +46,8 @@ export const limits = {
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: with more it takes more memory and is hardly faster. */
   youngGenerationMb: 8,
-  /** Bytes of segments that a reader keeps as they are on disk. */
-  segmentCacheBytes: 8 * 1024 * 1024,
+  /** Bytes of the tail that a reader keeps decompressed. */
+  tailCacheBytes: 8 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
   blockCacheBytes: 16 * 1024 * 1024,
   /** Ranges of the index that become one. */

@@ -1,8 +1,8 @@
 import { deepEqual } from 'node:assert/strict'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
-import { readBlock } from '../../src/store/log/block.ts'
 import { LogReader, LogWriter } from '../../src/store/log/index.ts'
-import { type BareBlock, decompressed, StoredBlocks } from '../store/bare.ts'
+import { SealedBlock } from '../../src/store/log/sealed-block.ts'
+import { type BareBlock, decompressed, payloadsAt, StoredBlocks } from '../store/bare.ts'
 import { EventSource } from '../store/events.ts'
 import { interleave, time } from '../store/measure.ts'
 import { atLeast, type Line, speed } from '../store/report.ts'
@@ -92,8 +92,7 @@ interface Places {
 }
 
 function placesOf(block: BareBlock): Places {
-  const { payloads, lines } = readBlock(decompressed(block), block.first)
-  return { payloads, lines }
+  return { payloads: payloadsAt(block), lines: new SealedBlock(decompressed(block), block.first).lines }
 }
 
 const newline = 0x0a

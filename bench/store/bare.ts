@@ -1,8 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { zstdDecompressSync } from 'node:zlib'
-import { readBlock } from '../../src/store/log/block.ts'
+import { ByteReader } from '../../src/protocol/index.ts'
 import { rowKey } from '../../src/store/log/row-key.ts'
-import { Segment } from '../../src/store/log/segment.ts'
+import { SealedBlock } from '../../src/store/log/sealed-block.ts'
+import { blockColumns } from '../../src/store/log/segment-columns.ts'
 
 /** What the store is compared with: rows in SQLite, with the same promise about the disk, and nothing else. */
 export class BareRows {
@@ -50,46 +51,46 @@ export interface BareBlock {
 /** The blocks of a store, as they are on disk. */
 export class StoredBlocks {
   readonly #database: DatabaseSync
-  readonly #keys: readonly { readonly first: number; readonly count: number }[]
-  readonly #body: StatementSync
+  readonly #segments: readonly { readonly first: number; readonly count: number; readonly size: number }[]
+  readonly #blocks: StatementSync
 
   constructor(file: string) {
     this.#database = new DatabaseSync(file, { readOnly: true })
-    this.#keys = this.#database
-      .prepare('SELECT key, count FROM segment WHERE key < ? ORDER BY key')
+    this.#segments = this.#database
+      .prepare('SELECT key, count, size FROM segment WHERE key < ? ORDER BY key')
       .all(rowKey(1, 0))
-      .map((row) => ({ first: Number(row['key']), count: Number(row['count']) }))
-    this.#body = this.#database.prepare('SELECT body FROM segment WHERE key = ?')
+      .map((row) => ({ first: Number(row['key']), count: Number(row['count']), size: Number(row['size']) }))
+    this.#blocks = this.#database.prepare(`SELECT ${blockColumns.join(', ')} FROM segment WHERE key = ?`)
   }
 
   get sealedEvents(): number {
-    const last = this.#keys.at(-1)
+    const last = this.#segments.at(-1)
     return last === undefined ? 0 : last.first + last.count
   }
 
   /** Whole segments with about that many events, from a part of the store on: 0 is its start, 1 its end. */
   window(part: number, events: number): { first: number; count: number; blocks: BareBlock[] } {
     const furthest = Math.max(0, this.sealedEvents - events)
-    const at = this.#keys.findLastIndex(({ first }) => first <= part * furthest)
+    const at = this.#segments.findLastIndex(({ first }) => first <= part * furthest)
     const blocks: BareBlock[] = []
-    const first = this.#keys[at]?.first ?? 0
+    const first = this.#segments[at]?.first ?? 0
     let count = 0
-    for (const key of this.#keys.slice(at)) {
+    for (const segment of this.#segments.slice(at)) {
       if (count >= events) break
-      blocks.push(...this.#blocksOf(key.first))
-      count += key.count
+      blocks.push(...this.#blocksOf(segment))
+      count += segment.count
     }
     return { first, count, blocks }
   }
 
   /** The blocks that hold these events, each one once. */
   holding(offsets: Iterable<number>): BareBlock[] {
-    const found = new Map<string, BareBlock>()
+    const found = new Map<number, BareBlock>()
     for (const offset of offsets) {
-      const { first } = this.#keys.findLast((key) => key.first <= offset) ?? { first: 0 }
-      const index = new Segment(this.#read(first), first).blockIndex(offset)
-      const name = `${first}:${index}`
-      if (!found.has(name)) found.set(name, this.#blocksOf(first)[index] as BareBlock)
+      const segment = this.#segments.findLast(({ first }) => first <= offset) ?? { first: 0, size: 1 }
+      const index = Math.floor((offset - segment.first) / segment.size)
+      const block = this.#blocksOf(segment)[index] as BareBlock
+      found.set(block.first, block)
     }
     return [...found.values()]
   }
@@ -98,17 +99,17 @@ export class StoredBlocks {
     this.#database.close()
   }
 
-  #read(first: number): Uint8Array {
-    return this.#body.get(first)?.['body'] as Uint8Array
-  }
-
-  #blocksOf(first: number): BareBlock[] {
-    const body = this.#read(first)
-    return new Segment(body, first).blocks.map((part) => ({
-      first: part.first,
-      packed: body.slice(part.at, part.at + part.size),
-      raw: part.raw,
-    }))
+  #blocksOf({ first, size }: { readonly first: number; readonly size: number }): BareBlock[] {
+    const columns = Object.values(this.#blocks.get(first) ?? {})
+    return columns
+      .filter((column) => column instanceof Uint8Array)
+      .map((column, i) => {
+        const reader = new ByteReader(column)
+        const raw = reader.uvarint()
+        // The checksum.
+        reader.uvarint()
+        return { first: first + i * size, packed: column.slice(reader.at), raw }
+      })
   }
 }
 
@@ -130,9 +131,12 @@ export function concatenate(blocks: readonly BareBlock[]): void {
   }
 }
 
-/** Where the payloads of a block are once it is decompressed. */
-export function payloadsAt(block: BareBlock): Int32Array {
-  return readBlock(decompressed(block), block.first).payloads
+/** Where the payloads of a block are once it is decompressed: start and end of each. */
+export function payloadsAt(packed: BareBlock): Int32Array {
+  const block = new SealedBlock(decompressed(packed), packed.first)
+  return Int32Array.from({ length: 2 * block.count }, (_, i) =>
+    i % 2 === 0 ? block.payloadAt(i / 2) : block.payloadAt((i - 1) / 2) + block.payloadLength((i - 1) / 2),
+  )
 }
 
 /** Decompresses blocks, parses the payloads of each, and looks at every one. */

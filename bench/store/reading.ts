@@ -252,9 +252,8 @@ class CountingLines implements EventSink {
 class ParsingSink implements EventSink {
   events = 0
 
-  event(_stream: ReadStream, { bytes, payloads }: Block, index: number): boolean {
-    const text = bytes.toString('utf8', payloads[2 * index], payloads[2 * index + 1])
-    if ((JSON.parse(text) as { id?: number }).id !== undefined) this.events++
+  event(_stream: ReadStream, block: Block, index: number): boolean {
+    if ((JSON.parse(block.payload(index)) as { id?: number }).id !== undefined) this.events++
     return true
   }
 }

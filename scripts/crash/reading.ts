@@ -19,7 +19,7 @@ export function nameOf({ stream, offset }: Found): string {
 export function readEvents(reader: LogReader, selection: Selection, take: (found: Found) => void): void {
   const sink: EventSink = {
     event({ key }, block, index) {
-      const { appId, tags } = block.labels.parsed(block.labelOf[index] as number)
+      const { appId, tags } = block.labels(index)
       take({
         stream: key.number,
         offset: block.first + index,
@@ -27,7 +27,7 @@ export function readEvents(reader: LogReader, selection: Selection, take: (found
         time: block.times[index] as number,
         appId,
         tags,
-        payload: block.bytes.toString('utf8', block.payloads[2 * index], block.payloads[2 * index + 1]),
+        payload: block.payload(index),
       })
       return true
     },

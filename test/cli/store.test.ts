@@ -91,16 +91,16 @@ test('queries are answered from the data of a stopped node, as the node would', 
 test('damage is found, named, and ends with exit code 1', async (t) => {
   const path = await stoppedNode(t)
   const database = new DatabaseSync(topicFile(path, 'default-topic'))
-  const row = database.prepare('SELECT key, body FROM segment ORDER BY key LIMIT 1').get()
+  const row = database.prepare('SELECT key, block0 AS body FROM segment ORDER BY key LIMIT 1').get()
   const body = row?.['body'] as Uint8Array
   body[body.length - 20] = (body[body.length - 20] ?? 0) ^ 1
-  database.prepare('UPDATE segment SET body = ? WHERE key = ?').run(body, Number(row?.['key']))
+  database.prepare('UPDATE segment SET block0 = ? WHERE key = ?').run(body, Number(row?.['key']))
   database.close()
   const { code, stdout } = await shoal(t, ['store', 'verify', '--json', '--working-dir', path])
   assert.equal(code, 1)
   const answer = JSON.parse(stdout) as { code: string; message: string }
   assert.equal(answer.code, 'ERR_INVALID_NODE_STATE')
-  assert.match(answer.message, /topic 'default-topic': stream 0: a block is damaged/)
+  assert.match(answer.message, /topic 'default-topic': stream 0: a part of a segment is damaged/)
 })
 
 test('a backup is a data folder that a node starts on, with the same identity and events', async (t) => {

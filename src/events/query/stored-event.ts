@@ -52,11 +52,10 @@ export class StoredEvent implements AqlEvent {
   }
 
   get payload(): string {
-    const { bytes, payloads } = this.block
-    return bytes.toString('utf8', payloads[2 * this.index], payloads[2 * this.index + 1])
+    return this.block.payload(this.index)
   }
 
-  get #labels(): ReturnType<Block['labels']['parsed']> {
-    return this.block.labels.parsed(this.block.labelOf[this.index] as number)
+  get #labels(): ReturnType<Block['labels']> {
+    return this.block.labels(this.index)
   }
 }

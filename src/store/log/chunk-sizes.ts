@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
+import { segmentBytes } from './segment-columns.ts'
 
 /** What a chunk takes up in the store. */
 export interface ChunkSize {
@@ -24,7 +25,7 @@ interface Row {
 const rowsOfStream = `
   SELECT key, count, bytes, EXISTS (SELECT 1 FROM checkpoint WHERE checkpoint.key = part.key + part.count) AS complete
   FROM (
-    SELECT key, count, length(body) AS bytes FROM segment WHERE key >= ?1 AND key < ?2
+    SELECT key, count, ${segmentBytes} AS bytes FROM segment WHERE key >= ?1 AND key < ?2
     UNION ALL
     SELECT key, count, length(body) AS bytes FROM tail WHERE key >= ?1 AND key < ?2
   ) AS part

@@ -5,7 +5,8 @@ import { DamagedData } from './checksum.ts'
 import { framesOfSegment } from './records.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
-import { checkSegmentRow, type SegmentRow } from './stream-state.ts'
+import { segmentColumns } from './segment-columns.ts'
+import type { WholeSegmentRow } from './segment-row.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
 /**
@@ -49,11 +50,9 @@ function lastOf(frames: readonly Frame[]): number {
 
 function sealedFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] | undefined {
   const row = database
-    .prepare('SELECT key, count, lamport, last, crc, body FROM segment WHERE key = ?')
-    .get(rowKey(stream, offset)) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
-  if (row === undefined) return undefined
-  checkSegmentRow(row)
-  return framesOfSegment(new Segment(row.body, offset))
+    .prepare(`SELECT ${segmentColumns} FROM segment WHERE key = ?`)
+    .get(rowKey(stream, offset)) as unknown as WholeSegmentRow | undefined
+  return row && framesOfSegment(new Segment(row))
 }
 
 function tailFrames(database: DatabaseSync, stream: StreamNumber, offset: number): Frame[] {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../errors.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { formatOf } from './file-format.ts'
+import { segmentTable } from './segment-columns.ts'
 import { refusalOf } from './sqlite-error.ts'
 
 /** "shlo": the log of a topic. */
@@ -27,7 +28,7 @@ const tables = `
   CREATE TABLE tail (${tailColumns}) STRICT;
   CREATE TABLE waiting (key INTEGER PRIMARY KEY, chunk BLOB NOT NULL) STRICT;
   CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
-  CREATE TABLE segment (key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, last INTEGER NOT NULL, crc INTEGER NOT NULL, pad BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+  ${segmentTable}
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
   CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;

@@ -56,7 +56,12 @@ export const lamportAt = lamportKey.length
 /** Bytes between the digits of the offset and those of the time. */
 export const timeKeyBytes = timeKey.length
 
-/** Makes the beginnings of lines, up to their labels. */
+/** The beginning of a line with all of its numbers, up to its labels. */
+export function lineStart(streamId: string, lamport: number, offset: number, time: number): string {
+  return `${lamportKey}${lamport}${middle(streamId)}${offset}${timeKey}${time}`
+}
+
+/** Makes the beginnings of lines as they are stored, with zeros in the place of lamport timestamp and offset. */
 export class LineStarts {
   readonly #middle: string
   #start: Buffer = Buffer.alloc(0)

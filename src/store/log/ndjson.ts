@@ -50,18 +50,15 @@ export class NdjsonWriter implements EventSink {
     this.#length += bytes.length
   }
 
-  event(_stream: ReadStream, { bytes, lines }: Block, index: number): boolean {
-    return this.#copy(bytes, lines[index] as number, lines[index + 1] as number)
+  event(stream: ReadStream, block: Block, index: number): boolean {
+    return this.run(stream, block, index, index + 1)
   }
 
-  run(_stream: ReadStream, { bytes, lines }: Block, from: number, to: number): boolean {
-    return this.#copy(bytes, lines[from] as number, lines[to] as number)
-  }
-
-  #copy(bytes: Buffer, start: number, end: number): boolean {
-    this.#reserve(end - start)
-    bytes.copy(this.#buffer, this.#length, start, end)
-    this.#length += end - start
+  run(_stream: ReadStream, block: Block, from: number, to: number): boolean {
+    const bytes = block.lineBytes(from, to)
+    this.#reserve(bytes)
+    block.copyLines(from, to, this.#buffer, this.#length)
+    this.#length += bytes
     return !this.isFull
   }
 

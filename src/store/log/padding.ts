@@ -6,17 +6,22 @@ const leastLocal = Math.floor(((pageBytes - 12) * 32) / 255) - 23
 const overflowBytes = pageBytes - 4
 
 /**
- * Zeros in front of the body of a segment, as many as it takes for the body to stand in pages of its own only. Those
+ * Zeros in front of the parts of a segment, as many as it takes for these to stand in pages of their own only. Those
  * are given back as a whole, while pages that rows share keep copies of rows that were moved, and with them payloads that
- * were removed since. It costs no room: the last page of a body would be filled up anyway.
+ * were removed since. It costs no room: the last page would be filled up anyway.
  */
-export function padding(numbers: readonly number[], body: Uint8Array): Uint8Array {
+export function padding(numbers: readonly number[], blobs: readonly (Uint8Array | null)[]): Uint8Array {
   // One byte each for the size of the header, the key and the numbers; sizes of blobs take more.
-  const header = 2 + numbers.length + 2 + varintBytes(2 * body.length + 12)
-  const rest = header + numbers.reduce((sum, value) => sum + integerBytes(value), 0) + body.length
+  const header = 2 + numbers.length + 2 + blobs.reduce((sum, blob) => sum + sizeBytes(blob), 0)
+  const values = numbers.reduce((sum, value) => sum + integerBytes(value), 0)
+  const rest = header + values + blobs.reduce((sum, blob) => sum + (blob?.length ?? 0), 0)
   const beyond = (rest - leastLocal) % overflowBytes
   const fill = (overflowBytes - beyond) % overflowBytes
   return new Uint8Array(fill < leastLocal ? fill + overflowBytes : fill)
+}
+
+function sizeBytes(blob: Uint8Array | null): number {
+  return blob === null ? 1 : varintBytes(2 * blob.length + 12)
 }
 
 function varintBytes(value: number): number {

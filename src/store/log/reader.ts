@@ -1,24 +1,21 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ShoalError } from '../../errors.ts'
 import type { PublicKey } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
-import type { Frame, StreamKey } from '../../protocol/index.ts'
-import { type Block, blockOfFrames } from './block.ts'
+import type { StreamKey } from '../../protocol/index.ts'
+import type { Block } from './block.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import { type ChunkSize, chunkSizes } from './chunk-sizes.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
-import { KnownLabels } from './known-labels.ts'
-import { LruCache } from './lru.ts'
 import { soundRanges } from './ranges.ts'
-import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
-import { Segment } from './segment.ts'
+import { rowKey, type StreamNumber } from './row-key.ts'
+import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import { streamIdOf } from './stream-id.ts'
-import { checkSegmentRow, checkStreamRow, type SegmentRow, type StreamRow } from './stream-state.ts'
+import { checkStreamRow, type StreamRow } from './stream-state.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from './tag-index.ts'
-import { framesOf, type TailRow } from './tail-row.ts'
+import { TailBlocks } from './tail-blocks.ts'
 
 /** A stream as a reader knows it. */
 export interface ReadStream {
@@ -31,10 +28,6 @@ const statements = {
   streams:
     'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number >= ? ORDER BY number',
   stream: 'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?',
-  segmentPlace: 'SELECT key, count, lamport, last, crc FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1',
-  segmentBody: 'SELECT key, count, lamport, last, crc, body FROM segment WHERE key = ?',
-  tail: 'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
-  tailPlace: 'SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
   posting: 'SELECT crc, body FROM posting WHERE key = ?',
 } as const
 
@@ -45,12 +38,11 @@ export class LogReader {
   readonly #own: PublicKey
   readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
   #streams: ReadStream[] = []
+  readonly #streamIds: string[] = []
   #seals = -1
   #removals = -1
-  readonly #segments = new LruCache<number, Segment>(limits.segmentCacheBytes)
-  readonly #blocks = new LruCache<string, Block>(limits.blockCacheBytes)
-  readonly #tails = new LruCache<number, TailFrames>(limits.segmentCacheBytes)
-  readonly #labels = new KnownLabels()
+  readonly #sealed: SealedBlocks
+  readonly #tail: TailBlocks
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
 
   /** Told once about each piece of the index that is damaged. */
@@ -64,6 +56,8 @@ export class LogReader {
     try {
       for (const [name, sql] of Object.entries(statements))
         this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
+      this.#sealed = new SealedBlocks(this.#database)
+      this.#tail = new TailBlocks(this.#database)
     } catch (error) {
       this.#database.close()
       throw error
@@ -97,9 +91,8 @@ export class LogReader {
     this.#seals = seals
     if (this.#removals === removals) return removals
     this.#removals = removals
-    this.#segments.clear()
-    this.#blocks.clear()
-    this.#tails.clear()
+    this.#sealed.clear()
+    this.#tail.clear()
     this.#ranges.clear()
     return removals
   }
@@ -214,11 +207,16 @@ export class LogReader {
     const key = rowKey(stream, offset)
     // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
     for (let round = 0; round < 10; round++) {
-      const block = this.#sealedBlock(stream, key) ?? this.#tailBlock(stream, key)
+      const block = this.#sealed.at(stream, key) ?? this.#tail.at(this.#streamId(stream), key)
       if (block !== undefined) return block
       if (offset < this.#pruned(stream)) return undefined
     }
     throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+  }
+
+  #streamId(stream: StreamNumber): string {
+    this.#streamIds[stream] ??= streamIdOf((this.streams()[stream] as ReadStream).key)
+    return this.#streamIds[stream]
   }
 
   /** How much of a stream is pruned: the disk knows it before it is told. */
@@ -228,84 +226,6 @@ export class LogReader {
     checkStreamRow(row, stream)
     return row.pruned
   }
-
-  #sealedBlock(stream: StreamNumber, key: number): Block | undefined {
-    const place = this.#prepared.segmentPlace.get(key) as unknown as SegmentRow | undefined
-    if (place === undefined || place.key + place.count <= key || place.key < rowKey(stream, 0)) return undefined
-    checkSegmentRow(place)
-    const segment = this.#segment(place, stream)
-    if (segment === undefined) return undefined
-    const index = segment.blockIndex(key - rowKey(stream, 0))
-    const name = `${place.key}:${index}`
-    const known = this.#blocks.get(name)
-    if (known !== undefined) return known
-    const block = segment.block(index)
-    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
-    return block
-  }
-
-  /** Nothing when it was pruned since its place was found. */
-  #segment({ key, count }: SegmentRow, stream: StreamNumber): Segment | undefined {
-    const known = this.#segments.get(key)
-    if (known !== undefined) return known
-    const row = this.#prepared.segmentBody.get(key) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
-    if (row === undefined) return undefined
-    checkSegmentRow(row)
-    const segment = new Segment(row.body, key - rowKey(stream, 0))
-    if (segment.count !== count) throw new DamagedData(`the segment ${key} has another number of events`)
-    this.#segments.set(key, segment, row.body.length)
-    return segment
-  }
-
-  /** Rows of the tail that are small are read together with those after them, of large ones only a part is made a block. */
-  #tailBlock(stream: StreamNumber, key: number): Block | undefined {
-    const name = `tail:${key}`
-    const known = this.#blocks.get(name)
-    if (known !== undefined) return known
-    const start = this.#prepared.tailPlace.get(key)?.['key'] as number | undefined
-    if (start === undefined || start < rowKey(stream, 0)) return undefined
-    const { frames, end } = this.#tailFrames(stream, start)
-    if (end <= key) return undefined
-    const size = limits.eventsPerBlock
-    const from = start + (end - start <= 2 * size ? 0 : Math.floor((key - start) / size) * size)
-    const to = Math.min(end, from === start && end - start <= 2 * size ? end : from + size)
-    const offsets = [offsetOf(from), offsetOf(to)] as const
-    const { key: streamKey } = this.streams()[stream] as ReadStream
-    const block = blockOfFrames(frames, streamIdOf(streamKey), this.#labels, offsets)
-    this.#blocks.set(name, block, block.bytes.length + 24 * block.count)
-    return block
-  }
-
-  /** The frames of rows of the tail that follow each other, for about a block. */
-  #tailFrames(stream: StreamNumber, start: number): TailFrames {
-    const known = this.#tails.get(start)
-    if (known !== undefined) return known
-    const end = rowKey(stream, this.counts.count(stream))
-    const rows = this.#prepared.tail.all(start, end, limits.eventsPerBlock) as unknown as TailRow[]
-    const frames: Frame[] = []
-    let next = start
-    for (const row of rows) {
-      if (row.key !== next) break
-      frames.push(...framesOf(row))
-      next = row.key + row.count
-      if (next - start >= limits.eventsPerBlock) break
-    }
-    const tail = { frames, end: next }
-    // More rows may follow what is less than a block.
-    if (next - start >= limits.eventsPerBlock)
-      this.#tails.set(
-        start,
-        tail,
-        frames.reduce((sum, { bytes }) => sum + bytes.length, 0),
-      )
-    return tail
-  }
-}
-
-interface TailFrames {
-  readonly frames: readonly Frame[]
-  /** The key after the last event. */
-  readonly end: number
 }
 
 function firstAtLeast(rising: Float64Array, value: number): number {

@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter, encodeLabelsExactly, type Frame, readFrame } from '../../protocol/index.ts'
-import type { Block } from './block.ts'
 import { DamagedData } from './checksum.ts'
+import type { SealedBlock } from './sealed-block.ts'
 import type { Segment } from './segment.ts'
 
 /** The frames of a sealed chunk, put together again exactly as they were. */
@@ -16,15 +16,14 @@ export function framesOfSegment(segment: Segment): Frame[] {
 }
 
 interface Place {
-  readonly block: Block
+  readonly block: SealedBlock
   readonly index: number
 }
 
 class SegmentEvents {
   taken = 0
   readonly #segment: Segment
-  #block: Block | undefined
-  #blockIndex = -1
+  #block: SealedBlock | undefined
 
   constructor(segment: Segment) {
     this.#segment = segment
@@ -32,10 +31,8 @@ class SegmentEvents {
 
   next(): Place {
     const offset = this.#segment.first + this.taken
-    if (this.#block === undefined || offset >= this.#block.first + this.#block.count) {
-      this.#blockIndex++
-      this.#block = this.#segment.block(this.#blockIndex)
-    }
+    if (this.#block === undefined || offset >= this.#block.first + this.#block.count)
+      this.#block = this.#segment.blockAt(offset)
     this.taken++
     return { block: this.#block, index: offset - this.#block.first }
   }
@@ -45,20 +42,16 @@ function record(first: number, events: readonly Place[], secrets: Buffer): Buffe
   const head = new ByteWriter(64 * events.length).uvarint(first).uvarint(events.length)
   for (const { block, index } of events) {
     head.uvarint(block.lamports[index] as number).uvarint(block.times[index] as number)
-    head.bytes(encodeLabelsExactly(block.labels.parsed(block.labelOf[index] as number)))
+    head.bytes(encodeLabelsExactly(block.labels(index)))
   }
   const writer = new ByteWriter(2 * head.length + 256 * events.length)
     .uvarint(head.length)
     .bytes(head.written)
     .bytes(secrets)
-  const length = ({ block, index }: Place): number =>
-    (block.payloads[2 * index] as number) < 0
-      ? 0
-      : (block.payloads[2 * index + 1] as number) - (block.payloads[2 * index] as number)
-  for (const place of events) writer.uvarint(length(place))
-  for (const place of events) {
-    const start = place.block.payloads[2 * place.index] as number
-    if (start >= 0) writer.bytes(place.block.bytes, start, start + length(place))
+  for (const { block, index } of events) writer.uvarint(block.payloadLength(index))
+  for (const { block, index } of events) {
+    const start = block.payloadAt(index)
+    writer.bytes(block.bytes, start, start + block.payloadLength(index))
   }
   return writer.written
 }

@@ -16,15 +16,16 @@ import { checkpointAt } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rewriteTail } from './database.ts'
 import type { LogState } from './log-state.ts'
-import { padding } from './padding.ts'
 import { soundRanges } from './ranges.ts'
 import { isTooFarAhead, type Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
 import { keepRedaction } from './redactions.ts'
 import { rowKey } from './row-key.ts'
 import { encodeSegment, Segment } from './segment.ts'
+import { segmentColumns } from './segment-columns.ts'
+import { segmentInserter, type WholeSegmentRow } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
-import { checkSegmentRow, type SegmentRow, type StreamState } from './stream-state.ts'
+import type { StreamState } from './stream-state.ts'
 import { framesOf, type TailRow, tailRow } from './tail-row.ts'
 
 /** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
@@ -166,15 +167,13 @@ export class Remover {
     const { database } = this.#log
     const start = rowKey(state.number, 0)
     const row = database
-      .prepare('SELECT key, count, lamport, last, crc, body FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1')
-      .get(start + offset) as unknown as (SegmentRow & { body: Uint8Array }) | undefined
+      .prepare(`SELECT ${segmentColumns} FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1`)
+      .get(start + offset) as unknown as WholeSegmentRow | undefined
     if (row === undefined || row.key + row.count <= start + offset)
       throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
-    checkSegmentRow(row)
-    const frames = framesOfSegment(new Segment(row.body, row.key - start))
-    const body = encodeSegment(withoutOffset(frames, offset), streamIdOf(state.key))
-    const pad = padding([row.count, row.lamport, row.last, row.crc], body)
-    database.prepare('UPDATE segment SET pad = ?, body = ? WHERE key = ?').run(pad, body, row.key)
+    const frames = withoutOffset(framesOfSegment(new Segment(row)), offset)
+    database.prepare('DELETE FROM segment WHERE key = ?').run(row.key)
+    segmentInserter(database)(row, encodeSegment(frames, streamIdOf(state.key), row.size))
   }
 
   #redactTail(state: StreamState, offset: number): void {

@@ -5,11 +5,11 @@ import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import { type KnownLabel, KnownLabels } from './known-labels.ts'
 import type { LogState } from './log-state.ts'
-import { padding } from './padding.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
-import { encodeSegment } from './segment.ts'
+import { blockSize, encodeSegment } from './segment.ts'
+import { type SegmentParts, segmentInserter } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
-import { type StreamState, segmentCrc } from './stream-state.ts'
+import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
@@ -36,7 +36,7 @@ interface SealedSegment {
   readonly count: number
   readonly lamport: number
   readonly last: number
-  readonly body: Buffer
+  readonly parts: SegmentParts
 }
 
 /** What to seal next: the stream with most to do, once it has enough of it. */
@@ -76,7 +76,8 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
     const frames = reading(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
-    segments.push({ first, count: end - first, ...lamports, body: encodeSegment(frames, plan.streamId, known, each) })
+    const parts = encodeSegment(frames, plan.streamId, blockSize(frames), known, each)
+    segments.push({ first, count: end - first, ...lamports, parts })
     first = end
   }
   return { plan, segments, ...index.finish() }
@@ -105,14 +106,8 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
   const end = plan.ends.at(-1) as number
   log.transaction(() => {
     const { database } = log
-    const insert = database.prepare(
-      'INSERT INTO segment (key, count, lamport, last, crc, pad, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    )
-    for (const { first, count, lamport, last, body } of segments) {
-      const row = { key: rowKey(plan.stream, first), count, lamport, last }
-      const crc = segmentCrc(row)
-      insert.run(row.key, count, lamport, last, crc, padding([count, lamport, last, crc], body), body)
-    }
+    const insert = segmentInserter(database)
+    for (const { first, parts, ...numbers } of segments) insert({ key: rowKey(plan.stream, first), ...numbers }, parts)
     log.insertRange(plan.stream, plan.from, end - plan.from, bits, rows)
     database
       .prepare('DELETE FROM tail WHERE key >= ? AND key < ?')

@@ -1,28 +1,14 @@
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
-import { type Block, BlockBuilder, readBlock } from './block.ts'
+import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { type KnownLabel, KnownLabels } from './known-labels.ts'
+import { offsetOf } from './row-key.ts'
+import { SealedBlock } from './sealed-block.ts'
+import { blocksPerSegment } from './segment-columns.ts'
+import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import { compress, decompress } from './tail-row.ts'
-
-/**
- * A segment: one chunk, sealed. Its events stand in blocks that are compressed one by one, so that reading one event
- * costs one block. What only matters for verifying (how the events were framed, their salts) stands apart from them.
- */
-const version = 1
-
-/** Where a part is within the bytes of a segment. */
-interface Part {
-  readonly at: number
-  readonly size: number
-  readonly raw: number
-  readonly crc: number
-}
-
-interface BlockPart extends Part {
-  readonly first: number
-  readonly count: number
-}
 
 /** How the events of one frame were framed. */
 export interface Framing {
@@ -31,112 +17,91 @@ export interface Framing {
   readonly secrets: Buffer
 }
 
-/** The bytes of a chunk; `each` is told what the labels of each event are. */
+/** How many events of a chunk make a block: by their bytes, but no more blocks than a segment can have. */
+export function blockSize(frames: readonly Frame[]): number {
+  const count = frames.reduce((sum, frame) => sum + frame.count, 0)
+  const bytes = frames.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+  const fitting = Math.floor((limits.blockBytes * count) / bytes)
+  return Math.max(Math.ceil(count / blocksPerSegment), Math.min(limits.eventsPerBlock, fitting))
+}
+
+/** The parts of a chunk in blocks of so many events; `each` is told what the labels of each event are. */
 export function encodeSegment(
   frames: readonly Frame[],
   streamId: string,
+  size: number,
   known = new KnownLabels(),
   each?: (label: KnownLabel) => void,
-): Buffer {
-  const blocks: { raw: Buffer; count: number }[] = []
+): SegmentParts {
+  const { first } = frames[0] as Frame
+  const blocks: Buffer[] = []
   const builder = new BlockBuilder(streamId, known)
   const close = (): void => {
     const { count } = builder
-    if (count > 0) blocks.push({ count, raw: builder.finish() })
+    if (count > 0) blocks.push(pack(builder.finish(), first + blocks.length * size, count))
   }
   for (const frame of frames)
     for (let i = 0; i < frame.count; i++) {
       const label = builder.add(frame, i)
       each?.(label)
-      if (builder.count >= limits.eventsPerBlock || builder.bytes >= limits.blockBytes) close()
+      if (builder.count === size) close()
     }
   close()
-  const framing = encodeFraming(frames)
-  const parts = [{ count: 0, raw: framing }, ...blocks].map(({ count, raw }) => ({
-    count,
-    raw: raw.length,
-    packed: compress(raw),
-  }))
-  const header = new ByteWriter(16 * parts.length).byte(version).uvarint(blocks.length)
-  for (const { count, raw, packed } of parts)
-    header
-      .uvarint(count)
-      .uvarint(raw)
-      .uvarint(packed.length)
-      .uvarint(checksum(packed, count, raw))
-  const size = parts.reduce((sum, { packed }) => sum + packed.length, header.length + 8)
-  const writer = new ByteWriter(size)
-    .uvarint(header.length)
-    .uvarint(checksum(header.written, header.length))
-    .bytes(header.written)
-  for (const { packed } of parts) writer.bytes(packed)
-  return writer.written
+  assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
+  return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
+}
+
+/** A part as it is stored: its size, a checksum that holds in its place only, its compressed bytes. */
+function pack(raw: Buffer, first: number, count: number): Buffer {
+  const packed = compress(raw)
+  return new ByteWriter(packed.length + 16)
+    .uvarint(raw.length)
+    .uvarint(checksum(packed, raw.length, first, count))
+    .bytes(packed).written
+}
+
+function unpack(bytes: unknown, first: number, count: number): Buffer {
+  if (!(bytes instanceof Uint8Array)) throw new DamagedData('a part of a segment is missing')
+  const reader = new ByteReader(bytes)
+  const raw = reader.uvarint()
+  const crc = reader.uvarint()
+  const packed = reader.buffer.subarray(reader.at)
+  if (checksum(packed, raw, first, count) !== crc) throw new DamagedData('a part of a segment is damaged')
+  return decompress(packed, raw, true)
+}
+
+/** A block of a segment from what stands in its column. */
+export function blockOf({ key, count, size }: SegmentRow, index: number, bytes: unknown): SealedBlock {
+  const first = offsetOf(key) + index * size
+  const events = Math.min(size, count - index * size)
+  const block = new SealedBlock(unpack(bytes, first, events), first)
+  if (block.count !== events) throw new DamagedData('a block has another number of events')
+  return block
 }
 
 /** A segment that was read; its parts are decompressed when they are asked for. */
 export class Segment {
   readonly first: number
-  readonly count: number
-  readonly blocks: readonly BlockPart[]
-  readonly #bytes: Buffer
-  readonly #framing: Part
+  readonly #row: WholeSegmentRow
 
-  constructor(bytes: Uint8Array, first: number) {
-    const reader = new ByteReader(bytes)
-    const headerLength = reader.uvarint()
-    const crc = reader.uvarint()
-    const start = reader.skip(headerLength)
-    if (checksum(reader.buffer.subarray(start, reader.at), headerLength) !== crc)
-      throw new DamagedData('the header of a segment is damaged')
-    const header = new ByteReader(reader.buffer, start, reader.at)
-    if (header.byte() !== version) throw new DamagedData('a segment is of an unknown version')
-    const blocks: BlockPart[] = []
-    const blockCount = header.uvarint()
-    let at = reader.at
-    let offset = first
-    for (let i = 0; i <= blockCount; i++) {
-      const count = header.uvarint()
-      const raw = header.uvarint()
-      const size = header.uvarint()
-      blocks.push({ at, size, raw, crc: header.uvarint(), first: offset, count })
-      at += size
-      offset += count
-    }
-    if (at !== reader.end) throw new DamagedData('a segment has another length')
-    const [framing, ...rest] = blocks as [BlockPart, ...BlockPart[]]
-    this.#bytes = reader.buffer
-    this.#framing = framing
-    this.blocks = rest
-    this.first = first
-    this.count = offset - first
+  constructor(row: WholeSegmentRow) {
+    checkSegmentRow(row)
+    this.#row = row
+    this.first = offsetOf(row.key)
   }
 
-  /** Which block holds an offset. */
-  blockIndex(offset: number): number {
-    let low = 0
-    let high = this.blocks.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((this.blocks[middle]?.first ?? 0) <= offset) low = middle
-      else high = middle - 1
-    }
-    return low
+  get count(): number {
+    return this.#row.count
   }
 
-  block(index: number): Block {
-    const part = this.blocks[index]
-    if (part === undefined) throw new DamagedData('a block is missing')
-    return readBlock(this.#part(part, part.count), part.first)
+  /** The block that holds an offset. */
+  blockAt(offset: number): SealedBlock {
+    const index = Math.floor((offset - this.first) / this.#row.size)
+    return blockOf(this.#row, index, this.#row[`block${index}`])
   }
 
   framing(): Framing[] {
-    return decodeFraming(this.#part(this.#framing, 0))
-  }
-
-  #part({ at, size, raw, crc }: Part, count: number): Buffer {
-    const packed = this.#bytes.subarray(at, at + size)
-    if (checksum(packed, count, raw) !== crc) throw new DamagedData('a block is damaged')
-    return decompress(packed, raw, true)
+    return decodeFraming(unpack(this.#row['framing'], this.first, 0))
   }
 }
 

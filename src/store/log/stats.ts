@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { formatStreamId, nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import { metaOf, openForReading } from './database.ts'
 import { rowKey } from './row-key.ts'
+import { segmentBytes } from './segment-columns.ts'
 import type { StreamRow } from './stream-state.ts'
 
 export interface StreamStats {
@@ -56,7 +57,7 @@ export function logStats(file: string): LogStats {
       bytes: statSync(file).size,
       events: streams.reduce((sum, { events }) => sum + events, 0),
       tailRows: number('SELECT count(*) FROM tail'),
-      segmentBytes: number('SELECT sum(length(body)) FROM segment'),
+      segmentBytes: number(`SELECT sum(${segmentBytes}) FROM segment`),
       indexBytes: number('SELECT sum(length(body)) FROM posting'),
       streams,
     }

@@ -1,6 +1,6 @@
 import type { Block } from './block.ts'
 import { CandidateFinder, type Candidates } from './candidates.ts'
-import { LabelMatcher } from './label-json.ts'
+import { LabelMatcher } from './label-matcher.ts'
 import type { LogReader, ReadStream } from './reader.ts'
 import { type Branch, selectsAll } from './selection.ts'
 
@@ -97,22 +97,19 @@ export class StreamCursor {
       if (block === undefined) return false
     }
     this.index = offset - block.first
-    if ((block.payloads[2 * this.index] as number) < 0) return false
-    if (!this.#all && !this.#isSelected(block, block.labelOf[this.index] as number)) return false
+    if (block.isRemoved(this.index)) return false
+    if (!this.#all && !this.#isSelected(block, this.index)) return false
     this.lamport = block.lamports[this.index] as number
     return true
   }
 
-  #isSelected(block: Block, label: number): boolean {
+  #isSelected(block: Block, index: number): boolean {
     if (this.#selectedOf !== block) {
-      this.#selected = new Uint8Array(block.labels.count)
+      this.#selected = new Uint8Array(block.labelCount)
       this.#selectedOf = block
     }
-    if (this.#selected[label] === 0) {
-      const { bytes, spans } = block.labels
-      const matches = this.#matcher.matches(bytes, spans[2 * label] as number, spans[2 * label + 1] as number)
-      this.#selected[label] = matches ? 1 : 2
-    }
+    const label = block.labelOf[index] as number
+    if (this.#selected[label] === 0) this.#selected[label] = block.matches(index, this.#matcher) ? 1 : 2
     return this.#selected[label] === 1
   }
 

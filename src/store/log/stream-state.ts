@@ -4,6 +4,8 @@ import { genesis, type Hash, type StreamKey, type TopicKind } from '../../protoc
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
+import { placeColumns } from './segment-columns.ts'
+import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
 import { recordsOf, type TailRow } from './tail-row.ts'
 
 /** Where a stream stands: what the next event of it needs to know. */
@@ -125,32 +127,13 @@ function loadCheckpoint(database: DatabaseSync, state: StreamState, count: numbe
 function loadSealed(database: DatabaseSync, state: StreamState): void {
   const { number } = state
   const row = database
-    .prepare('SELECT key, count, lamport, last, crc FROM segment WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1')
+    .prepare(`SELECT ${placeColumns} FROM segment WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1`)
     .get(rowKey(number, 0), rowKey(number + 1, 0))
   state.sealed = state.pruned
   if (row === undefined) return
   const segment = row as unknown as SegmentRow
   checkSegmentRow(segment)
   state.sealed = Math.max(state.pruned, segment.key - rowKey(number, 0) + segment.count)
-}
-
-export interface SegmentRow {
-  readonly key: number
-  readonly count: number
-  /** Lamport timestamps of its first and last events. */
-  readonly lamport: number
-  readonly last: number
-  readonly crc: number
-}
-
-const segmentMark = Buffer.from('segment')
-
-export function segmentCrc({ key, count, lamport, last }: Omit<SegmentRow, 'crc'>): number {
-  return checksum(segmentMark, key, count, lamport, last)
-}
-
-export function checkSegmentRow(row: SegmentRow): void {
-  if (segmentCrc(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the segments is damaged`)
 }
 
 /**

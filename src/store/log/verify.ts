@@ -20,7 +20,9 @@ import { framesOfSegment } from './records.ts'
 import { addFrame } from './reindex.ts'
 import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
-import { checkSegmentRow, type SegmentRow, type StreamRow, streamCrc } from './stream-state.ts'
+import { segmentColumns } from './segment-columns.ts'
+import type { WholeSegmentRow } from './segment-row.ts'
+import { type StreamRow, streamCrc } from './stream-state.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
@@ -158,15 +160,14 @@ class Verifier {
   *#parts(number: StreamNumber, pruned: number): Generator<{ frames: Frame[]; sealed: boolean; hash?: Hash }> {
     const [from, to] = [rowKey(number, pruned), rowKey(number + 1, 0)]
     const segments = this.#database.prepare(
-      'SELECT key, count, lamport, last, crc, body FROM segment WHERE key >= ? AND key < ? ORDER BY key',
+      `SELECT ${segmentColumns} FROM segment WHERE key >= ? AND key < ? ORDER BY key`,
     )
     let end = from
     for (const row of segments.iterate(from, to)) {
-      const place = row as unknown as SegmentRow & { body: Uint8Array }
-      checkSegmentRow(place)
+      const segment = new Segment(row as unknown as WholeSegmentRow)
       this.#segments++
-      end = place.key + place.count
-      yield { frames: framesOfSegment(new Segment(place.body, offsetOf(place.key))), sealed: true }
+      end = rowKey(number, segment.first + segment.count)
+      yield { frames: framesOfSegment(segment), sealed: true }
     }
     const tail = this.#database.prepare(
       'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',

@@ -1,0 +1,24 @@
+/**
+ * The columns of a segment. Each of its blocks has one: SQLite gives no part of a value, but of a row it reads only the
+ * pages of the columns that it is asked for.
+ */
+export const blocksPerSegment = 16
+
+export const blockColumns: readonly string[] = Array.from({ length: blocksPerSegment }, (_, i) => `block${i}`)
+
+/** What a segment is, without what is in it. */
+export const placeColumns = 'key, count, lamport, last, size, crc'
+
+export const segmentColumns = `${placeColumns}, framing, ${blockColumns.join(', ')}`
+
+export const segmentTable = `
+  CREATE TABLE segment (
+    key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, last INTEGER NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL,
+    pad BLOB NOT NULL, framing BLOB NOT NULL, ${blockColumns.map((name) => `${name} BLOB`).join(', ')}
+  ) STRICT;`
+
+/** The bytes of a segment; it is not read for that. */
+export const segmentBytes = ['framing', ...blockColumns].map((name) => `ifnull(length(${name}), 0)`).join(' + ')
+
+/** The block with the number that is bound second. */
+export const numberedBlock = `CASE ?2 ${blockColumns.map((name, i) => `WHEN ${i} THEN ${name}`).join(' ')} END AS block`

@@ -1,0 +1,79 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { limits } from '../../limits.ts'
+import type { Frame } from '../../protocol/index.ts'
+import type { Block } from './block.ts'
+import { KnownLabels } from './known-labels.ts'
+import { LruCache } from './lru.ts'
+import { offsetOf, rowKey, streamOf } from './row-key.ts'
+import { TailBlock } from './tail-block.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
+
+/** Rows of the tail that follow each other, for about a block or for one large row. */
+interface TailRun {
+  readonly start: number
+  /** The key after the last event. */
+  readonly end: number
+  readonly frames: readonly Frame[]
+  /** Those blocks of it that were made, by the key of their first event. */
+  readonly blocks: Map<number, TailBlock>
+}
+
+/** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
+export class TailBlocks {
+  readonly #place: StatementSync
+  readonly #rows: StatementSync
+  readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
+  readonly #labels = new KnownLabels()
+
+  constructor(database: DatabaseSync) {
+    this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
+    this.#rows = database.prepare(
+      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
+    )
+  }
+
+  clear(): void {
+    this.#runs.clear()
+  }
+
+  /** The block that holds an event; nothing when it is not in the tail. */
+  at(streamId: string, key: number): Block | undefined {
+    const run = this.#runs.get(key) ?? this.#runAt(key)
+    if (run === undefined || run.end <= key) return undefined
+    const { start, end, frames, blocks } = run
+    const size = limits.eventsPerBlock
+    const isSmall = end - start <= 2 * size
+    const from = isSmall ? start : start + Math.floor((key - start) / size) * size
+    const known = blocks.get(from)
+    if (known !== undefined) return known
+    const to = isSmall ? end : Math.min(end, from + size)
+    const block = new TailBlock(frames, streamId, this.#labels, [offsetOf(from), offsetOf(from) + to - from])
+    blocks.set(from, block)
+    return block
+  }
+
+  #runAt(key: number): TailRun | undefined {
+    const start = this.#place.get(key)?.['key'] as number | undefined
+    if (start === undefined || streamOf(start) !== streamOf(key)) return undefined
+    return this.#runs.get(start) ?? this.#read(start)
+  }
+
+  #read(start: number): TailRun {
+    const ofStream = rowKey(streamOf(start) + 1, 0)
+    const rows = this.#rows.iterate(start, ofStream, limits.eventsPerBlock) as Iterable<unknown>
+    const frames: Frame[] = []
+    let end = start
+    let bytes = 0
+    for (const row of rows as Iterable<TailRow>) {
+      if (row.key !== end) break
+      frames.push(...framesOf(row))
+      end = row.key + row.count
+      bytes += row.raw
+      if (end - start >= limits.eventsPerBlock) break
+    }
+    const run = { start, end, frames, blocks: new Map() }
+    // Once more for the lines.
+    this.#runs.set(start, run, 2 * bytes)
+    return run
+  }
+}
