@@ -37,6 +37,18 @@ test('a query answers with lines of JSON, the offsets last', async (t) => {
   )
 })
 
+test('a key without a stream comes before all events of its lamport timestamp, also of those that a query brings along', async (t) => {
+  const api = await start(t)
+  const events = ['{"payload":"a"}', '{"payload":"b"}', '{"payload":"c"}'].join('\n')
+  const payloads = async (tags: string) => {
+    const query = `PRAGMA events\n${events}\nENDPRAGMA\nFROM ${tags}`
+    const lines = (await (await read(api, 'query', { query, order: 'asc' })).text()).trimEnd().split('\n')
+    return lines.slice(0, -1).map((line) => (JSON.parse(line) as { payload: unknown }).payload)
+  }
+  assert.deepEqual(await payloads('KEY > 1'), ['b', 'c'])
+  assert.deepEqual(await payloads('KEY <= 1'), ['a'])
+})
+
 test('a stream that has nothing to say sends an empty line from time to time', async (t) => {
   const api = await start(t, 10)
   const response = await read(api, 'subscribe', { query: "FROM 'x'" })

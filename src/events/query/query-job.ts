@@ -10,6 +10,7 @@ import {
   type Order,
   type Plan,
   plainQuery,
+  privateStream,
   type Steps,
 } from '../../aql/index.ts'
 import { limits } from '../../limits.ts'
@@ -23,6 +24,9 @@ import { LinesSink } from './lines-sink.ts'
 import { errorLine, type QueryRequest, queryOf, told } from './requests.ts'
 import { selectionOf } from './selection.ts'
 import { JobTurn } from './turn.ts'
+
+/** The stream of the events that a query brings along. */
+const privateName = `${privateStream.node}-${privateStream.number}`
 
 /** Answers a query once, with everything that is there. */
 class QueryJob implements Job {
@@ -39,10 +43,9 @@ class QueryJob implements Job {
     const query = queryOf(request, 'query')
     const given = told(() => givenEvents(query, BigInt(nowMicros())))
     if (given !== undefined) {
-      const stream = { node: '.'.repeat(43), number: 0 }
-      const present = given.length === 0 ? {} : { [`${stream.node}-0`]: given.length - 1 }
+      const present = given.length === 0 ? {} : { [privateName]: given.length - 1 }
       this.#upper = request.upperBound ?? present
-      const events = eventsOfStream(given, stream).filter(({ offset }) => isInBounds(offset, request, this.#upper))
+      const events = eventsOfStream(given).filter(({ offset }) => isInBounds(offset, request, this.#upper))
       this.#steps = this.#evaluation(query, isWithin(this.#upper, present) ? new MemoryEvents(events) : unavailable)
       return
     }
@@ -92,8 +95,7 @@ class QueryJob implements Job {
 }
 
 function isInBounds(offset: number, { lowerBound }: QueryRequest, upper: OffsetMap): boolean {
-  const name = `${'.'.repeat(43)}-0`
-  return offset > (lowerBound[name] ?? -1) && offset <= (upper[name] ?? -1)
+  return offset > (lowerBound[privateName] ?? -1) && offset <= (upper[privateName] ?? -1)
 }
 
 /** The events of the store, within the bounds of a request. */
