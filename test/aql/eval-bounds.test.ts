@@ -187,6 +187,8 @@ describe('a query reads no more than it has to', () => {
     assert.equal(readBy("FROM 'n' AGGREGATE LAST(_)"), 1)
     assert.equal(readBy("FROM 'n' AGGREGATE FIRST(_)"), 1)
     assert.equal(readBy("FROM 'n' AGGREGATE 42"), 1)
+    assert.equal(readBy("FROM 'n' FILTER _ = 5 AGGREGATE 42"), 6)
+    assert.equal(readBy("FROM 'n' FILTER _ AGGREGATE 42"), 1)
     assert.equal(readBy("FROM [1] SELECT FROM 'n' AGGREGATE LAST(_)"), 1)
   })
 

@@ -82,15 +82,20 @@ export class Aggregate implements Stage {
   }
 
   #add(argument: Code, state: Aggregator, result: Result, anti: boolean): void {
-    if (result instanceof Failure) this.#frame.output.failed(result)
+    if (result instanceof Failure) this.#frame.failed(result)
     else state.add(result, argument.origin.of(this.#frame), anti)
   }
 
   #fed(): void {
     const { preferred } = this.#aggregation
     const isSettling = preferred !== undefined && preferred === this.#frame.order
-    if (this.#states.length > 0 && !isSettling) return
+    if (!this.isConstant && !isSettling) return
     if (this.#states.every(({ state }) => !(state.result() instanceof Failure))) this.#frame.done = true
+  }
+
+  /** Whether no input makes a difference. */
+  get isConstant(): boolean {
+    return this.#states.length === 0
   }
 
   /** Whether `flush` does not take long. */
@@ -120,8 +125,7 @@ export class Aggregate implements Stage {
 
   /** Puts the results where the expression around them looks for them. */
   #show(): void {
-    // Without aggregators no input can make a difference.
-    if (this.#states.length === 0) this.#frame.done = true
+    if (this.isConstant) this.#frame.done = true
     for (const { slot, state } of this.#states) {
       const result = state.result()
       if (result instanceof Failure) {
@@ -136,7 +140,7 @@ export class Aggregate implements Stage {
 
   #changes(result: Result): { value: Value; metadata: Metadata; anti: boolean }[] {
     if (result instanceof Failure) {
-      this.#frame.output.failed(result)
+      this.#frame.failed(result)
       return []
     }
     const metadata = this.#aggregation.around.origin.of(this.#frame)

@@ -35,7 +35,7 @@ class Filter implements Stage {
   #passes(result: Result): boolean {
     if (typeof result === 'boolean') return result
     const failure = result instanceof Failure ? result : notBool(result, this.#condition.origin.of(this.#frame))
-    this.#frame.output.failed(failure)
+    this.#frame.failed(failure)
     return false
   }
 }

@@ -66,6 +66,8 @@ export class Frame {
   selected = 0
   /** Whether nothing that may come can change what the query comes to. */
   done = false
+  /** Whether the first thing that comes through settles it, be it a value or what went wrong instead. */
+  settledByFirst = false
 
   constructor(slots: number, session: Session, output: Output, order?: Order, outer?: Frame) {
     this.session = session
@@ -86,6 +88,12 @@ export class Frame {
     const value = readJson(text)
     this.values[0] = value
     return value
+  }
+
+  /** What takes the place of a value that a stage should have made. */
+  failed(failure: Failure): void {
+    if (this.settledByFirst) this.done = true
+    this.output.failed(failure)
   }
 
   set(slot: number, value: Value, metadata: Metadata): void {

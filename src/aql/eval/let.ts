@@ -36,7 +36,7 @@ class Binding implements Stage {
 
   #bind(result: Result): boolean {
     if (result instanceof Failure) {
-      this.#frame.output.failed(result)
+      this.#frame.failed(result)
       return false
     }
     this.#frame.set(this.#slot, result, this.#code.origin.of(this.#frame))

@@ -54,6 +54,7 @@ export function openStages({ stages, result }: Program, frame: Frame): Pipeline 
     first = (stages[at] as StageCode).open(frame, first)
     if (first instanceof Aggregate) aggregates.unshift(first)
   }
+  frame.settledByFirst = aggregates.some(({ isConstant }) => isConstant)
   return { first, aggregates }
 }
 

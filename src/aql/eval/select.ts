@@ -49,13 +49,13 @@ class Select implements Stage {
   }
 
   *feedSlowly(anti: boolean): Steps<void> {
-    const { output, session } = this.#frame
+    const { session } = this.#frame
     for (const item of this.#items) {
       let found: readonly Found[] = []
       try {
         found = yield* foundBy(item, this.#frame)
       } catch (thrown) {
-        output.failed(caught(thrown))
+        this.#frame.failed(caught(thrown))
       }
       for (const { value, metadata } of found) {
         this.#set(value, metadata)
@@ -78,7 +78,7 @@ class Select implements Stage {
       if (result instanceof Failure) throw result
       return spreadable(result)
     } catch (thrown) {
-      this.#frame.output.failed(caught(thrown))
+      this.#frame.failed(caught(thrown))
       return []
     }
   }

@@ -215,10 +215,11 @@ function passes(
 
 function isDone(stage: Stage, input: readonly Passing[], order: Order | undefined, request: NaiveRequest): boolean {
   const values = input.filter((passing): passing is Seen => !(passing instanceof Problem))
+  // What went wrong before is enough too.
+  if (stage.kind === 'aggregate' && aggregatorsIn(stage.expr).length === 0) return input.length > 0
   if (stage.kind === 'limit') return BigInt(values.length) >= stage.count
   if (stage.kind !== 'aggregate' || values.length === 0) return false
   const aggregators = aggregatorsIn(stage.expr)
-  if (aggregators.length === 0) return true
   if (preference(stage.expr) === undefined || preference(stage.expr) !== order) return false
   return aggregators.every(({ argument }) =>
     values.some(({ seen }) => !(attempt(() => evaluate(argument, worldOf(request, seen))) instanceof Problem)),
