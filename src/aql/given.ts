@@ -4,6 +4,7 @@ import { isAppId } from './text/app-id.ts'
 import { readInstant } from './text/instants.ts'
 import { memberText } from './text/member.ts'
 import { Reader } from './text/reader.ts'
+import { compareTexts } from './values/comparison.ts'
 
 /** An event of `PRAGMA events`. */
 export interface GivenEvent {
@@ -41,11 +42,16 @@ function eventOf(line: string, now: Micros): GivenEvent {
   if (payload === undefined) throw new Error('there is no `payload`')
   if (!isTags(tags)) throw new Error('`tags` has to be an array of strings that are not empty')
   if (typeof appId !== 'string' || !isAppId(appId)) throw new Error('`appId` has to be the ID of an app')
-  return { payload, tags: tags.map((tag) => tag.normalize('NFC')), appId, time: timeOf(timestamp, time, now) }
+  return { payload, tags: tagSet(tags), appId, time: timeOf(timestamp, time, now) }
 }
 
 function isTags(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((tag) => typeof tag === 'string' && tag !== '')
+}
+
+/** Tags become what they would be in a store: normalised, without doubles, in the order of their bytes. */
+function tagSet(tags: readonly string[]): readonly string[] {
+  return [...new Set(tags.map((tag) => tag.normalize('NFC')))].sort(compareTexts)
 }
 
 function timeOf(timestamp: unknown, time: unknown, now: Micros): Micros {

@@ -153,6 +153,12 @@ test('events that a query brings along keep their payload as it is written', () 
   assert.equal(givenEvents(parseQuery("FROM 'a'", options), now), undefined)
 })
 
+test('the tags of an event that a query brings along become a set, in the order of their bytes', () => {
+  const [event] =
+    given(JSON.stringify({ payload: 1, tags: ['\u{1f600}', 'b', 'é', '\ufffd', 'a', 'e\u0301', 'Z', 'b'] })) ?? []
+  assert.deepEqual(event?.tags, ['Z', 'a', 'b', 'é', '\ufffd', '\u{1f600}'])
+})
+
 test('an event that is none is told with its line', () => {
   for (const [line, reason] of [
     ['nope', /line 2: .*JSON/],

@@ -8,7 +8,7 @@ export interface AqlEvent {
   readonly offset: number
   /** Microseconds since 1970. */
   readonly time: number
-  /** In NFC, without duplicates. */
+  /** In NFC, without duplicates, by their bytes. */
   readonly tags: readonly string[]
   readonly appId: string
   /** Whether it was written by the node that answers. */
