@@ -60,6 +60,7 @@ const examples: readonly [query: string, ...outcomes: string[]][] = [
   ["FROM 't' LIMIT 1 SELECT TAGS(_), APP(_)", '["t"]@e0', '["com.example.test"]@e0'],
   ['FROM [...[1,2]]', '1@∅', '2@∅'],
   ['FROM [TRUE,FALSE] AGGREGATE [SUM(_),PRODUCT(_),MIN(_),MAX(_)]', '[true,false,false,true]@∅'],
+  ["FROM 't' LIMIT 1 SELECT [..._.x, _.q]", '⚠cannot spread a value of type Number'],
   ["FROM 't' SELECT (FROM 'u' SELECT _.q)[0] ?? 'caught' LIMIT 1", '"caught"@∅'],
 ]
 

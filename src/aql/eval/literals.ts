@@ -12,13 +12,16 @@ export interface ArrayPart {
 }
 
 export function array(parts: readonly ArrayPart[]): Code {
-  const codes = parts.map(({ code }) => code)
+  // An item that cannot be spread fails before those after it are looked at.
+  const codes = parts.map(({ spread, code }) =>
+    spread ? strict([code], ([value]) => spreadable(value as Value)) : code,
+  )
   // The list of values was made for this, so it can be the array.
   if (!parts.some(({ spread }) => spread)) return strict(codes, (values) => values)
   return strict(codes, (values) => {
     const items: Value[] = []
     for (const [at, value] of values.entries()) {
-      const added = parts[at]?.spread ? spreadable(value) : [value]
+      const added = parts[at]?.spread && isArray(value) ? value : [value]
       if (items.length + added.length > aqlLimits.arrayLength) throw longArray()
       for (const item of added) items.push(item)
     }

@@ -55,8 +55,11 @@ export function evaluate(expr: Expr, world: World): Traced {
       return made(text(parts.map(({ thing }) => plain(thing)).join('')), ...parts)
     }
     case 'array': {
-      const parts = expr.items.map(({ spread, expr: item }) => ({ spread, ...go(item) }))
-      return made(list(parts.flatMap(({ spread, thing }) => (spread ? spreadable(thing) : [thing]))), ...parts)
+      const parts = expr.items.map(({ spread, expr: item }) => {
+        const { thing, from } = go(item)
+        return { things: spread ? spreadable(thing) : [thing], from }
+      })
+      return { thing: list(parts.flatMap(({ things }) => things)), from: parts.flatMap(({ from }) => from) }
     }
     case 'object': {
       const pairs = expr.entries.map(({ key, value }) => [go(key), go(value)] as const)
