@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { descriptions } from '../../src/api/openapi/descriptions.ts'
@@ -58,4 +59,36 @@ test('every example has the shape that is described', async (t) => {
         checked++
       }
   assert.ok(checked > 10)
+})
+
+test('the page shows every operation and schema, and brings along all that it needs', async (t) => {
+  const { call } = await startApi(t)
+  const { paths, components } = await documentOf(call)
+  const response = await call('/api/v2/openapi')
+  assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8')
+  const page = await response.text()
+  for (const path of Object.keys(paths)) assert.ok(page.includes(`<code>${path}</code>`), path)
+  for (const name of Object.keys(components.schemas)) assert.ok(page.includes(`id="schema-${name}"`), name)
+  const targets = [...page.matchAll(/href="#([^"]+)"/g)].map(([, target]) => target)
+  for (const target of targets) assert.ok(page.includes(`id="${target}"`), target)
+  assert.deepEqual(page.match(/(?:src|href)="(?!#|data:|\/api\/)[^"]*"/g), null)
+})
+
+test('the page may run its own script and ask its own node, and nothing else', async (t) => {
+  const response = await (await startApi(t)).call('/api/v2/openapi')
+  const page = await response.text()
+  const hashOf = (tag: string) => {
+    const [, text = ''] = new RegExp(`<${tag}>(.*?)</${tag}>`, 's').exec(page) ?? []
+    return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  }
+  assert.deepEqual(response.headers.get('content-security-policy')?.split('; '), [
+    "default-src 'none'",
+    `script-src ${hashOf('script')}`,
+    `style-src ${hashOf('style')}`,
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ])
 })

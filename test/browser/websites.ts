@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { browser } from '../support/browser.ts'
 import { startNode } from '../support/node.ts'
 import { shoal } from '../support/process.ts'
 
 const example = new URL('../../examples/counter', import.meta.url).pathname
-/** Debian's name of it, unless the environment names another. */
-const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
-
-async function browser(t: TestContext): Promise<Browser> {
-  const launched = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  t.after(() => launched.close())
-  return launched
-}
 
 const showing = (page: Page, text: string) => page.locator('#count', { hasText: new RegExp(`^${text}$`) }).waitFor()
 

@@ -1,5 +1,6 @@
 import type { Child } from '../../files/index.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
+import { escaped } from '../html.ts'
 
 export interface Listing {
   /** The last part of the path, or `/`. */
@@ -38,16 +39,4 @@ export function htmlListing({ name, cid, children }: Listing, query: string | un
     vary: 'accept',
   }
   return { status: 200, headers, body: lines.join('\n') }
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }

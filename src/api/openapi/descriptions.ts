@@ -1,23 +1,22 @@
-/** A JSON object of an OpenAPI document. */
-export type Fragment = { readonly [key: string]: unknown }
+import type { Body, Fragment, Parameter } from './parts.ts'
 
 /** What an operation does, beyond what its rules say. */
 export interface Description {
   readonly summary: string
   readonly tag: 'authentication' | 'events' | 'node' | 'files' | 'blobs' | 'operations'
-  readonly parameters?: readonly Fragment[]
-  readonly requestBody?: Fragment
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: Body
   /** Answers by status; those that follow from the rules of the endpoint are added. */
-  readonly responses: Readonly<Record<string, Fragment>>
+  readonly responses: Readonly<Record<string, Body>>
 }
 
 const reference = (name: string): Fragment => ({ $ref: `#/components/schemas/${name}` })
 
-function json(description: string, schema: string, example: unknown): Fragment {
+function json(description: string, schema: string, example: unknown): Body {
   return { description, content: { 'application/json': { schema: reference(schema), example } } }
 }
 
-function text(description: string, type: string, example: string): Fragment {
+function text(description: string, type: string, example: string): Body {
   return { description, content: { [type]: { schema: { type: 'string' }, example } } }
 }
 
@@ -51,7 +50,7 @@ const eventLine = { type: 'event', ...published, tags: event.tags, appId: manife
 const offsetsLine = { type: 'offsets', offsets: { [`${node}-0`]: 7 } }
 
 /** Lines of JSON, with one example of each kind. */
-function lines(description: string, ...messages: readonly unknown[]): Fragment {
+function lines(description: string, ...messages: readonly unknown[]): Body {
   const example = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
   return { description, content: { 'application/x-ndjson': { schema: { type: 'string' }, example } } }
 }
@@ -351,6 +350,11 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: { 200: ready, 503: notReady },
   },
   'GET /api/v2/metrics': { summary: 'What the node counts', tag: 'operations', responses: { 200: metrics } },
+  'GET /api/v2/openapi': {
+    summary: 'A page to read this document on, and to try what it describes',
+    tag: 'operations',
+    responses: { 200: { description: 'The page.', content: { 'text/html': {} } } },
+  },
   'GET /api/v2/openapi.json': {
     summary: 'This document',
     tag: 'operations',

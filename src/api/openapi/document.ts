@@ -1,12 +1,13 @@
 import { assert } from '../../assert.ts'
 import { versionString } from '../../version.ts'
 import type { Endpoint, Route } from '../router.ts'
-import { type Description, descriptions, type Fragment } from './descriptions.ts'
+import { type Description, descriptions } from './descriptions.ts'
+import type { Body, OpenApi, Operation } from './parts.ts'
 import { schemas } from './schemas.ts'
 
 /** The document that describes the routes: what they answer from their rules, the rest from their descriptions. */
-export function openApiDocument(routes: readonly Route[]): Fragment {
-  const paths: Record<string, Record<string, Fragment>> = {}
+export function openApiDocument(routes: readonly Route[]): OpenApi {
+  const paths: Record<string, Record<string, Operation>> = {}
   for (const [key, endpoint] of operationsOf(routes)) {
     const description = descriptions[key]
     assert(description !== undefined, `${key} is described`)
@@ -52,7 +53,7 @@ function described(path: string): string {
   return path.replace('/blob/*', '/blob/{app}/{path}').replace('/files/*', '/files/{address}')
 }
 
-function operation({ summary, tag, parameters, requestBody, responses }: Description, endpoint: Endpoint): Fragment {
+function operation({ summary, tag, parameters, requestBody, responses }: Description, endpoint: Endpoint): Operation {
   return {
     summary,
     tags: [tag],
@@ -76,7 +77,7 @@ function operation({ summary, tag, parameters, requestBody, responses }: Descrip
   }
 }
 
-function error(description: string, code: string, message: string): Fragment {
+function error(description: string, code: string, message: string): Body {
   const schema = { $ref: '#/components/schemas/Error' }
   return { description, content: { 'application/json': { schema, example: { code, message } } } }
 }

@@ -1,6 +1,6 @@
 import { errorTable } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import type { Fragment } from './descriptions.ts'
+import type { Fragment } from './parts.ts'
 
 const text = { type: 'string' }
 const count = { type: 'integer', minimum: 0 }

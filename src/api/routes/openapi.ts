@@ -1,14 +1,25 @@
 import { type Answer, jsonTextAnswer } from '../answer.ts'
+import type { OpenApi } from '../openapi/parts.ts'
 import type { Endpoint, Route } from '../router.ts'
 
-/** The description of these routes, for programs; it is made when somebody asks for it. */
+/** The description of these routes, for programs and for people; it is made when somebody asks for it. */
 export function openApiRoutes(routes: readonly Route[]): Route[] {
-  let made: Promise<string> | undefined
-  const answer = async (): Promise<Answer> => {
-    made ??= import('../openapi/document.ts').then(({ openApiDocument }) => JSON.stringify(openApiDocument(all)))
-    return jsonTextAnswer(200, await made)
-  }
-  const endpoint: Endpoint = { token: false, answer }
-  const all = [...routes, { path: '/api/v2/openapi.json', methods: { GET: endpoint, HEAD: endpoint } }]
+  const described = async (): Promise<OpenApi> => (await import('../openapi/document.ts')).openApiDocument(all)
+  const json = once(async () => jsonTextAnswer(200, JSON.stringify(await described())))
+  const page = once(async () => (await import('../openapi/page/page.ts')).openApiPage(await described()))
+  const all = [...routes, route('/api/v2/openapi.json', json), route('/api/v2/openapi', page)]
   return all
+}
+
+function route(path: string, answer: () => Promise<Answer>): Route {
+  const endpoint: Endpoint = { token: false, answer }
+  return { path, methods: { GET: endpoint, HEAD: endpoint } }
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
 }

@@ -1,0 +1,75 @@
+/** Of the page, which has no files beside it: sends the requests of its forms, and shows the answers as they come. */
+export const script = `
+'use strict'
+/** More of an endless answer than this is not shown. */
+const shownCharacters = 100000
+let token
+
+async function authenticate() {
+  const body = document.forms.token.elements.manifest.value
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch('/api/v2/auth', { method: 'POST', headers, body })
+  const answer = await response.json()
+  if (!response.ok) throw new Error('No token: ' + answer.message)
+  return answer.token
+}
+
+function requestOf(form, signal) {
+  let path = form.dataset.path
+  for (const input of form.querySelectorAll('[data-parameter]'))
+    path = path.replace('{' + input.name + '}', () => input.value.split('/').map(encodeURIComponent).join('/'))
+  const headers = {}
+  const { body: text, files } = form.elements
+  let body
+  if (files) {
+    body = new FormData()
+    for (const file of files.files) body.append('file', file)
+  } else if (text) {
+    body = text.value
+    headers['content-type'] = text.dataset.type === '*/*' ? 'application/octet-stream' : text.dataset.type
+  }
+  if ('token' in form.dataset) headers.authorization = 'Bearer ' + token
+  return [path, { method: form.dataset.method, headers, body, signal }]
+}
+
+async function show(response, place) {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done = true, value } = (await reader?.read()) ?? {}
+    if (done) return
+    place.textContent = (place.textContent + value).slice(0, shownCharacters)
+  }
+}
+
+async function attempt(form) {
+  const state = form.querySelector('output')
+  const place = form.querySelector('.answer')
+  const stop = form.querySelector('.stop')
+  const abort = new AbortController()
+  place.textContent = ''
+  state.textContent = '…'
+  stop.hidden = place.hidden = false
+  stop.onclick = () => abort.abort()
+  try {
+    if ('token' in form.dataset) token ??= await authenticate()
+    const response = await fetch(...requestOf(form, abort.signal))
+    // The node was started again, or a day has passed.
+    if (response.status === 401) token = undefined
+    state.textContent = response.status + ' ' + response.statusText
+    await show(response, place)
+  } catch (error) {
+    state.textContent = abort.signal.aborted ? 'stopped' : error.message
+  } finally {
+    stop.hidden = true
+    place.hidden = place.textContent === ''
+  }
+}
+
+document.forms.token.addEventListener('submit', (event) => event.preventDefault())
+document.forms.token.addEventListener('input', () => { token = undefined })
+for (const form of document.querySelectorAll('form.try'))
+  form.addEventListener('submit', (event) => {
+    event.preventDefault()
+    attempt(form)
+  })
+`

@@ -1,0 +1,44 @@
+/** A JSON object of an OpenAPI document. */
+export type Fragment = { readonly [key: string]: unknown }
+
+/** An OpenAPI document, as far as this one goes. */
+export interface OpenApi {
+  readonly openapi: string
+  readonly info: Fragment & { readonly title: string; readonly version: string; readonly description: string }
+  /** By path and method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Fragment>>; readonly securitySchemes: Fragment }
+}
+
+export interface Operation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  /** The ways to send a token; none when there is no need for one. */
+  readonly security: readonly Fragment[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: Body
+  /** By status. */
+  readonly responses: Readonly<Record<string, Body>>
+}
+
+export interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly required: boolean
+  readonly description: string
+  readonly schema: Fragment
+  readonly example: string
+}
+
+/** What a request or an answer consists of. */
+export interface Body {
+  readonly description?: string
+  readonly required?: boolean
+  /** By media type. */
+  readonly content?: Readonly<Record<string, Content>>
+}
+
+export interface Content {
+  readonly schema?: Fragment
+  readonly example?: unknown
+}
