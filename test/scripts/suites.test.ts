@@ -11,7 +11,8 @@ test('every test is run by a command, and by one only', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
-  const [, pattern = ''] = /'(test\/.*)'/.exec(scripts['test'] ?? '') ?? []
+  const [, suites = ''] = /const suites = '(.*)'/.exec(readFileSync(join(root, 'scripts/test.ts'), 'utf8')) ?? []
+  const pattern = `test/{${suites}}/*.test.ts`
   const run = new Set(globSync(pattern, { cwd: root }).map((file) => file.split('/')[1]))
   const folders = readdirSync(join(root, 'test'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && globSync(`test/${entry.name}/*.test.ts`, { cwd: root }).length > 0)

@@ -1,0 +1,15 @@
+// `npm test [-- FILE…]`: every test that needs nothing but this repository, or those of some files.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const suites = 'api,aql,cli,docs,events,files,identity,log,node,protocol,scripts,settings,store'
+const given = process.argv.slice(2)
+const files = given.length > 0 ? given : [`test/{${suites}}/*.test.ts`]
+
+// Each file runs in a process of its own, and many of them start nodes: they all compile the same source.
+const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env }
+const args = ['--test', '--test-timeout=600000', '--test-reporter=spec', ...files]
+spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).on('exit', (code) => {
+  process.exitCode = code ?? 1
+})
