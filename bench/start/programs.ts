@@ -45,7 +45,7 @@ export function layOut(temporary: string): Programs {
   }
 }
 
-/** Nothing of the caller's that changes how Node or shoal starts, and a compile cache that goes with the folder. */
+/** Nothing of the caller's that changes how Node or shoal starts. */
 function cleanEnvironment(temporary: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(NODE_|SHOAL_|ACTYX_|RUST_LOG$)/.test(name))
   return { ...Object.fromEntries(kept), TMPDIR: temporary, TEMP: temporary, TMP: temporary }
