@@ -54,7 +54,7 @@ function progress(text: string): void {
 
 async function started(): Promise<{ node: NodeProcess; target: Target }> {
   const profile = given.profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', given.profile]
-  const node = await NodeProcess.start({ execArgv: profile })
+  const node = await NodeProcess.start({ execArgv: profile, isPacked: true })
   return { node, target: { url: node.url, token: await node.token('com.example.load') } }
 }
 
