@@ -40,9 +40,20 @@ function eventOf(line: string, now: Micros): GivenEvent {
   const { tags = [], appId = 'com.actyx.test', timestamp, time } = fields as Record<string, unknown>
   const payload = memberText(line, 'payload')
   if (payload === undefined) throw new Error('there is no `payload`')
+  if (hasInfinity((fields as Record<string, unknown>)['payload'])) throw new Error('number out of range')
   if (!isTags(tags)) throw new Error('`tags` has to be an array of strings that are not empty')
   if (typeof appId !== 'string' || !isAppId(appId)) throw new Error('`appId` has to be the ID of an app')
   return { payload, tags: tagSet(tags), appId, time: timeOf(timestamp, time, now) }
+}
+
+/** Numbers beyond all doubles are read as this, and could not be written again. */
+function hasInfinity(payload: unknown): boolean {
+  const open = [payload]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return true
+    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) open.push(part)
+  }
+  return false
 }
 
 function isTags(value: unknown): value is readonly string[] {

@@ -18,6 +18,8 @@ export const aqlLimits = {
   subQueryResults: 1_000_000,
   /** Bytes that the results of one evaluation of a nested query may take, roughly. */
   subQueryBytes: 64 * 1024 * 1024,
+  /** Bytes of all values that a query holds or works on at the same time, roughly. */
+  heldBytes: 128 * 1024 * 1024,
   /** Aggregators of one AGGREGATE stage. */
   aggregators: 1000,
   /** Combinations of tags that a condition is taken apart into. With more, events are looked at one by one. */

@@ -3,18 +3,23 @@ import { messageOf, ShoalError } from '../errors.ts'
 /** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
 export interface Result {
   readonly text: () => string | Promise<string>
-  /** The value, or what makes it: not where nobody wants it. */
-  readonly json: unknown | (() => Promise<unknown>)
+  readonly json: unknown
+}
+
+/** What a command says while it runs, as lines of JSON for people and programs alike. */
+export interface Streamed {
+  /** Writes it, and tells whether all went well; if not, the last line said why. */
+  readonly stream: () => Promise<boolean>
 }
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
 /** Runs a command and writes its result or its error as the output contract says; the answer is the exit code. */
-export async function report(json: boolean, command: () => Promise<Result>): Promise<number> {
+export async function report(json: boolean, command: () => Promise<Result | Streamed>): Promise<number> {
   try {
     const result = await command()
-    const value: unknown = typeof result.json === 'function' && json ? await result.json() : result.json
-    const text = json ? JSON.stringify({ code: 'OK', result: value }) : await result.text()
+    if ('stream' in result) return (await result.stream()) ? exitCodes.ok : exitCodes.failed
+    const text = json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text()
     if (text !== '') await write(process.stdout, text)
     return exitCodes.ok
   } catch (thrown) {

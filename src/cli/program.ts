@@ -3,7 +3,7 @@ import type { Endpoint, Order } from '../aql/index.ts'
 import { parseScope, type Scope } from '../settings/index.ts'
 import { versionString } from '../version.ts'
 import { dataFolder, defaultFolder } from './environment.ts'
-import { type Result, report } from './output.ts'
+import { type Result, report, type Streamed } from './output.ts'
 
 /** Takes the exit code of the command that ran. */
 export type Finish = (exitCode: number) => void
@@ -241,7 +241,7 @@ type Options = Readonly<Record<string, unknown>>
 /** Wraps a command so that its result is written as the output contract says. */
 function done(
   finish: Finish,
-  command: (options: Options, ...args: unknown[]) => Promise<Result>,
+  command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
 ): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
     const self = args.at(-1) as Command

@@ -4,10 +4,14 @@ import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
 import { type Cursor, type Events, later } from '../../src/aql/eval/port.ts'
 import { answer } from '../../src/aql/eval/query.ts'
-import { aqlLimits, parseQuery } from '../../src/aql/index.ts'
+import { Subscription } from '../../src/aql/eval/subscription.ts'
+import { aqlLimits, givenEvents, parseQuery } from '../../src/aql/index.ts'
 import { eventsFrom, messagesOf, now } from './eval/run.ts'
 
 const numbers = (count: number) => eventsFrom(Array.from({ length: count }, (_, at) => ({ tags: ['n'], payload: at })))
+
+/** Makes an array of one item 59,049 items long. */
+const longer = 'LET a := [...a, ...a, ...a] '.repeat(10)
 
 const lastMessage = (query: string) => messagesOf(query, numbers(3)).at(-2)?.message ?? ''
 
@@ -36,6 +40,45 @@ describe('a query that asks for too much gets a diagnostic', () => {
   test('such a value as the result of a nested query', () => {
     const doubling = 'LET a := [a, a] '.repeat(60)
     assert.match(lastMessage(`FROM [1] SELECT FROM [1] LET a := _ ${doubling} SELECT a`), /limit subQueryBytes/)
+  })
+
+  test('long texts that are compared again and again', () => {
+    const long = 'LET s := `{s}{s}` '.repeat(22)
+    const comparisons = Array.from({ length: 200 }, () => 't < u').join(' & ')
+    const query = `FROM ['a'] LET s := _ ${long} LET t := \`{s}b\` LET u := \`{s}c\` FILTER ${comparisons}`
+    assert.match(lastMessage(query), /limit heldBytes/)
+  })
+
+  test('long arrays that are made again and again', () => {
+    const copies = Array.from({ length: 300 }, () => '([...a])[0]').join(' + ')
+    assert.match(lastMessage(`FROM [[1]] LET a := _ ${longer} SELECT ${copies}`), /limit heldBytes/)
+  })
+
+  test('results of nested queries that are kept in many variables, also of queries around them', () => {
+    const bind = (name: string) => `LET ${name} := FROM [...a] SELECT { a: _, b: [_], c: { d: _ } } END `
+    const many = Array.from({ length: 20 }, (_, at) => bind(`b${at}`)).join('')
+    assert.match(lastMessage(`FROM [[1]] LET a := _ ${longer} ${many} SELECT 1`), /limit heldBytes/)
+    const nested = Array.from({ length: 20 }, (_, at) => `FROM [1] ${bind(`b${at}`)} SELECT `).join('')
+    const ends = 'END '.repeat(20)
+    assert.match(lastMessage(`FROM [[1]] LET a := _ ${longer} SELECT ${nested} 1 ${ends}`), /limit heldBytes/)
+  })
+
+  test('results of one event that are together too long for a subscription', () => {
+    const long = 'LET s := `{s}{s}` '.repeat(20)
+    const lines: string[] = []
+    const query = parseQuery(`FROM 'n' LET s := 'abc' ${long} SELECT ...[${Array(100).fill('s').join()}]`, { now })
+    const subscription = new Subscription(query, 'me', new MessageWriter((line) => lines.push(line)))
+    const [event] = numbers(1)
+    if (event !== undefined) subscription.push(event)
+    assert.ok(subscription.done)
+    assert.match(lines.at(-1) ?? '', /"severity":"error".*limit heldBytes/)
+  })
+
+  test('a number beyond all doubles', () => {
+    assert.match(lastMessage(`FROM 'n' SELECT 1${'0'.repeat(310)}`), /floating-point overflow/)
+    assert.match(lastMessage(`FROM 'n' SELECT -1${'0'.repeat(310)}`), /floating-point underflow/)
+    const query = parseQuery(`PRAGMA events\n{"payload":{"a":[1e999]}}\nENDPRAGMA\nFROM allEvents`, { now })
+    assert.throws(() => givenEvents(query, now), { detail: 'PRAGMA events, line 1: number out of range' })
   })
 
   test('a value that is nested too deeply to be written', () => {
@@ -72,6 +115,12 @@ describe('a query that asks for much gets it', () => {
     assert.equal(messagesOf(`FROM [${terms.join(' + ')}]`, [])[0]?.payload, 10_000)
     assert.equal(messagesOf(`FROM [${terms.map(() => 'x').join(' ?? ')} ?? 7]`, [])[0]?.payload, 7)
     assert.equal(messagesOf(`FROM [${terms.map(() => 'FALSE').join(' | ')}]`, [])[0]?.payload, false)
+  })
+
+  test('one event after the other, each with as much as it may have', () => {
+    const long = 'LET s := `{s}{s}` '.repeat(21)
+    const results = messagesOf(`FROM 'n' LET s := 'abc' ${long} FILTER s = \`{s}\` SELECT _`, numbers(30))
+    assert.equal(results.filter(({ type }) => type === 'event').length, 30)
   })
 
   test('two hundred queries within each other', () => {

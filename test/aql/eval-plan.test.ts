@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseTagExpr } from '../../src/aql/index.ts'
+import { withoutSupersets } from '../../src/aql/plan/branches.ts'
 import type { Branch, Plan } from '../../src/aql/plan/plan.ts'
 import { isOfBranch } from '../../src/aql/plan/predicate.ts'
 import type { KeyBound } from '../../src/aql/plan/ranges.ts'
@@ -102,4 +103,23 @@ describe('plans', () => {
     assert.equal(isSelected(plan, all), true)
     assert.equal(isSelected(plan, butOne), false)
   })
+})
+
+test('dropping branches takes work in proportion to their number, whatever they have in common', () => {
+  const count = 5000
+  let looks = 0
+  const counted = (tags: string[], app: string): Branch => ({
+    tags,
+    get appId() {
+      looks++
+      return app
+    },
+  })
+  const shapes = [(at: number) => counted([], `app${at}`), (at: number) => counted(['a'], `app${at}`)]
+  for (const shape of shapes) {
+    looks = 0
+    const branches = Array.from({ length: count }, (_, at) => shape(at))
+    assert.equal(withoutSupersets(branches).length, count)
+    assert.ok(looks < 200 * count, `${looks} looks at ${count} branches`)
+  }
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { memberText } from '../../src/aql/text/member.ts'
 import { compare, compareTexts } from '../../src/aql/values/comparison.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 import { readLosslessly } from '../../src/aql/values/json-lossless.ts'
@@ -59,6 +60,16 @@ describe('reading payloads', () => {
     const value = readLosslessly(text)
     assert.equal(writeJson(value), '{"__proto__":["ä\\n\\"\\\\",true],"a":[],"1e1":null}')
     assert.equal(writeJson(readJson(text)), writeJson(value))
+  })
+
+  test('texts of millions of escapes are read, whatever stands beside them', () => {
+    const text = `[1.0,"${'\\n'.repeat(4_000_000)}\\\\","\\"",2]`
+    const value = readLosslessly(text)
+    assert.ok(Array.isArray(value))
+    assert.equal(value[1], `${'\n'.repeat(4_000_000)}\\`)
+    assert.deepEqual(value.slice(2), ['"', 2])
+    assert.equal(memberText(`{"a":${text},"b": {"c":"}"} }`, 'b'), '{"c":"}"}')
+    assert.equal(memberText(`{"a":${text}}`, 'a'), text)
   })
 
   test('a depth that no stack would take', () => {

@@ -81,10 +81,37 @@ test('run answers a query that needs no file, and says why an answer is not comp
   const [value, end] = (await shoal(t, ['aql', 'run', 'FEATURES(fromArray) FROM [1 + 1]'])).stdout.split('\n')
   assert.match(value ?? '', /"payload":2\}$/)
   assert.equal(end, '{"type":"offsets","offsets":{}}')
-  assert.deepEqual(await json(t, ['run', 'FEATURES(fromArray) FROM [x]']), {
-    code: 'OK',
-    result: [{ type: 'diagnostic', severity: 'warning', message: 'variable `x` is not bound' }],
-  })
+  const { code, stdout } = await shoal(t, ['aql', 'run', 'FEATURES(fromArray) FROM [x]'])
+  assert.equal(code, 1)
+  assert.equal(stdout, '{"type":"diagnostic","severity":"warning","message":"variable `x` is not bound"}\n')
+})
+
+test('run prints the same lines with --json: numbers stay as they are', async (t) => {
+  const file = join(temporaryFolder(t), 'events.ndjson')
+  writeFileSync(file, '{"tags":["a"],"timestamp":1,"payload":{"a":9007199254740993,"b":2.0}}\n')
+  const run = (...more: string[]) => shoal(t, ['aql', 'run', "FROM 'a'", '--events', file, ...more])
+  const { stdout } = await run('--json')
+  assert.match(stdout, /"payload":\{"a":9007199254740993,"b":2\.0\}\}\n\{"type":"offsets"/)
+  assert.equal(stdout, (await run()).stdout)
+})
+
+test('run refuses a query that is none, or cannot run, wherever the events are', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  assert.equal((await shoal(t, ['settings', 'local', 'init', '--working-dir', folder])).code, 0)
+  for (const [query, message] of [
+    ['FROM x', 'This is no query.'],
+    ['FROM [1]', 'The query uses beta features that are not enabled: fromArray.'],
+    [`FROM 'a' ${'FILTER TRUE '.repeat(1001)}`, 'the query has too many stages (limit stages: 1000)'],
+  ] as const)
+    for (const args of [
+      ['run', query],
+      ['run', query, '--working-dir', folder],
+      ['check', query],
+    ]) {
+      const { code, stderr } = await shoal(t, ['aql', ...args])
+      assert.equal(code, 1)
+      assert.equal(stderr.split('\n')[0], `[ERR_INVALID_INPUT] Error: ${message}`)
+    }
 })
 
 test('run refuses a file with something else in it', async (t) => {

@@ -1,4 +1,4 @@
-import { AqlError, checkFeatures, type Endpoint, parseQuery, print, usedFeatures } from '../../aql/index.ts'
+import { AqlError, checkFeatures, compile, type Endpoint, parseQuery, print, usedFeatures } from '../../aql/index.ts'
 import { failure } from '../../errors.ts'
 import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
@@ -38,6 +38,7 @@ function endpointOf(value: unknown): Endpoint {
 function validation(text: string, endpoint: Endpoint): Record<string, unknown> {
   try {
     const query = parseQuery(text, { now: BigInt(nowMicros()) })
+    compile(query)
     const problem = checkFeatures(query, endpoint)
     const known = { canonical: print(query), features: usedFeatures(query) }
     return problem === undefined ? { valid: true, ...known } : { valid: false, ...known, error: problem.message }

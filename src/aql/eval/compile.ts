@@ -1,6 +1,7 @@
 import type { Expr, Item, Query, Stage } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../limits.ts'
+import { beyondDoubles } from '../values/arithmetic.ts'
 import { Failure } from '../values/failure.ts'
 import { decimal, integer } from '../values/numbers.ts'
 import { Timestamp } from '../values/value.ts'
@@ -115,7 +116,7 @@ export function compileExpr(expr: Expr, scope: Scope, aggregators?: Aggregators)
     case 'natural':
       return constant(integer(expr.value))
     case 'decimal':
-      return constant(decimal(expr.value))
+      return Number.isFinite(expr.value) ? constant(decimal(expr.value)) : failing(beyondDoubles(expr.value))
     case 'keyLiteral':
       return constant(keyLiteral(expr.key))
     case 'timeLiteral':

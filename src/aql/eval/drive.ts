@@ -55,15 +55,19 @@ function* feedEvents(
 }
 
 function* feedItems({ items }: ArraySource, frame: Frame, around: Frame, { first, aggregates }: Pipeline): Steps<void> {
+  const { allowance } = frame.session
   for (const item of items) {
     if (frame.done) break
-    for (const { value, metadata } of yield* foundBy(item, around)) {
+    const found = yield* foundBy(item, around)
+    const before = allowance.enter()
+    for (const { value, metadata } of found) {
       if (frame.done) break
       frame.setItem(value, metadata)
       if (first.brief) first.feed(false)
       else yield* first.feedSlowly(false)
       if (frame.session.step()) yield
     }
+    allowance.leave(before)
   }
   if (aggregates.length > 0) yield* flush(aggregates)
 }

@@ -1,5 +1,6 @@
 import type { Order } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
+import { Allowance } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
 import { readJson } from '../values/json-read.ts'
@@ -22,6 +23,7 @@ export class Session {
   readonly appId: string
   /** Of sources that are the same each time, by source. */
   readonly plans = new Map<object, Plan>()
+  readonly allowance = new Allowance()
   readonly #turn: Turn
   #steps = 0
 
@@ -33,15 +35,12 @@ export class Session {
 
   /** Whether to give way. Called once per event or item; the clock is only looked at now and then. */
   step(): boolean {
+    // Work on long values counts like many events.
+    this.#steps += 1 + (this.allowance.settle() >> 10)
     if (this.#turn.isFull === true) return true
-    if (++this.#steps < stepsPerLook) return false
+    if (this.#steps < stepsPerLook) return false
     this.#steps = 0
     return this.#turn.isOver()
-  }
-
-  /** Counts a text that was read: a long one is as much work as many events. */
-  charge(characters: number): void {
-    this.#steps += characters >> 8
   }
 }
 
@@ -84,7 +83,8 @@ export class Frame {
     if (known !== undefined) return known
     const event = this.metadata[0]
     const text = event === undefined || event instanceof Span ? 'null' : event.payload
-    this.session.charge(text.length)
+    // What becomes of it takes a multiple of its length.
+    this.session.allowance.spend(4 * text.length)
     const value = readJson(text)
     this.values[0] = value
     return value

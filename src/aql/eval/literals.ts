@@ -1,4 +1,5 @@
 import { aqlLimits } from '../limits.ts'
+import { spend } from '../values/allowance.ts'
 import { compareTexts } from '../values/comparison.ts'
 import { Failure } from '../values/failure.ts'
 import { isNatural, isNumber, toDouble } from '../values/numbers.ts'
@@ -25,6 +26,8 @@ export function array(parts: readonly ArrayPart[]): Code {
       if (items.length + added.length > aqlLimits.arrayLength) throw longArray()
       for (const item of added) items.push(item)
     }
+    // Copying an item takes longer than its bytes tell.
+    spend(32 * items.length)
     return items
   })
 }
@@ -48,6 +51,7 @@ export function template(parts: readonly (string | Code)[]): Code {
       text += typeof part === 'string' ? part : textOf(values[next++] as Value)
       if (text.length > aqlLimits.templateLength) throw longText()
     }
+    spend(text.length)
     return text
   })
 }
@@ -102,6 +106,8 @@ function composed(entries: readonly EntryPart[]): Code {
 }
 
 function keyOf(value: Value): Key {
+  // It is measured and compared while the keys are put in order.
+  if (typeof value === 'string') spend(16 * value.length)
   if (typeof value === 'string' || typeof value === 'boolean' || isNumber(value)) return value
   throw new Failure(`a value of type ${kindOf(value)} cannot be the key of an object`)
 }

@@ -1,3 +1,4 @@
+import { spend } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { streamText } from '../values/event.ts'
 import { caught } from '../values/failure.ts'
@@ -36,6 +37,8 @@ export class MessageWriter implements Sink {
       this.diagnostic('warning', caught(thrown).message)
       return
     }
+    // Of one event several results can be made before somebody takes them.
+    spend(payload.length)
     this.#line(`{"type":"${anti ? 'antiEvent' : 'event'}",${metadataJson(metadata)},"payload":${payload}}`)
   }
 

@@ -28,14 +28,33 @@ export interface Request {
  */
 export function answer(query: Query, request: Request, sink: Sink): Steps<boolean> {
   const program = compileQuery(query, outside)
-  return run(program, request, sink)
+  const session = new Session(request.events, request.appId, request.turn)
+  return accounted(session, run(program, session, request, sink))
+}
+
+/** While others had their turn, work was at the expense of theirs. */
+function* accounted({ allowance }: Session, steps: Steps<boolean>): Steps<boolean> {
+  try {
+    for (;;) {
+      allowance.activate()
+      const step = steps.next()
+      if (step.done === true) return step.value
+      yield
+    }
+  } finally {
+    steps.return(false)
+  }
+}
+
+/** Throws what is wrong with a query beyond its grammar. */
+export function compile(query: Query): void {
+  compileQuery(query, outside)
 }
 
 /** Outside of all queries there are no variables. */
 export const outside = new Scope(undefined, false)
 
-function* run(program: Program, request: Request, sink: Sink): Steps<boolean> {
-  const session = new Session(request.events, request.appId, request.turn)
+function* run(program: Program, session: Session, request: Request, sink: Sink): Steps<boolean> {
   const output = new SinkOutput(program, sink)
   const around = new Frame(0, session, output)
   const order = program.order ?? request.order

@@ -57,12 +57,14 @@ class Select implements Stage {
       } catch (thrown) {
         this.#frame.failed(caught(thrown))
       }
+      const before = session.allowance.enter()
       for (const { value, metadata } of found) {
         this.#set(value, metadata)
         if (this.#next.brief) this.#next.feed(anti)
         else yield* this.#next.feedSlowly(anti)
         if (session.step()) yield
       }
+      session.allowance.leave(before)
     }
   }
 

@@ -1,4 +1,5 @@
 import { aqlLimits } from '../limits.ts'
+import type { Allowance } from '../values/allowance.ts'
 import { Failure } from '../values/failure.ts'
 import { type Metadata, MetadataSum } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
@@ -16,31 +17,48 @@ export function subQuery(program: Program): Code {
 }
 
 function* resultsAsValue(program: Program, around: Frame): Steps<Value> {
-  const results = new Results()
-  yield* driven(program, around, results)
+  const results = yield* resultsOf(program, around)
   around.computed = results.origin()
   return results.values
 }
 
 /** The results one by one, each with its own metadata. */
 export function* subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
-  const results = new Results()
-  yield* driven(program, around, results)
-  return results.values.map((value, at) => ({ value, metadata: results.metadata[at] }))
+  const { values, metadata } = yield* resultsOf(program, around)
+  return values.map((value, at) => ({ value, metadata: metadata[at] }))
 }
 
-function driven(program: Program, around: Frame, results: Results): Steps<void> {
+function* resultsOf(program: Program, around: Frame): Steps<Results> {
+  const { allowance } = around.session
   const order = program.order === 'desc' ? 'desc' : 'asc'
   // The items of an array come as they stand there, so that none of them is known to be the last.
   const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
-  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
+  const results = new Results(allowance)
+  const before = allowance.enter()
+  try {
+    yield* drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
+  } finally {
+    allowance.leave(before)
+  }
+  allowance.spend(results.bytes)
+  return results
 }
 
 /** What a nested query has come to. The first failure of any kind is the failure of the whole. */
 class Results implements Output {
   readonly values: Value[] = []
   readonly metadata: Metadata[] = []
+  readonly #allowance: Allowance
   #bytes = 0
+
+  constructor(allowance: Allowance) {
+    this.#allowance = allowance
+  }
+
+  /** Roughly what they take. */
+  get bytes(): number {
+    return this.#bytes
+  }
 
   emit(frame: Frame, slot: number): void {
     const value = frame.values[slot] === undefined ? frame.read() : (frame.values[slot] as Value)
@@ -48,7 +66,9 @@ class Results implements Output {
     this.metadata.push(frame.metadata[slot])
     if (this.values.length > aqlLimits.subQueryResults)
       throw new Failure(`a nested query has too many results (limit subQueryResults: ${aqlLimits.subQueryResults})`)
-    this.#bytes += weightOf(value, aqlLimits.subQueryBytes)
+    const weight = weightOf(value, aqlLimits.subQueryBytes)
+    this.#bytes += weight
+    this.#allowance.hold(weight)
     if (this.#bytes > aqlLimits.subQueryBytes)
       throw new Failure(`the results of a nested query are too large (limit subQueryBytes: ${aqlLimits.subQueryBytes})`)
   }

@@ -63,8 +63,11 @@ export class Subscription {
 
   /** A value that cannot be taken back ends it all. */
   #guarded(work: () => void): void {
+    const { allowance } = this.#frame.session
+    allowance.activate()
     try {
       work()
+      allowance.settle()
     } catch (thrown) {
       this.#broken = true
       this.#sink.diagnostic('error', caught(thrown).message)

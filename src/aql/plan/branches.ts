@@ -42,10 +42,14 @@ export function withoutSupersets(branches: readonly Branch[]): readonly Branch[]
     const rarest = branch.tags.toSorted((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0))[0]
     const file = filed.get(rarest)
     if (file === undefined) filed.set(rarest, [branch])
-    else file.push(branch)
+    // Those after the first ones contain few others, and looking at all would take the square of their number.
+    else if (file.length < filedTogether) file.push(branch)
   }
   return branches.filter((branch) => kept.has(branch))
 }
+
+/** Branches under one tag that others are compared with. */
+const filedTogether = 32
 
 /** Those that may contain others first. */
 function byGenerality(a: Branch, b: Branch): number {

@@ -57,7 +57,12 @@ export function notNumber(value: Value): Failure {
 function finite(value: number): NumberValue {
   if (Number.isFinite(value)) return decimal(value)
   if (Number.isNaN(value)) throw new Failure('not a number')
-  throw new Failure(value > 0 ? 'floating-point overflow' : 'floating-point underflow')
+  throw beyondDoubles(value)
+}
+
+/** Of an infinite number. */
+export function beyondDoubles(value: number): Failure {
+  return new Failure(value > 0 ? 'floating-point overflow' : 'floating-point underflow')
 }
 
 function nonZero(divisor: bigint): bigint {

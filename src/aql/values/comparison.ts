@@ -1,13 +1,21 @@
+import { spend } from './allowance.ts'
 import { Failure } from './failure.ts'
 import { isNatural, isNumber, type NumberValue, toDouble } from './numbers.ts'
 import { kindOf, Timestamp, type Value } from './value.ts'
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
+/** Characters of a text that takes noticeable time. */
+const long = 1024
+
 /** Below zero, zero or above zero; nothing when the two are not of one kind, or of a kind without an order. */
 export function compare(left: Value, right: Value): number | undefined {
   if (typeof left === 'number' && typeof right === 'number') return order(left, right)
-  if (typeof left === 'string' && typeof right === 'string') return compareTexts(left, right)
+  if (typeof left === 'string' && typeof right === 'string') {
+    // Looking at a character takes longer than making it.
+    if (left.length > long && right.length > long) spend(8 * Math.min(left.length, right.length))
+    return compareTexts(left, right)
+  }
   if (isNumber(left) && isNumber(right)) return compareNumbers(left, right)
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right)
   if (left === null && right === null) return 0

@@ -1,9 +1,9 @@
+import { stringEnd } from '../text/json-string.ts'
 import { decimal, greatestNatural, integer } from './numbers.ts'
 import type { Value } from './value.ts'
 
-/** White space, then a string, a number, a word or a single character. */
-const token =
-  /[ \t\n\r]*(?:("[^"\\]*(?:\\.[^"\\]*)*")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)|(true|false|null)|(.))/sy
+/** White space, then the start of a string, a number, a word or a single character. */
+const token = /[ \t\n\r]*(?:(")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)|(true|false|null)|(.))/sy
 
 /**
  * Reads JSON and keeps what kind each number has. It is for texts that are known to be JSON, and takes any depth: what
@@ -13,7 +13,8 @@ export function readLosslessly(text: string): Value {
   const open: Container[] = []
   token.lastIndex = 0
   while (true) {
-    const [, string, number, word, mark] = token.exec(text) ?? fail('ends in the middle')
+    const [, quote, number, word, mark] = token.exec(text) ?? fail('ends in the middle')
+    const string = quote && restOfString(text)
     if (mark === ',' || mark === ':') continue
     if (mark === '[' || mark === '{') {
       open.push(mark === '[' ? new Items() : new Entries())
@@ -25,6 +26,13 @@ export function readLosslessly(text: string): Value {
     if (around === undefined) return value
     around.add(value)
   }
+}
+
+/** The string whose quotation mark was read last. */
+function restOfString(text: string): string {
+  const start = token.lastIndex - 1
+  token.lastIndex = stringEnd(text, start)
+  return text.slice(start, token.lastIndex)
 }
 
 function readScalar(string: string | undefined, number: string | undefined, word: string | undefined): Value {

@@ -11,7 +11,11 @@ export function weightOf(value: Value, enough: number): number {
     bytes += 16
     if (typeof next === 'string') bytes += next.length
     else if (next instanceof Bytes) bytes += next.bytes.length
-    else if (typeof next === 'object' && next !== null) for (const part of partsOf(next)) open.push(part)
+    else if (typeof next === 'object' && next !== null) {
+      const parts = partsOf(next)
+      bytes += isArray(next) ? 8 * parts.length : 48 + 16 * parts.length
+      for (const part of parts) open.push(part)
+    }
   }
   return bytes
 }

@@ -5,44 +5,30 @@ import { queryStopped } from '../../events/query/stopped.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { Settings } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
-import { readSource } from '../input.ts'
-import { type Result, write } from '../output.ts'
+import type { Streamed } from '../output.ts'
+import { answered, localApp, readAnswerable } from './aql-answer.ts'
 
 /** Answers a query from the data folder of a stopped node, as its query endpoint would. */
-export function runStoredQuery(argument: string, folder: string, order: Order): Result {
-  const query = argument === '-' ? readSource('-') : argument
-  const answer = (take: (lines: string) => void | Promise<void>): Promise<void> =>
-    withTopic(folder, async (file, own) => {
-      const reader = readStopped(file, own)
-      try {
-        for (const lines of queryStopped(reader, { query, appId: localApp, order })) await take(lines)
-      } finally {
-        reader.close()
-      }
-    })
+export function runStoredQuery(argument: string, folder: string, order: Order): Streamed {
   return {
-    // As it comes: there may be more than fits into memory.
-    text: async () => {
-      await answer((lines) => write(process.stdout, lines))
-      return ''
-    },
-    json: async () => {
-      let all = ''
-      await answer((lines) => {
-        all += lines
+    stream: async () => {
+      const query = readAnswerable(argument)
+      return await withTopic(folder, async (file, own) => {
+        const reader = readStopped(file, own)
+        try {
+          return await answered(queryStopped(reader, { query, appId: localApp, order }))
+        } finally {
+          reader.close()
+        }
       })
-      return all
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as unknown)
     },
   }
 }
 
-async function withTopic(
+async function withTopic<T>(
   folder: string,
-  work: (file: string, own: PublicKey | undefined) => Promise<void>,
-): Promise<void> {
+  work: (file: string, own: PublicKey | undefined) => Promise<T>,
+): Promise<T> {
   const opened = DataFolder.open(folder, { create: false })
   try {
     const database = NodeDatabase.open(opened.nodeDatabase)
@@ -51,7 +37,7 @@ async function withTopic(
       const file = topicFile(opened.path, topic)
       if (!existsSync(file))
         throw new ShoalError('ERR_INVALID_INPUT', `There are no events of the topic '${topic}' in \`${opened.path}\`.`)
-      await work(file, database.publicKey)
+      return await work(file, database.publicKey)
     } finally {
       database.close()
     }
@@ -59,6 +45,3 @@ async function withTopic(
     opened.close()
   }
 }
-
-/** What `appId(me)` is, where nobody has a token. */
-const localApp = 'com.actyx.test'

@@ -1,6 +1,7 @@
 import {
   AqlError,
   checkFeatures,
+  compile,
   type Endpoint,
   enabledFeatures,
   format,
@@ -36,10 +37,16 @@ export async function formatQuery(argument: string): Promise<Result> {
 
 /** The query that an argument is, or that comes from the standard input. */
 export function readQuery(argument: string): MainQuery {
+  return parsed(argument === '-' ? readSource('-') : argument)
+}
+
+/** A query that can be run, as far as its text tells. */
+export function parsed(text: string): MainQuery {
   const now = BigInt(nowMicros())
   try {
-    const query = parseQuery(argument === '-' ? readSource('-') : argument, { now })
+    const query = parseQuery(text, { now })
     givenEvents(query, now)
+    compile(query)
     return query
   } catch (thrown) {
     if (!(thrown instanceof AqlError)) throw thrown

@@ -4,6 +4,7 @@ import {
   type Events,
   eventsOfStream,
   Failure,
+  type GivenEvent,
   givenEvents,
   type MainQuery,
   MemoryEvents,
@@ -14,7 +15,7 @@ import {
   type Steps,
 } from '../../aql/index.ts'
 import { limits } from '../../limits.ts'
-import { LogCursor, type LogReader, NdjsonWriter } from '../../store/log/index.ts'
+import { LogCursor, LogReader, NdjsonWriter } from '../../store/log/index.ts'
 import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
 import { nowMicros } from '../../time.ts'
 import type { OffsetMap } from '../offsets.ts'
@@ -38,17 +39,19 @@ class QueryJob implements Job {
   readonly #upper: OffsetMap
   readonly #steps: Steps<boolean>
 
-  constructor(reader: LogReader, request: QueryRequest) {
+  constructor(source: LogReader | readonly GivenEvent[], request: QueryRequest) {
     this.#request = request
     const query = queryOf(request, 'query')
-    const given = told(() => givenEvents(query, BigInt(nowMicros())))
-    if (given !== undefined) {
+    const brought = told(() => givenEvents(query, BigInt(nowMicros())))
+    if (brought !== undefined || !(source instanceof LogReader)) {
+      const given = brought ?? (source as readonly GivenEvent[])
       const present = given.length === 0 ? {} : { [privateName]: given.length - 1 }
       this.#upper = request.upperBound ?? present
       const events = eventsOfStream(given).filter(({ offset }) => isInBounds(offset, request, this.#upper))
       this.#steps = this.#evaluation(query, isWithin(this.#upper, present) ? new MemoryEvents(events) : unavailable)
       return
     }
+    const reader = source
     const present = presentOf(reader)
     this.#upper = request.upperBound ?? present
     const bounds = { lower: byNumber(reader, request.lowerBound), upper: byNumber(reader, this.#upper) }
@@ -123,3 +126,8 @@ const unavailable: Events = {
 }
 
 export const makeQueryJob: JobMaker = (reader, request) => new QueryJob(reader, request as QueryRequest)
+
+/** The same where there is nothing but some events. */
+export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest): Job {
+  return new QueryJob(events, request)
+}

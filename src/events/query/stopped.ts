@@ -1,17 +1,29 @@
+import type { GivenEvent } from '../../aql/index.ts'
 import type { LogReader } from '../../store/log/index.ts'
-import { makeQueryJob } from './query-job.ts'
+import type { Job } from '../../store/threads/reader-host.ts'
+import { makeGivenJob, makeQueryJob } from './query-job.ts'
 import type { QueryRequest } from './requests.ts'
 
+type Asked = Pick<QueryRequest, 'query' | 'appId' | 'order'>
+
 /** Answers a query from a log that no node uses, in pieces of whole lines. */
-export function* queryStopped(
-  reader: LogReader,
-  request: Pick<QueryRequest, 'query' | 'appId' | 'order'>,
-): Generator<string> {
-  const all: QueryRequest = { ...request, via: 'http', lowerBound: {}, upperBound: undefined }
-  const job = makeQueryJob(reader, all)
+export function queryStopped(reader: LogReader, asked: Asked): Generator<string> {
+  return lines(makeQueryJob(reader, requestOf(asked)))
+}
+
+/** Answers a query from events that somebody has, in the same way. */
+export function queryGiven(events: readonly GivenEvent[], asked: Asked): Generator<string> {
+  return lines(makeGivenJob(events, requestOf(asked)))
+}
+
+function requestOf(asked: Asked): QueryRequest {
+  return { ...asked, via: 'http', lowerBound: {}, upperBound: undefined }
+}
+
+function* lines(job: Job): Generator<string> {
   for (let state = 'busy'; state !== 'done'; ) {
     state = job.run(Number.POSITIVE_INFINITY)
-    const lines = job.take()
-    if (lines.length > 0) yield Buffer.from(lines).toString()
+    const written = job.take()
+    if (written.length > 0) yield Buffer.from(written).toString()
   }
 }

@@ -1,0 +1,65 @@
+import { aqlLimits } from '../limits.ts'
+import { Failure } from './failure.ts'
+
+/**
+ * What a query may do and hold until it can give way, in bytes: texts and arrays that it makes or compares, payloads that
+ * it reads, results of nested queries. An expression is evaluated in one go, so without this a short query could double
+ * a text a few times, and then compare it for hours or fill the memory with it.
+ */
+export class Allowance {
+  #spent = 0
+  /** What is still held when the next event or item comes: by queries further out, and by results collected so far. */
+  #held = 0
+
+  /** Work that follows is at the expense of this one. A thread runs one query at a time. */
+  activate(): void {
+    current = this
+  }
+
+  spend(bytes: number): void {
+    this.#spent += bytes
+    if (this.#spent > aqlLimits.heldBytes) throw tooMuch()
+  }
+
+  /** Spends what stays beyond the event or item at hand. */
+  hold(bytes: number): void {
+    this.#held += bytes
+    this.spend(bytes)
+  }
+
+  /** One event or item is done with, and what was made of it goes. Returns what that was. */
+  settle(): number {
+    const work = this.#spent - this.#held
+    this.#spent = this.#held
+    return work
+  }
+
+  /** Begins a loop, for the time of which everything stays that is there now. */
+  enter(): Before {
+    const before = { spent: this.#spent, held: this.#held }
+    this.#held = this.#spent
+    return before
+  }
+
+  /** Ends the loop: what there was before is still there, the rest is not. */
+  leave({ spent, held }: Before): void {
+    this.#spent = spent
+    this.#held = held
+  }
+}
+
+interface Before {
+  readonly spent: number
+  readonly held: number
+}
+
+let current: Allowance | undefined
+
+/** Spends from the allowance of the query that runs. */
+export function spend(bytes: number): void {
+  current?.spend(bytes)
+}
+
+function tooMuch(): Failure {
+  return new Failure(`the query holds too much at once (limit heldBytes: ${aqlLimits.heldBytes})`)
+}
