@@ -32,6 +32,8 @@ export class LogState {
   readonly changed = new Set<StreamState>()
   /** The lamport timestamp of the next own event. */
   clock = 0
+  /** How many chunks have ended since this was opened. */
+  chunksEnded = 0
   #database: DatabaseSync
   #streams = new Map<string, StreamState>()
   #statements: Statements
@@ -162,6 +164,7 @@ export class LogState {
     state.checkpoint = state.count
     state.eventsSince = 0
     state.bytesSince = 0
+    this.chunksEnded++
     this.saveStream(state)
   }
 

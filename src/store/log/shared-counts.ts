@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts'
 import type { StreamNumber } from './row-key.ts'
 
-/** Number of streams, times of sealing, times of removing. */
-const header = 3
+/** Number of streams, times of sealing, times of removing, whether somebody reads. */
+const header = 4
 
 /**
  * How far each stream goes, told by the writer to the readers through shared memory: whoever has got the answer to a
@@ -53,6 +53,18 @@ export class SharedCounts {
 
   removed(): void {
     this.#set(2, this.removals + 1)
+  }
+
+  /**
+   * Whether the thread that reads has something to do, and is to be told what grows. It says so before it looks how far
+   * streams go, and the writer asks after it has said how far they go: what one of them misses, the other one sees.
+   */
+  get isRead(): boolean {
+    return this.#get(3) === 1
+  }
+
+  set isRead(value: boolean) {
+    this.#set(3, value ? 1 : 0)
   }
 
   #get(cell: number): number {

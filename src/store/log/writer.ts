@@ -34,6 +34,11 @@ export class LogWriter {
     return this.#log.clock
   }
 
+  /** How many chunks have ended since this was opened: only then there is more to seal. */
+  get chunksEnded(): number {
+    return this.#log.chunksEnded
+  }
+
   append(requests: readonly AppendRequest[]): Appended[] {
     return this.#telling(() => this.#appender.commit(requests))
   }

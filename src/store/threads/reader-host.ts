@@ -67,6 +67,7 @@ class ReaderHost {
   readonly #port: MessagePort
   readonly #makers: Readonly<Record<string, JobMaker>>
   readonly #reader: LogReader
+  readonly #counts: SharedCounts
   readonly #jobs = new Map<number, Running>()
   /** Those that have something to do, in the order of their turns. */
   #turns: Running[] = []
@@ -79,7 +80,8 @@ class ReaderHost {
   ) {
     this.#port = port
     this.#makers = makers
-    this.#reader = new LogReader(file, new SharedCounts(counts), own as PublicKey)
+    this.#counts = new SharedCounts(counts)
+    this.#reader = new LogReader(file, this.#counts, own as PublicKey)
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
@@ -94,6 +96,7 @@ class ReaderHost {
     } catch (error) {
       this.#post({ id: message.id, error: toMessage(error) })
     }
+    this.#counts.isRead = this.#jobs.size > 0
   }
 
   #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunkSizes' | 'chunk' }>): unknown {
@@ -117,6 +120,7 @@ class ReaderHost {
   #start(id: number, name: string, request: unknown): void {
     const maker = this.#makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
+    this.#counts.isRead = true
     const running: Running = { id, job: maker(this.#reader, request), credit: limits.bytesAhead, state: 'busy' }
     this.#post({ started: id })
     this.#jobs.set(id, running)
@@ -181,6 +185,7 @@ class ReaderHost {
       this.#port.postMessage({ pieces: joined } satisfies FromReader, [joined.bytes.buffer])
     }
     for (const message of ended) this.#post(message)
+    this.#counts.isRead = this.#jobs.size > 0
     if (this.#turns.length > 0) this.#schedule()
   }
 

@@ -52,8 +52,11 @@ class WriterThread {
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
   readonly #commits: MessagePort
+  /** Fires when nothing has happened for a while. */
+  readonly #idle: NodeJS.Timeout
   #tidying = false
-  #idle: NodeJS.Timeout | undefined
+  /** How many chunks had ended when something to seal was looked for. */
+  #chunksSeen = 0
 
   constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer, commits }: WriterData) {
     this.#port = port
@@ -65,6 +68,7 @@ class WriterThread {
     this.#commits = commits
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
+    this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
 
@@ -86,7 +90,9 @@ class WriterThread {
     }
     this.#commit(appends)
     this.#tellReaders()
-    this.#tidy(false)
+    // Looking for something to seal asks the database, which takes longer than many a commit.
+    if (this.#writer.chunksEnded !== this.#chunksSeen) this.#tidy(false)
+    else this.#idle.refresh()
   }
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
@@ -122,7 +128,7 @@ class WriterThread {
   /** After the answers: whoever has published something waits for them. */
   #tellReaders(): void {
     const grown = this.#writer.takeGrown()
-    if (grown.length > 0) this.#commits.postMessage(grown)
+    if (grown.length > 0 && this.#writer.counts.isRead) this.#commits.postMessage(grown)
   }
 
   #answer(id: number, work: () => unknown): void {
@@ -148,16 +154,15 @@ class WriterThread {
 
   /** Has chunks sealed when there are enough of them, and whatever else is to be done once nothing happens any more. */
   #tidy(idle: boolean): void {
-    clearTimeout(this.#idle)
-    this.#idle = undefined
     if (this.#tidying) return
+    this.#chunksSeen = this.#writer.chunksEnded
     const task = this.#attempt(() => this.#nextTask(idle))
     if (task !== undefined) {
       this.#tidying = true
       this.#sealer.postMessage(task)
     } else if (idle && this.#attempt(() => this.#writer.reindexNext()) !== true)
       this.#attempt(() => this.#writer.foldLog())
-    else this.#idle = setTimeout(() => this.#tidy(true), idleMs)
+    else this.#idle.refresh()
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
@@ -170,7 +175,7 @@ class WriterThread {
   #tidied(message: FromSealer): void {
     this.#tidying = false
     const done = this.#attempt(() => ('error' in message ? this.#skip(message) : this.#apply(message)))
-    // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next append.
+    // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next chunk.
     if (done === true) this.#tidy(false)
   }
 
