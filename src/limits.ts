@@ -31,7 +31,7 @@ export const limits = {
   /** Bytes of payloads after which a block is full, however few its events are. */
   blockBytes: 128 * 1024,
   /** Different labels of events that are kept ready while events are sealed. */
-  knownLabels: 32_768,
+  knownLabels: 8192,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
   /** Seals that wait to be made before whoever appends has to wait for them: the tail stays short. */

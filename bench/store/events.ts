@@ -104,5 +104,7 @@ export function recordOf({ source, spans, streams }: AppendRequest): Buffer {
   const builder = new FrameBuilder()
   for (let i = 0; i < streams.length; i++) builder.add(i, Date.now() * 1000, source, spans, 4 * i)
   const stream = { node: KeyPair.generate().publicKey, number: 0 }
-  return builder.finish(0, genesis('bench', stream), randomSeed()).record
+  const record = new ByteWriter()
+  builder.finish(0, genesis('bench', stream), randomSeed(), record)
+  return record.written
 }

@@ -65,12 +65,11 @@ export class ByteWriter {
   bytes(bytes: Uint8Array, start = 0, end = bytes.length): this {
     const length = end - start
     this.#reserve(length)
-    // Copying a few bytes by hand is faster than calling out.
-    if (length <= 32) for (let i = start; i < end; i++) this.#buffer[this.#length++] = bytes[i] ?? 0
-    else {
-      Buffer.prototype.copy.call(bytes, this.#buffer, this.#length, start, end)
-      this.#length += length
-    }
+    const at = this.#length
+    // Copying a few bytes by hand is faster than calling out, and all of an array faster than a part of it.
+    if (length <= 24) for (let i = 0; i < length; i++) this.#buffer[at + i] = bytes[start + i] ?? 0
+    else this.#buffer.set(length === bytes.length ? bytes : bytes.subarray(start, end), at)
+    this.#length = at + length
     return this
   }
 
@@ -124,22 +123,21 @@ export class ByteReader {
     const buffer = this.buffer
     const first = this.byte()
     if (first < 0x80) return first
-    let value = first & 0x7f
-    let shift = 7
-    while (true) {
+    // Two halves of 28 bits, since shifting is much faster than multiplying.
+    let low = first & 0x7f
+    let high = 0
+    for (let shift = 7; ; shift += 7) {
+      if (shift > 49) throw new MalformedBytes('a number is too large')
       if (this.at >= this.end) throw new MalformedBytes('the bytes end too early')
       const byte = buffer[this.at++] as number
-      if (shift < 28) value |= (byte & 0x7f) << shift
-      else value += (byte & 0x7f) * 2 ** shift
-      if (byte < 0x80) {
-        if (byte === 0) throw new MalformedBytes('a number is not in its shortest form')
-        break
-      }
-      shift += 7
-      if (shift > 49) throw new MalformedBytes('a number is too large')
+      if (shift < 28) low |= (byte & 0x7f) << shift
+      else high |= (byte & 0x7f) << (shift - 28)
+      if (byte >= 0x80) continue
+      if (byte === 0) throw new MalformedBytes('a number is not in its shortest form')
+      break
     }
-    if (value > Number.MAX_SAFE_INTEGER) throw new MalformedBytes('a number is too large')
-    return value
+    if (high >= 2 ** 25) throw new MalformedBytes('a number is too large')
+    return high * 2 ** 28 + low
   }
 
   varint(): number {

@@ -44,7 +44,7 @@ export interface Frame {
 export class FrameBuilder {
   readonly #events = new ByteWriter(64 * 1024)
   readonly #texts = new ByteWriter(256 * 1024)
-  #lengths: number[] = []
+  readonly #lengths: number[] = []
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
 
@@ -71,32 +71,35 @@ export class FrameBuilder {
     this.#lengths.push(payloadEnd - payload)
   }
 
-  /** The record of the frame and the hash of the chain after it; the builder is empty again. */
-  finish(first: number, previous: Hash, seed: Uint8Array): { record: Buffer; hash: Hash } {
-    const count = this.#lengths.length
+  /** Writes the record of the frame, and answers the hash of the chain after it; the builder is empty again. */
+  finish(first: number, previous: Hash, seed: Uint8Array, record: ByteWriter): Hash {
+    const lengths = this.#lengths
+    const count = lengths.length
     assert(count > 0 && count <= limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
-    const numbers = new ByteWriter(16).uvarint(first).uvarint(count)
-    const texts = this.#texts.written
-    const chain = new ChainLink(previous).bytes(numbers.written).bytes(this.#events.written)
+    const numbers = scratch.clear().uvarint(first).uvarint(count).written
+    const [events, texts] = [this.#events.written, this.#texts.written]
+    const chain = new ChainLink(previous).bytes(numbers).bytes(events)
+    record
+      .uvarint(numbers.length + events.length)
+      .bytes(numbers)
+      .bytes(events)
     const salts = saltsOf(seed, count)
-    let at = 0
-    for (const [i, length] of this.#lengths.entries()) {
-      chain.payload(salts, i * saltLength, texts, at, at + length)
-      at += length
+    for (let i = 0, at = 0; i < count; i++) {
+      const end = at + (lengths[i] as number)
+      chain.payload(salts, i * saltLength, texts, at, end)
+      at = end
     }
-    const size = 8 + numbers.length + this.#events.length + 1 + seedLength + 4 * count + texts.length
-    const record = new ByteWriter(size).uvarint(numbers.length + this.#events.length)
-    record.bytes(numbers.written).bytes(this.#events.written).byte(secretKinds.seed).bytes(seed)
-    for (const length of this.#lengths) record.uvarint(length)
+    record.byte(secretKinds.seed).bytes(seed)
+    for (let i = 0; i < count; i++) record.uvarint(lengths[i] as number)
     record.bytes(texts)
     this.clear()
-    return { record: record.written, hash: chain.hash() }
+    return chain.hash()
   }
 
   clear(): void {
     this.#events.clear()
     this.#texts.clear()
-    this.#lengths = []
+    this.#lengths.length = 0
   }
 
   /** The events of a request have one time, so its bytes are made once. */

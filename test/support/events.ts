@@ -1,4 +1,4 @@
-import { encodeLabels, type Frame, FrameBuilder, type Hash } from '../../src/protocol/index.ts'
+import { ByteWriter, encodeLabels, type Frame, FrameBuilder, type Hash } from '../../src/protocol/index.ts'
 import type { NaiveEvent } from '../protocol/naive.ts'
 
 /** Labels and payloads of events in one buffer, with the spans that say where they are. */
@@ -29,7 +29,9 @@ export function frameOf(
   const builder = new FrameBuilder()
   const { source, spans } = packed(events)
   for (const [i, { lamport, time }] of events.entries()) builder.add(lamport, time, source, spans, 4 * i)
-  return builder.finish(first, previous, seed)
+  const record = new ByteWriter()
+  const hash = builder.finish(first, previous, seed, record)
+  return { record: record.written, hash }
 }
 
 /** What a frame says, as plain values; a removed payload is null. */

@@ -72,13 +72,12 @@ export class Appender {
   #endFrame(state: StreamState, row: PendingRow): void {
     const count = row.frame.count
     assert(row.lamport > state.lamport, 'lamport timestamps rise within a stream')
-    const { record, hash } = row.frame.finish(state.count, state.hash, randomSeed())
-    row.records.bytes(record)
+    const before = row.records.length
+    state.hash = row.frame.finish(state.count, state.hash, randomSeed(), row.records)
     state.count += count
     state.lamport = row.lamport
-    state.hash = hash
     state.eventsSince += count
-    state.bytesSince += record.length
+    state.bytesSince += row.records.length - before
     if (state.eventsSince < limits.eventsPerCheckpoint && state.bytesSince < limits.bytesPerCheckpoint) return
     this.#writeRow(state, row)
     if (this.#log.options.kind === 'live') this.#log.insertCheckpoint(state, this.#log.signHead(state, true))

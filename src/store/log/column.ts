@@ -9,31 +9,39 @@ const kinds = { steps: 0, runs: 1 } as const
 /** Numbers go around at 2^53, so that the step from any to any other has a sign and 52 bits. */
 const around = 2 ** 53
 
-export function writeColumn(writer: ByteWriter, values: readonly number[]): void {
-  const steps = values.map((value, i) => stepTo(value, i === 0 ? 0 : (values[i - 1] as number)))
-  const runs = runsOf(steps)
+export function writeColumn(writer: ByteWriter, values: ArrayLike<number>): void {
+  const { length } = values
   // A run takes two numbers.
-  if (2 * runs.length >= steps.length) {
+  if (2 * runsOf(values) >= length) {
     writer.byte(kinds.steps)
-    for (const step of steps) writer.varint(step)
+    for (let i = 0; i < length; i++) writer.varint(stepTo(values, i))
     return
   }
   writer.byte(kinds.runs)
-  for (const { step, times } of runs) writer.uvarint(times).varint(step)
+  for (let i = 0; i < length; ) {
+    const start = i
+    const step = stepTo(values, i)
+    do i++
+    while (i < length && stepTo(values, i) === step)
+    writer.uvarint(i - start).varint(step)
+  }
 }
 
-function stepTo(value: number, before: number): number {
-  const step = value - before
+/** The step from the number before it, which is 0 for the first. */
+function stepTo(values: ArrayLike<number>, index: number): number {
+  const step = (values[index] as number) - (index === 0 ? 0 : (values[index - 1] as number))
   if (step >= around / 2) return step - around
   return step < -around / 2 ? step + around : step
 }
 
-function runsOf(steps: readonly number[]): { step: number; times: number }[] {
-  const runs: { step: number; times: number }[] = []
-  for (const step of steps) {
-    const last = runs.at(-1)
-    if (last?.step === step) last.times++
-    else runs.push({ step, times: 1 })
+/** How often the step is another one than before. */
+function runsOf(values: ArrayLike<number>): number {
+  let runs = 0
+  let before = Number.NaN
+  for (let i = 0; i < values.length; i++) {
+    const step = stepTo(values, i)
+    if (step !== before) runs++
+    before = step
   }
   return runs
 }

@@ -4,7 +4,7 @@ import { reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
 import { pairsIn, soundRanges } from './ranges.ts'
 import type { StreamNumber } from './row-key.ts'
-import { encodeIndex, type IndexRange, type IndexRow } from './tag-index.ts'
+import { byHash, encodeIndex, type IndexRange, type IndexRow } from './tag-index.ts'
 
 /** Ranges of the index that follow each other and become one: a look-up then touches one row instead of many. */
 export interface MergePlan {
@@ -60,7 +60,7 @@ export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
     all.set(part, at)
     at += part.length
   }
-  return { plan, ...encodeIndex(all.sort()) }
+  return { plan, ...encodeIndex(byHash(all)) }
 }
 
 /** Puts the merged range in the place of its parts, in one transaction. */

@@ -65,9 +65,8 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 }
 
 /** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
-export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
+export function buildSeal(database: DatabaseSync, plan: SealPlan, known = new KnownLabels()): Sealed {
   const index = new IndexBuilder(plan.from)
-  const known = new KnownLabels()
   const segments: SealedSegment[] = []
   let first = plan.from
   let offset = plan.from

@@ -59,6 +59,47 @@ export function appHash(appId: string): number {
   return labelHash(bytes, 0, bytes.length, seeds.app)
 }
 
+function hashOf(pair: number): number {
+  return Math.floor(pair / maxRange)
+}
+
+/** Digits of hashes by which pairs are sorted, one after the other from the lowest. */
+const digits = { bits: 11, shifts: [0, 11, 22] } as const
+
+/**
+ * Pairs in the order of their hashes. Those of one hash stay as they are, in the order of their positions: so there is
+ * nothing to compare, and a few passes that deal them out are enough.
+ */
+export function byHash(pairs: Float64Array): Float64Array {
+  let sorted = pairs
+  for (const shift of digits.shifts) sorted = dealtOut(sorted, shift)
+  return sorted
+}
+
+function dealtOut(pairs: Float64Array, shift: number): Float64Array {
+  const mask = 2 ** digits.bits - 1
+  const ends = new Uint32Array(mask + 1)
+  for (let i = 0; i < pairs.length; i++) {
+    const digit = (hashOf(pairs[i] as number) >>> shift) & mask
+    ends[digit] = (ends[digit] as number) + 1
+  }
+  let end = 0
+  for (let digit = 0; digit <= mask; digit++) {
+    const start = end
+    end += ends[digit] as number
+    ends[digit] = start
+  }
+  const dealt = new Float64Array(pairs.length)
+  for (let i = 0; i < pairs.length; i++) {
+    const pair = pairs[i] as number
+    const digit = (hashOf(pair) >>> shift) & mask
+    const at = ends[digit] as number
+    dealt[at] = pair
+    ends[digit] = at + 1
+  }
+  return dealt
+}
+
 export interface IndexRow {
   readonly bucket: number
   readonly body: Buffer
@@ -70,7 +111,7 @@ export interface PostingRow {
   readonly body: Uint8Array
 }
 
-/** Makes the rows of a range from its events. */
+/** Makes the rows of a range from its events, which come in the order of their offsets. */
 export class IndexBuilder {
   readonly #first: number
   #pairs = new Float64Array(1 << 16)
@@ -89,7 +130,7 @@ export class IndexBuilder {
 
   /** All hashes with their positions, in order. */
   pairs(): Float64Array {
-    return this.#pairs.subarray(0, this.#length).sort()
+    return byHash(this.#pairs.subarray(0, this.#length))
   }
 
   finish(): { bits: number; rows: IndexRow[] } {
@@ -121,12 +162,7 @@ export function labelHashes(bytes: Buffer, start: number, end: number): number[]
 /** The rows of a range from all of its hashes with their positions, in order. */
 export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow[] } {
   let distinct = 0
-  let before = -1
-  for (const pair of pairs) {
-    const hash = Math.floor(pair / maxRange)
-    if (hash !== before) distinct++
-    before = hash
-  }
+  for (let at = 0; at < pairs.length; at = afterHash(pairs, at)) distinct++
   const bits = Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
   return { bits, rows: encodeBuckets(pairs, bits) }
 }
@@ -134,47 +170,61 @@ export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow
 /** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */
 function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
   const rows: IndexRow[] = []
+  const writer = new ByteWriter(4096)
   const shift = 2 ** (32 - bits)
-  const positions: number[] = []
   let at = 0
   for (let bucket = 0; bucket < 2 ** bits; bucket++) {
-    const writer = new ByteWriter(4096)
+    writer.clear()
     let last = bucket * shift
-    const end = (bucket + 1) * shift
-    while (at < pairs.length && Math.floor((pairs[at] as number) / maxRange) < end) {
-      const hash = Math.floor((pairs[at] as number) / maxRange)
-      positions.length = 0
-      while (at < pairs.length && Math.floor((pairs[at] as number) / maxRange) === hash)
-        positions.push((pairs[at++] as number) % maxRange)
+    const end = (bucket + 1) * shift * maxRange
+    while (at < pairs.length && (pairs[at] as number) < end) {
+      const hash = hashOf(pairs[at] as number)
+      const next = afterHash(pairs, at)
       writer.uvarint(hash - last)
-      writePositions(writer, positions)
+      writePositions(writer, pairs, at, next)
       last = hash
+      at = next
     }
     rows.push({ bucket, body: writer.copy() })
   }
   return rows
 }
 
+/** Where the pairs end that have the hash of one of them. */
+function afterHash(pairs: Float64Array, start: number): number {
+  const end = (hashOf(pairs[start] as number) + 1) * maxRange
+  let at = start + 1
+  while (at < pairs.length && (pairs[at] as number) < end) at++
+  return at
+}
+
 /**
- * Positions as steps. Where several steps in a row are the same, as for a tag that every event has, they are written
- * once with their number: (number of groups, then step and how often it is taken).
+ * The positions of one hash as steps. Where several steps in a row are the same, as for a tag that every event has, they
+ * are written once with their number: (number of groups, then step and how often it is taken).
  */
-function writePositions(writer: ByteWriter, positions: readonly number[]): void {
-  const groups: number[] = []
-  let before = -1
-  for (const position of positions) {
-    const step = position - before
-    before = position
-    if (groups.at(-2) === step) groups[groups.length - 1] = (groups.at(-1) ?? 0) + 1
-    else groups.push(step, 1)
-  }
-  writer.uvarint(groups.length / 2)
-  for (let i = 0; i < groups.length; i += 2) {
-    const [step, times] = [groups[i] ?? 0, groups[i + 1] ?? 0]
+function writePositions(writer: ByteWriter, pairs: Float64Array, start: number, end: number): void {
+  const origin = hashOf(pairs[start] as number) * maxRange - 1
+  let groups = 0
+  for (let i = start; i < end; i = afterGroup(pairs, i, end, i === start ? origin : (pairs[i - 1] as number))) groups++
+  writer.uvarint(groups)
+  let before = origin
+  for (let i = start; i < end; ) {
+    const step = (pairs[i] as number) - before
+    const next = afterGroup(pairs, i, end, before)
     // The last bit says whether a number of times follows.
-    writer.uvarint(2 * step + (times > 1 ? 1 : 0))
-    if (times > 1) writer.uvarint(times)
+    writer.uvarint(2 * step + (next - i > 1 ? 1 : 0))
+    if (next - i > 1) writer.uvarint(next - i)
+    before = pairs[next - 1] as number
+    i = next
   }
+}
+
+/** Where the pairs end to which the same step leads. */
+function afterGroup(pairs: Float64Array, start: number, end: number, before: number): number {
+  const step = (pairs[start] as number) - before
+  let at = start + 1
+  while (at < end && (pairs[at] as number) - (pairs[at - 1] as number) === step) at++
+  return at
 }
 
 /** Reads positions into a list, or passes over them. Answers false when there are more than that many: then they are left out. */
@@ -239,16 +289,17 @@ export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: 
   const { bits, first } = range
   if (rows.length !== 2 ** bits) throw new DamagedData('rows of the index are missing')
   const pairs: number[] = []
+  const positions: number[] = []
   for (const [bucket, { crc, body }] of rows.entries()) {
     if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
     const reader = new ByteReader(body)
     let hash = bucket * 2 ** (32 - bits)
     while (reader.remaining > 0) {
       hash += reader.uvarint()
-      const positions: number[] = []
+      positions.length = 0
       readPositions(reader, positions)
       for (const position of positions) if (first + position >= pruned) pairs.push(hash * maxRange + position)
     }
   }
-  return Float64Array.from(pairs)
+  return new Float64Array(pairs)
 }

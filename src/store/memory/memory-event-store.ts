@@ -4,6 +4,7 @@ import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import {
   ByteReader,
+  ByteWriter,
   type Chunk,
   encodeChunk,
   FrameBuilder,
@@ -211,10 +212,10 @@ export class MemoryEventStore implements EventStore {
     let [count, hash] = [stream.count, stream.hash]
     const endFrame = (): void => {
       const size = builder.count
-      const finished = builder.finish(count, hash, (this.#options.seed ?? randomSeed)())
+      const record = new ByteWriter()
+      hash = builder.finish(count, hash, (this.#options.seed ?? randomSeed)(), record)
       count += size
-      hash = finished.hash
-      links.push({ frame: readFrame(new ByteReader(finished.record)), hash })
+      links.push({ frame: readFrame(new ByteReader(record.written)), hash })
     }
     builder.clear()
     for (const [i, number] of streams.entries()) {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import { openForReading } from '../log/database.ts'
+import { KnownLabels } from '../log/known-labels.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, type Sealed, type SealPlan } from '../log/sealing.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
@@ -23,15 +24,17 @@ const { file, port } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
   const database = openForReading(file)
+  // What was published before is published again: labels of the last chunks are those of the next.
+  const known = new KnownLabels()
   port.on('message', (message: ToSealer) => {
-    port.postMessage(answerTo(database, message))
+    port.postMessage(answerTo(database, known, message))
   })
   port.on('close', () => database.close())
 })
 
-function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
+function answerTo(database: DatabaseSync, known: KnownLabels, message: ToSealer): FromSealer {
   try {
-    if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
+    if ('seal' in message) return { sealed: buildSeal(database, message.seal, known) }
     return { merged: buildMerge(database, message.merge) }
   } catch (error) {
     return { error: toMessage(error), task: message }
