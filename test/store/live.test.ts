@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { appHash } from '../../src/store/log/tag-index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -107,4 +108,40 @@ test('a live cursor finds what there is, and then what comes, each once and each
     ),
     { numRuns: 100 },
   )
+})
+
+test('whoever waits for the events of one app is told of no others, and misses none', (t) => {
+  const folder = temporaryFolder(t)
+  const key = KeyPair.generate()
+  const app = fc.constantFrom('a', 'b', 'a'.repeat(200))
+  let files = 0
+  const run = (wanted: string, requests: readonly (readonly [apps: string[], stream: number])[]): void => {
+    const file = join(folder, `${files++}.db`)
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const reader = new LogReader(file, writer.counts, key.publicKey)
+    try {
+      writer.counts.waitFor({ app: appHash(wanted) })
+      const cursor = new LogCursor(reader, { anyOf: [{ tags: [], appId: wanted }], order: 'asc' }, { live: true })
+      writer.takeGrown()
+      for (const [apps, stream] of requests) {
+        const events = apps.map((appId) => ({ appId, tags: [], payload: '1' }))
+        writer.append([{ ...packed(events), streams: new Uint32Array(apps.length).fill(stream) }])
+        const grown = writer.takeGrown()
+        deepEqual(grown.length > 0, apps.includes(wanted))
+        cursor.extend(grown)
+        const sink = new Places(1)
+        while (!cursor.run(sink));
+        deepEqual(sink.found.length, apps.filter((appId) => appId === wanted).length)
+      }
+      writer.counts.waitFor('none')
+      writer.append([{ ...packed([{ appId: wanted, tags: [], payload: '1' }]), streams: new Uint32Array(1) }])
+      deepEqual(writer.takeGrown(), [])
+    } finally {
+      reader.close()
+      writer.close()
+      rmSync(file)
+    }
+  }
+  const request = fc.tuple(fc.array(app, { minLength: 1, maxLength: 4 }), fc.nat(2))
+  fc.assert(fc.property(app, fc.array(request, { maxLength: 8 }), run), { numRuns: 50 })
 })

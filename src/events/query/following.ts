@@ -11,6 +11,8 @@ import type { JobTurn } from './turn.ts'
 export class Following {
   /** What there was when this began. */
   readonly present: OffsetMap
+  /** The app that all of its events are of, if it is one. */
+  readonly appId: string | undefined
   readonly #reader: LogReader
   readonly #lowerBound: OffsetMap
   readonly #lower: Map<StreamNumber, number>
@@ -21,6 +23,8 @@ export class Following {
     this.#reader = reader
     this.#lowerBound = lowerBound
     this.present = presentOf(reader)
+    const [first] = plan.anyOf
+    this.appId = plan.anyOf.every(({ appId }) => appId === first?.appId) ? first?.appId : undefined
     this.#lower = byNumber(reader, lowerBound)
     const bounds = { lower: this.#lower, upper: byNumber(reader, this.present) }
     this.#cursor = new PlanCursor(reader, plan, selectionOf(plan, 'asc', bounds), turn, { live: true })

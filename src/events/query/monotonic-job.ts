@@ -36,6 +36,10 @@ class MonotonicJob implements Job {
     this.#before = new PlanCursor(reader, plan, selectionOf(plan, 'desc', upTo), this.#turn)
   }
 
+  get appId(): string | undefined {
+    return this.#following.appId
+  }
+
   wake(grown: ReadonlySet<StreamNumber>): void {
     this.#following.wake(grown)
   }

@@ -25,6 +25,10 @@ class SubscribeJob implements Job {
     this.#following = new Following(reader, this.#subscription.plan, request.lowerBound, this.#turn)
   }
 
+  get appId(): string | undefined {
+    return this.#following.appId
+  }
+
   wake(grown: ReadonlySet<StreamNumber>): void {
     this.#following.wake(grown)
   }

@@ -6,10 +6,13 @@ import type { LogState } from './log-state.ts'
 import type { Appended, AppendRequest, Run } from './requests.ts'
 import { rowKey } from './row-key.ts'
 import type { StreamState } from './stream-state.ts'
+import { appHashOf } from './tag-index.ts'
 import { tailRow } from './tail-row.ts'
 
 /** Appends requests to own streams, many in one commit. */
 export class Appender {
+  /** The hashes of the apps whose events were appended, until somebody clears it. */
+  readonly apps = new Set<number>()
   readonly #log: LogState
   readonly #pending = new Map<StreamState, PendingRow>()
   /** Buffers are reused from commit to commit; most commits are for one stream. */
@@ -43,6 +46,7 @@ export class Appender {
     const runs: Run[] = []
     let state: StreamState | undefined
     let row: PendingRow | undefined
+    let lastApp = -1
     for (let i = 0; i < streams.length; i++) {
       const number = streams[i] as number
       if (state?.key.number !== number || row === undefined) {
@@ -51,6 +55,9 @@ export class Appender {
         runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
       }
       row.frame.add(lamport + i, time, source, spans, 4 * i)
+      const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
+      if (app !== lastApp) this.apps.add(app)
+      lastApp = app
       ;(runs.at(-1) as Run).count++
       row.lamport = lamport + i
       if (row.frame.count === limits.eventsPerFrame || row.frame.size >= limits.frameBytes) this.#endFrame(state, row)

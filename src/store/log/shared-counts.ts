@@ -1,8 +1,11 @@
 import { limits } from '../../limits.ts'
 import type { StreamNumber } from './row-key.ts'
 
-/** Number of streams, times of sealing, times of removing, whether somebody reads. */
+/** Number of streams, times of sealing, times of removing, whose events are waited for. */
 const header = 4
+
+/** Whose new events are waited for: from 2 on it is the hash of an app ID. */
+const waiting = { forAll: 0, forNone: 1, forApp: 2 } as const
 
 /**
  * How far each stream goes, told by the writer to the readers through shared memory: whoever has got the answer to a
@@ -56,15 +59,19 @@ export class SharedCounts {
   }
 
   /**
-   * Whether the thread that reads has something to do, and is to be told what grows. It says so before it looks how far
-   * streams go, and the writer asks after it has said how far they go: what one of them misses, the other one sees.
+   * Says whose new events the thread that reads waits for: it is told of no others. It has to say so before it looks how
+   * far streams go, and the writer asks after it has said how far they go: what one of them misses, the other one sees.
    */
-  get isRead(): boolean {
-    return this.#get(3) === 1
+  waitFor(events: 'all' | 'none' | { readonly app: number }): void {
+    if (events === 'all') this.#set(3, waiting.forAll)
+    else this.#set(3, events === 'none' ? waiting.forNone : waiting.forApp + events.app)
   }
 
-  set isRead(value: boolean) {
-    this.#set(3, value ? 1 : 0)
+  /** Whether somebody waits for events of these apps; nothing stands for any app. */
+  isWaitedFor(apps: ReadonlySet<number> | undefined): boolean {
+    const state = this.#get(3)
+    if (state < waiting.forApp) return state === waiting.forAll
+    return apps?.has(state - waiting.forApp) ?? true
   }
 
   #get(cell: number): number {

@@ -147,6 +147,14 @@ export class IndexBuilder {
   }
 }
 
+/** The hash of the app of the labels whose canonical bytes stand there. */
+export function appHashOf(bytes: Buffer, start: number, end: number): number {
+  const length = bytes[start] as number
+  // Nearly all are short enough for their length to be one byte.
+  if (length < 0x80) return labelHash(bytes, start + 1, start + 1 + length, seeds.app)
+  return labelHashes(bytes, start, end)[0] as number
+}
+
 /** The hashes of the app and the tags whose canonical bytes stand there. */
 export function labelHashes(bytes: Buffer, start: number, end: number): number[] {
   const reader = new ByteReader(bytes, start, end)

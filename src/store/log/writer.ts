@@ -19,6 +19,8 @@ export class LogWriter {
   readonly #receiver: Receiver
   readonly #remover: Remover
   #grown: StreamNumber[] = []
+  /** Whether streams have grown by events of which nobody has looked whose they are. */
+  #hasOthers = true
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
@@ -44,13 +46,17 @@ export class LogWriter {
   }
 
   receive(chunk: Uint8Array): Received {
+    this.#hasOthers = true
     return this.#telling(() => this.#receiver.receive(chunk))
   }
 
-  /** Streams that have events which those who were told the last time do not know. */
+  /** Streams that have events which those who were told the last time do not know, if anybody waits for such events. */
   takeGrown(): StreamNumber[] {
-    const grown = this.#grown
+    const { apps } = this.#appender
+    const grown = this.counts.isWaitedFor(this.#hasOthers ? undefined : apps) ? this.#grown : []
     this.#grown = []
+    this.#hasOthers = false
+    apps.clear()
     return grown
   }
 

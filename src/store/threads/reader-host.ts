@@ -3,6 +3,7 @@ import { assert } from '../../assert.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
+import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
 import { joinPieces, type Pieces } from './pieces.ts'
 
@@ -40,6 +41,8 @@ export type FromReader =
 
 /** Something that is read for somebody, in slices: a query, or a subscription. */
 export interface Job {
+  /** The app whose events it waits for, where it waits for those of one app only. */
+  readonly appId?: string | undefined
   /**
    * Works until the time is over, a piece is full, or there is nothing to do: for now, then it waits for the next
    * commit, or for good.
@@ -82,6 +85,7 @@ class ReaderHost {
     this.#makers = makers
     this.#counts = new SharedCounts(counts)
     this.#reader = new LogReader(file, this.#counts, own as PublicKey)
+    this.#counts.waitFor('none')
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
@@ -96,7 +100,7 @@ class ReaderHost {
     } catch (error) {
       this.#post({ id: message.id, error: toMessage(error) })
     }
-    this.#counts.isRead = this.#jobs.size > 0
+    if (message.type === 'start' || message.type === 'cancel') this.#wait()
   }
 
   #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunkSizes' | 'chunk' }>): unknown {
@@ -120,7 +124,7 @@ class ReaderHost {
   #start(id: number, name: string, request: unknown): void {
     const maker = this.#makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
-    this.#counts.isRead = true
+    this.#counts.waitFor('all')
     const running: Running = { id, job: maker(this.#reader, request), credit: limits.bytesAhead, state: 'busy' }
     this.#post({ started: id })
     this.#jobs.set(id, running)
@@ -159,6 +163,15 @@ class ReaderHost {
     this.#schedule()
   }
 
+  /** Says whose events to be told of: being told costs time, and looking at what nobody waits for even more. */
+  #wait(): void {
+    const apps = new Set<string | undefined>()
+    for (const { job } of this.#jobs.values()) if (job.wake !== undefined) apps.add(job.appId)
+    const [app] = apps
+    if (apps.size === 0) this.#counts.waitFor('none')
+    else this.#counts.waitFor(apps.size > 1 || app === undefined ? 'all' : { app: appHash(app) })
+  }
+
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -185,7 +198,6 @@ class ReaderHost {
       this.#port.postMessage({ pieces: joined } satisfies FromReader, [joined.bytes.buffer])
     }
     for (const message of ended) this.#post(message)
-    this.#counts.isRead = this.#jobs.size > 0
     if (this.#turns.length > 0) this.#schedule()
   }
 
@@ -206,6 +218,7 @@ class ReaderHost {
       ended.push({ id, error: toMessage(error) })
     }
     this.#jobs.delete(id)
+    this.#wait()
   }
 
   #post(message: FromReader): void {

@@ -128,7 +128,7 @@ class WriterThread {
   /** After the answers: whoever has published something waits for them. */
   #tellReaders(): void {
     const grown = this.#writer.takeGrown()
-    if (grown.length > 0 && this.#writer.counts.isRead) this.#commits.postMessage(grown)
+    if (grown.length > 0) this.#commits.postMessage(grown)
   }
 
   #answer(id: number, work: () => unknown): void {
