@@ -134,9 +134,7 @@ export function concatenate(blocks: readonly BareBlock[]): void {
 /** Where the payloads of a block are once it is decompressed: start and end of each. */
 export function payloadsAt(packed: BareBlock): Int32Array {
   const block = new SealedBlock(decompressed(packed), packed.first)
-  return Int32Array.from({ length: 2 * block.count }, (_, i) =>
-    i % 2 === 0 ? block.payloadAt(i / 2) : block.payloadAt((i - 1) / 2) + block.payloadLength((i - 1) / 2),
-  )
+  return Int32Array.from(Array.from({ length: block.count }, (_, i) => block.payloadSpan(i)).flat())
 }
 
 /** Decompresses blocks, parses the payloads of each, and looks at every one. */

@@ -16,6 +16,7 @@ export class BlockBuilder {
   readonly #labels = new Map<KnownLabel, number>()
   /** Those that no line has. */
   readonly #unread = new Set<KnownLabel>()
+  /** Of the lines; 0 where the payload was removed. */
   #lengths: number[] = []
   readonly #lines = new ByteWriter(64 * 1024)
 
@@ -44,11 +45,12 @@ export class BlockBuilder {
     const start = payloads[2 * index] as number
     const end = payloads[2 * index + 1] as number
     this.#labelOf.push(this.#number(label, start < 0))
-    this.#lengths.push(start < 0 ? 0 : end - start)
+    const lineAt = this.#lines.length
     if (start >= 0) {
       this.#lines.bytes(this.#starts.of(lamport, frame.first + index, time))
       this.#lines.bytes(label.json).bytes(bytes, start, end).bytes(lineEnd)
     }
+    this.#lengths.push(this.#lines.length - lineAt)
     return label
   }
 
@@ -58,7 +60,10 @@ export class BlockBuilder {
     assert(count > 0, 'a block holds events')
     const writer = new ByteWriter(this.#lines.length + 24 * count).uvarint(count)
     writer.uvarint(this.#middle)
+    // What every reader needs stands first.
     writeColumn(writer, this.#lamports)
+    writeColumn(writer, this.#lengths)
+    writer.bytes(this.#lines.written)
     writeColumn(writer, this.#times)
     writer.uvarint(this.#labels.size)
     writeColumn(
@@ -66,8 +71,6 @@ export class BlockBuilder {
       Array.from(this.#labels.keys(), ({ json }) => json.length),
     )
     writeColumn(writer, this.#labelOf)
-    writeColumn(writer, this.#lengths)
-    writer.bytes(this.#lines.written)
     for (const [label] of this.#labels) if (this.#unread.has(label)) writer.bytes(label.json)
     this.#lamports = []
     this.#times = []

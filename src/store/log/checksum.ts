@@ -12,8 +12,9 @@ const numberBytes = new Uint8Array(numbers.buffer)
 export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): number {
   // Damage can make another type of a value: nothing would count like 0, a text like its bytes.
   if (!(bytes instanceof Uint8Array)) throw new DamagedData('a row has something else where bytes should be')
-  for (const number of [a, b, c, d])
-    if (!Number.isSafeInteger(number)) throw new DamagedData('a row has something else where a number should be')
+  const { isSafeInteger } = Number
+  if (!isSafeInteger(a) || !isSafeInteger(b) || !isSafeInteger(c) || !isSafeInteger(d))
+    throw new DamagedData('a row has something else where a number should be')
   numbers[0] = a
   numbers[1] = b
   numbers[2] = c

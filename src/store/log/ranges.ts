@@ -7,10 +7,15 @@ const columns = 'id, stream, first, count, bits, crc'
 
 /** The ranges of the index of a stream in order, as far as their entries are as they were written. */
 export function soundRanges(database: DatabaseSync, stream: StreamNumber): IndexRange[] {
+  return soundRangesOf(database)(stream)
+}
+
+/** The same for whoever asks again and again. */
+export function soundRangesOf(database: DatabaseSync): (stream: StreamNumber) => IndexRange[] {
   const statement = database.prepare(`SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
   // Damage can make numbers that are too large to be read in another way; then their checksum does not fit.
   statement.setReadBigInts(true)
-  return statement.all(stream).flatMap((row) => soundRange(row) ?? [])
+  return (stream) => statement.all(stream).flatMap((row) => soundRange(row) ?? [])
 }
 
 function soundRange(row: Record<string, SQLOutputValue>): IndexRange | undefined {

@@ -8,7 +8,7 @@ import { DamagedData, reading } from './checksum.ts'
 import { type ChunkSize, chunkSizes } from './chunk-sizes.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
-import { soundRanges } from './ranges.ts'
+import { soundRangesOf } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
@@ -43,6 +43,7 @@ export class LogReader {
   #removals = -1
   readonly #sealed: SealedBlocks
   readonly #tail: TailBlocks
+  readonly #rangesOf: ReturnType<typeof soundRangesOf>
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
 
   /** Told once about each piece of the index that is damaged. */
@@ -58,6 +59,7 @@ export class LogReader {
         this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
+      this.#rangesOf = soundRangesOf(this.#database)
     } catch (error) {
       this.#database.close()
       throw error
@@ -197,7 +199,7 @@ export class LogReader {
 
   #soundRanges(stream: StreamNumber): IndexRange[] {
     try {
-      return soundRanges(this.#database, stream)
+      return this.#rangesOf(stream)
     } catch {
       return []
     }

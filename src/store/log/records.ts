@@ -48,10 +48,8 @@ function record(first: number, events: readonly Place[], secrets: Buffer): Buffe
     .uvarint(head.length)
     .bytes(head.written)
     .bytes(secrets)
-  for (const { block, index } of events) writer.uvarint(block.payloadLength(index))
-  for (const { block, index } of events) {
-    const start = block.payloadAt(index)
-    writer.bytes(block.bytes, start, start + block.payloadLength(index))
-  }
+  const spans = events.map(({ block, index }) => block.payloadSpan(index))
+  for (const [start, end] of spans) writer.uvarint(end - start)
+  for (const [i, [start, end]] of spans.entries()) writer.bytes((events[i] as Place).block.bytes, start, end)
   return writer.written
 }

@@ -20,5 +20,7 @@ export const segmentTable = `
 /** The bytes of a segment; it is not read for that. */
 export const segmentBytes = ['framing', ...blockColumns].map((name) => `ifnull(length(${name}), 0)`).join(' + ')
 
-/** The block with the number that is bound second. */
-export const numberedBlock = `CASE ?2 ${blockColumns.map((name, i) => `WHEN ${i} THEN ${name}`).join(' ')} END AS block`
+const cases = blockColumns.map((name, i) => `WHEN ${i} THEN ${name}`).join(' ')
+
+/** Which of the blocks holds the key that is bound. Numbers are bound as reals. */
+export const blockOfKey = `CASE CAST((?1 - key) / size AS INTEGER) ${cases} END`

@@ -70,8 +70,12 @@ function unpack(bytes: unknown, first: number, count: number): Buffer {
   return decompress(packed, raw, true)
 }
 
-/** A block of a segment from what stands in its column. */
-export function blockOf({ key, count, size }: SegmentRow, index: number, bytes: unknown): SealedBlock {
+/** A block of a segment from what stands in its column; if one of all of these is damaged it is not given out. */
+export function blockOf(
+  { key, count, size }: Pick<SegmentRow, 'key' | 'count' | 'size'>,
+  index: number,
+  bytes: unknown,
+): SealedBlock {
   const first = offsetOf(key) + index * size
   const events = Math.min(size, count - index * size)
   const block = new SealedBlock(unpack(bytes, first, events), first)

@@ -105,7 +105,8 @@ export class StreamCursor {
 
   #isSelected(block: Block, index: number): boolean {
     if (this.#selectedOf !== block) {
-      this.#selected = new Uint8Array(block.labelCount)
+      if (this.#selected.length < block.labelCount) this.#selected = new Uint8Array(block.labelCount)
+      else this.#selected.fill(0)
       this.#selectedOf = block
     }
     const label = block.labelOf[index] as number
