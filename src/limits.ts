@@ -39,9 +39,9 @@ export const limits = {
   /** Bytes of requests that go into one commit; what comes after that goes into the next. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of lines that a reader hands over at a time. */
-  pieceBytes: 128 * 1024,
+  pieceBytes: 256 * 1024,
   /** Bytes of lines of one query that wait for whoever reads it. */
-  bytesAhead: 4 * 128 * 1024,
+  bytesAhead: 4 * 256 * 1024,
   /** Milliseconds that one query may take before it is another one's turn. */
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: with more it takes more memory and is hardly faster. */

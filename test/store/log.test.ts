@@ -157,6 +157,22 @@ test('any event can be redacted, before and after it is sealed, and the others s
   }
 })
 
+test('lines of events that most others are selected with leave out those that are not, and those that were redacted', (t) => {
+  const { writer, reader } = open(t)
+  const tags = (i: number) => (i % 50 === 7 || i === 300 ? ['few'] : ['most'])
+  const events = Array.from({ length: 1500 }, (_, i) => ({ appId: 'a', tags: tags(i), payload: String(i) }))
+  writer.append([{ ...packed(events), streams: new Uint32Array(events.length) }])
+  // Beside each other, beside one that is not selected, and at both ends of a block.
+  const gone = new Set([20, 21, 58, 107, 127, 128, 299, 301, 1100])
+  for (const offset of gone) writer.redact(0, offset)
+  const of = (tag: string) => lines(reader, [{ tags: [tag] }]).map(({ payload }) => payload)
+  const expected = (tag: string) => events.flatMap((_, i) => (tags(i)[0] === tag && !gone.has(i) ? [i] : []))
+  for (const sealed of [false, true]) {
+    if (sealed) writer.sealAll()
+    for (const tag of ['most', 'few']) assert.deepEqual(of(tag), expected(tag))
+  }
+})
+
 test('a newcomer to a stream that was pruned starts at its checkpoint', (t) => {
   const { writer, reader } = open(t)
   for (let i = 0; i < 4; i++) writer.append([request(1024, i * 1024)])
@@ -191,4 +207,19 @@ test('a writer of lines takes as much room as it needs, and gives back what a la
   writer.clear()
   for (let i = 0; !writer.isFull; i++) writer.line(`line ${i}`)
   assert.equal(room(), 64 * 1024)
+})
+
+test('whoever takes what was written may take the memory with it', () => {
+  const writer = new NdjsonWriter(8 * 1024)
+  for (const text of ['one', 'two']) {
+    while (!writer.isFull) writer.line(text)
+    const expected = writer.written.toString()
+    const { buffer, byteLength } = writer.written
+    const taken = structuredClone(writer.written, { transfer: [buffer] })
+    writer.clear()
+    assert.equal(Buffer.from(taken).toString(), expected)
+    assert.equal(taken.byteLength, byteLength)
+  }
+  writer.line('three')
+  assert.equal(writer.written.toString(), 'three\n')
 })

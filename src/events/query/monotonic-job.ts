@@ -58,7 +58,7 @@ class MonotonicJob implements Job {
     return 'waiting'
   }
 
-  take(): Uint8Array {
+  take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
 

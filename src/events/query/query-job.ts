@@ -74,7 +74,7 @@ class QueryJob implements Job {
     return 'busy'
   }
 
-  take(): Uint8Array {
+  take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
 

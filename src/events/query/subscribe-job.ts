@@ -46,7 +46,7 @@ class SubscribeJob implements Job {
     return 'waiting'
   }
 
-  take(): Uint8Array {
+  take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
 

@@ -81,8 +81,9 @@ function fulfilsJson(bytes: Buffer, start: number, end: number, { tags, appId }:
   let at = start
   let found = 0
   while (bytes[at] === quote) {
-    const after = endOfString(bytes, at)
     const tag = tags[found]
+    if (tag === undefined && appId === undefined) return true
+    const after = endOfString(bytes, at)
     if (tag !== undefined && equals(bytes, at, after, tag.json)) found++
     at = bytes[after] === comma ? after + 1 : after
   }

@@ -10,19 +10,23 @@ const firstBytes = 4096
 
 /**
  * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says so;
- * what is larger than that gets a larger buffer, and a much larger one is given back.
+ * what is larger than that gets a larger buffer, and a much larger one is given back. Whoever takes what was written may take
+ * the buffer away with it: then there is another one.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
-  #buffer: Buffer
+  #buffer: Buffer<ArrayBuffer>
+  /** Bytes of the buffer, also when it was taken away. */
+  #size: number
   #length = 0
 
   constructor(capacity: number) {
     this.#capacity = capacity
-    this.#buffer = Buffer.allocUnsafeSlow(Math.min(capacity, firstBytes))
+    this.#size = Math.min(capacity, firstBytes)
+    this.#buffer = Buffer.allocUnsafeSlow(this.#size)
   }
 
-  get written(): Buffer {
+  get written(): Buffer<ArrayBuffer> {
     return this.#buffer.subarray(0, this.#length)
   }
 
@@ -33,7 +37,7 @@ export class NdjsonWriter implements EventSink {
 
   clear(): void {
     this.#length = 0
-    if (this.#buffer.length > 4 * this.#capacity) this.#buffer = Buffer.allocUnsafeSlow(this.#capacity)
+    if (this.#size > 4 * this.#capacity) this.#renew(this.#capacity)
   }
 
   /** Writes a line that somebody else has made. */
@@ -65,9 +69,15 @@ export class NdjsonWriter implements EventSink {
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#buffer.length) return
-    const usual = Math.min(this.#capacity, 2 * this.#buffer.length)
-    const grown = Buffer.allocUnsafeSlow(Math.max(usual, needed + leastRoom))
-    this.#buffer.copy(grown, 0, 0, this.#length)
-    this.#buffer = grown
+    const isTaken = this.#buffer.length === 0
+    const usual = isTaken ? this.#size : Math.min(this.#capacity, 2 * this.#size)
+    this.#renew(Math.max(usual, needed + leastRoom))
+  }
+
+  #renew(size: number): void {
+    const renewed = Buffer.allocUnsafeSlow(size)
+    this.#buffer.copy(renewed, 0, 0, this.#length)
+    this.#buffer = renewed
+    this.#size = size
   }
 }

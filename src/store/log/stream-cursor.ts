@@ -81,10 +81,18 @@ export class StreamCursor {
    */
   passRun(before: number): number {
     const { block, index } = this
-    if (block === undefined || !this.#all || this.#step < 0 || !this.#inPiece()) return index + 1
-    let end = Math.min(block.count, Math.min(this.#to, this.#pieceEnd) + 1 - block.first)
-    while (end > index + 1 && (block.lamports[end - 1] as number) >= before) end--
+    if (block === undefined || this.#step < 0 || !this.#inPiece()) return index + 1
+    let last = Math.min(block.count, Math.min(this.#to, this.#pieceEnd) + 1 - block.first)
+    while (last > index + 1 && (block.lamports[last - 1] as number) >= before) last--
+    const end = this.#all ? last : this.#endOfSelected(block, index + 1, last)
     this.#from = Math.max(this.#from, block.first + end)
+    return end
+  }
+
+  /** Up to which index events are selected; those that were removed make no difference. */
+  #endOfSelected(block: Block, from: number, to: number): number {
+    let end = from
+    while (end < to && (block.isRemoved(end) || this.#isSelected(block, end))) end++
     return end
   }
 

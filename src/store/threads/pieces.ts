@@ -6,7 +6,17 @@ export interface Pieces {
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-export function joinPieces(pieces: readonly { readonly id: number; readonly bytes: Uint8Array }[]): Pieces {
+/** What a job has written; its memory may go away with it. */
+export interface Piece {
+  readonly id: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+export function joinPieces(pieces: readonly Piece[]): Pieces {
+  const [first] = pieces
+  // One that fills its memory needs no other.
+  if (pieces.length === 1 && first !== undefined && 2 * first.bytes.length >= first.bytes.buffer.byteLength)
+    return { ids: [first.id], ends: [first.bytes.length], bytes: first.bytes }
   const joined = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0))
   const ends: number[] = []
   let at = 0
@@ -20,7 +30,7 @@ export function joinPieces(pieces: readonly { readonly id: number; readonly byte
 
 /** Gives the bytes of each job to whom they belong. */
 export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, piece: Buffer) => void): void {
-  const whole = Buffer.from(bytes.buffer)
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (ids.length === 1) {
     give(ids[0] as number, whole)
     return

@@ -16,7 +16,7 @@ class ReadJob implements Job {
     return this.#cursor.run(this.#lines, deadline) ? 'done' : 'busy'
   }
 
-  take(): Uint8Array {
+  take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
 }

@@ -5,7 +5,7 @@ import { limits } from '../../limits.ts'
 import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
-import { joinPieces, type Pieces } from './pieces.ts'
+import { joinPieces, type Piece, type Pieces } from './pieces.ts'
 
 export interface ReaderData {
   readonly file: string
@@ -48,8 +48,8 @@ export interface Job {
    * commit, or for good.
    */
   run(deadline: number): 'busy' | 'waiting' | 'done'
-  /** What it has written since the last time; it may be written over once the job runs again. */
-  take(): Uint8Array
+  /** What it has written since the last time: good until the job runs again, and its memory may be taken away. */
+  take(): Uint8Array<ArrayBuffer>
   /** These streams have grown. */
   wake?(grown: ReadonlySet<StreamNumber>): void
 }
@@ -182,7 +182,7 @@ class ReaderHost {
   #round(): void {
     this.#scheduled = false
     const end = performance.now() + limits.sliceMs
-    const pieces: { id: number; bytes: Uint8Array }[] = []
+    const pieces: Piece[] = []
     const ended: FromReader[] = []
     const turns = this.#turns
     this.#turns = []
@@ -201,7 +201,7 @@ class ReaderHost {
     if (this.#turns.length > 0) this.#schedule()
   }
 
-  #slice(running: Running, end: number, pieces: { id: number; bytes: Uint8Array }[], ended: FromReader[]): void {
+  #slice(running: Running, end: number, pieces: Piece[], ended: FromReader[]): void {
     const { id, job } = running
     try {
       running.state = job.run(end)
