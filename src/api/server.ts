@@ -99,7 +99,7 @@ export class HttpService {
         (await this.#route(call))
       )
     } catch (error) {
-      if (error instanceof ShoalError) return errorAnswer(error)
+      if (error instanceof ShoalError) return this.#refusal(call, error)
       if (error instanceof JsonError) return errorAnswer(failure('ERR_BAD_REQUEST', { cause: error.message }))
       if (error instanceof ClientGone) return undefined
       log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
@@ -120,6 +120,14 @@ export class HttpService {
     if (!endpoint.token) return endpoint.answer(call)
     if (app === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
     return endpoint.answer(call, app)
+  }
+
+  /** Whoever uses a method that there is not learns which ones there are. */
+  #refusal({ path }: Call, error: ShoalError): Answer {
+    const answer = errorAnswer(error)
+    const route = error.code === 'ERR_METHOD_NOT_ALLOWED' ? this.#router.find(path) : undefined
+    if (route === undefined) return answer
+    return { ...answer, headers: { ...answer.headers, allow: Object.keys(route.methods).join(', ') } }
   }
 
   /** What goes wrong while an answer is being sent: it cannot be taken back, only cut off. */
