@@ -92,7 +92,7 @@ export const errorTable = {
   ERR_SERVICE_OVERLOADED: {
     status: 503,
     text: 'Service overloaded. Channel towards event store is overloaded.',
-    when: 'more waits to be stored than a limit allows; nothing of the request was stored, try again',
+    when: 'more waits for the store than a limit allows; nothing of the request was stored, try again',
   },
   ERR_SHUTTING_DOWN: {
     status: 503,

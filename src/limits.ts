@@ -112,6 +112,8 @@ export const limits = {
   openStreams: 1024,
   /** Queries and subscriptions that are under way on one WebSocket. */
   openStreamsPerSocket: 128,
+  /** Requests for offsets that are under way, of all clients. */
+  offsetsWaiting: 1024,
   /** Milliseconds without anything to say after which a stream over HTTP says an empty line. */
   keepAliveMs: 15_000,
   /** Messages that go into one message of a WebSocket. */

@@ -45,6 +45,7 @@ export class Events {
   readonly #publisher: Publisher
   readonly #pruner: Pruner
   readonly #open = new Set<Reading>()
+  #offsetsWaiting = 0
   #stopping = false
   #closing = false
 
@@ -89,7 +90,13 @@ export class Events {
   }
 
   async offsets(): Promise<Offsets> {
-    return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+    if (this.#offsetsWaiting >= limits.offsetsWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    this.#offsetsWaiting++
+    try {
+      return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+    } finally {
+      this.#offsetsWaiting--
+    }
   }
 
   /** Answers with everything that is there. What is wrong with the query fails `started`. */

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Events } from '../../src/events/index.ts'
+import { limits } from '../../src/limits.ts'
+import type { EventStore } from '../../src/store/index.ts'
+import { memoryStore, nodeId, silent } from '../support/api.ts'
+
+test('more requests for offsets than may wait are refused, and taken again afterwards', async () => {
+  const store = memoryStore()
+  const waiting: (() => void)[] = []
+  const slow = new Proxy<EventStore>(store, {
+    get: (target, name) =>
+      name === 'streams' && isSlow
+        ? () => new Promise<void>((resolve) => waiting.push(resolve)).then(() => target.streams())
+        : (Reflect.get(target, name) as () => unknown).bind(target),
+  })
+  let isSlow = false
+  const events = await Events.open(slow, { node: nodeId, routes: [], log: silent })
+  const offsets = await events.offsets()
+  isSlow = true
+  const asked = Array.from({ length: limits.offsetsWaiting }, () => events.offsets())
+  await assert.rejects(events.offsets(), { code: 'ERR_SERVICE_OVERLOADED' })
+  for (const go of waiting) go()
+  for (const answer of await Promise.all(asked)) assert.deepEqual(answer, offsets)
+  isSlow = false
+  assert.deepEqual(await events.offsets(), offsets)
+})
