@@ -6,14 +6,22 @@ export interface Sample {
   readonly value: number
 }
 
-/** What is known under one name. */
-export interface Metric {
+/** How many values there were, and how many of them were up to each bound. */
+export interface Distribution {
+  readonly count: number
+  readonly sum: number
+  readonly buckets: readonly { readonly upTo: number; readonly count: number }[]
+}
+
+interface Described {
   readonly name: string
   readonly help: string
-  readonly type: 'counter' | 'gauge'
-  /** Measures. */
-  readonly samples: () => Iterable<Sample>
 }
+
+/** What is known under one name. */
+export type Metric =
+  | (Described & { readonly type: 'counter' | 'gauge'; readonly samples: () => Iterable<Sample> })
+  | (Described & { readonly type: 'histogram'; readonly distribution: () => Distribution })
 
 /** A number that only grows; one for each value of its label. */
 export class Counter {
@@ -35,9 +43,45 @@ export class Counter {
   }
 }
 
+/** Values, counted by how large they are. */
+export class Histogram {
+  readonly #bounds: readonly number[]
+  readonly #counts: number[]
+  #count = 0
+  #sum = 0
+
+  /** The bounds are ascending. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = bounds.map(() => 0)
+  }
+
+  observe(value: number): void {
+    this.#count++
+    this.#sum += value
+    const at = this.#bounds.findIndex((bound) => value <= bound)
+    if (at >= 0) this.#counts[at] = (this.#counts[at] ?? 0) + 1
+  }
+
+  get distribution(): Distribution {
+    let count = 0
+    const buckets = this.#bounds.map((upTo, at) => {
+      count += this.#counts[at] ?? 0
+      return { upTo, count }
+    })
+    return { count: this.#count, sum: this.#sum, buckets }
+  }
+}
+
 /** What the parts of the node count and measure, for monitoring systems and for metrics events. */
 export class Metrics {
   readonly #metrics: Metric[] = []
+  readonly #everywhere: () => MetricLabels
+
+  /** The labels are those of every sample in the text, where figures of many nodes may come together. */
+  constructor(everywhere: () => MetricLabels = () => ({})) {
+    this.#everywhere = everywhere
+  }
 
   get all(): readonly Metric[] {
     return this.#metrics
@@ -54,22 +98,47 @@ export class Metrics {
     this.#metrics.push({ name, help, type: 'gauge', samples: () => [sample()] })
   }
 
-  /** A number that only grows and is counted elsewhere. */
-  counted(name: string, help: string, value: () => number): void {
-    this.#metrics.push({ name, help, type: 'counter', samples: () => [{ value: value() }] })
+  /** Numbers that only grow and are counted elsewhere. */
+  counted(name: string, help: string, samples: () => Iterable<Sample>): void {
+    this.#metrics.push({ name, help, type: 'counter', samples })
+  }
+
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(bounds)
+    this.#metrics.push({ name, help, type: 'histogram', distribution: () => histogram.distribution })
+    return histogram
   }
 
   /** The text exposition format, version 0.0.4. */
   text(): string {
-    const blocks = this.#metrics.map(({ name, help, type, samples }) => {
-      const lines = Array.from(samples(), ({ labels, value }) => `${name}${labelsText(labels)} ${value}\n`)
+    const everywhere = this.#everywhere()
+    const blocks = this.#metrics.map((metric) => {
+      const { name, help, type } = metric
+      const samples = metric.type === 'histogram' ? histogramSamples(metric.distribution()) : metric.samples()
+      const lines = Array.from(samples, ({ suffix = '', labels, value }: SuffixedSample) => {
+        return `${name}${suffix}${labelsText({ ...everywhere, ...labels })} ${value}\n`
+      })
       return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
     })
     return blocks.join('')
   }
 }
 
-function labelsText(labels: MetricLabels = {}): string {
+interface SuffixedSample extends Sample {
+  readonly suffix?: string
+}
+
+function histogramSamples({ count, sum, buckets }: Distribution): SuffixedSample[] {
+  const suffix = '_bucket'
+  return [
+    ...buckets.map(({ upTo, count: value }) => ({ suffix, labels: { le: upTo }, value })),
+    { suffix, labels: { le: '+Inf' }, value: count },
+    { suffix: '_sum', value: sum },
+    { suffix: '_count', value: count },
+  ]
+}
+
+function labelsText(labels: MetricLabels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
   return parts.length === 0 ? '' : `{${parts.join()}}`
 }
@@ -84,7 +153,7 @@ export function addProcessMetrics(metrics: Metrics): void {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   }
-  metrics.counted('process_cpu_seconds_total', 'CPU time of the process, in seconds.', cpuSeconds)
+  metrics.counted('process_cpu_seconds_total', 'CPU time of the process, in seconds.', () => [{ value: cpuSeconds() }])
   metrics.gauge('process_resident_memory_bytes', 'Memory of the process.', () => ({ value: process.memoryUsage.rss() }))
   metrics.gauge('process_start_time_seconds', 'When the process started, in seconds since the Unix epoch.', () => ({
     value: Math.floor(performance.timeOrigin / 1000),

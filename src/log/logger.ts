@@ -9,10 +9,12 @@ export interface LogOutput {
   filter: LogFilter
   readonly format: Format
   readonly sink: Sink
+  /** How many lines were written, by level. */
+  readonly written: Map<Level, number>
 }
 
 export function logOutput(format: Format, sink: Sink, filter = 'INFO'): LogOutput {
-  return { filter: new LogFilter(filter), format, sink }
+  return { filter: new LogFilter(filter), format, sink, written: new Map() }
 }
 
 /** Writes the log lines of one module. */
@@ -58,8 +60,9 @@ export class Logger {
   }
 
   #write(level: Level, message: string, fields: Fields = {}): void {
-    const { filter, format, sink } = this.#output
+    const { filter, format, sink, written } = this.#output
     if (!filter.allows(level, this.#module, this.#target)) return
+    written.set(level, (written.get(level) ?? 0) + 1)
     sink.write(format({ micros: nowMicros(), level, target: this.#target, message, fields }))
   }
 }

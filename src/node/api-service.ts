@@ -1,4 +1,13 @@
-import { apiRoutes, type Blobs, Cors, EventSockets, Hosts, HttpService, Websites } from '../api/index.ts'
+import {
+  apiRoutes,
+  type Blobs,
+  Cors,
+  EventSockets,
+  Hosts,
+  HttpService,
+  type SwarmInfo,
+  Websites,
+} from '../api/index.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
 import type { Health } from '../health.ts'
@@ -41,6 +50,8 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { key, cycle, settings, health, events, files, blobs, metrics, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
   const tokens = new Tokens(key, cycle, nowMicros)
+  // Until nodes talk to each other, this one is all of its swarm.
+  const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({
     nodeId,
     health,
@@ -53,13 +64,23 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     log,
     licensing: () => settings.document.licensing,
     now: nowMicros,
-    // Until nodes talk to each other, this one is all of its swarm.
-    swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
+    swarm,
   })
+  metrics.gauge('peers_connected', 'Nodes of the swarm that this one is connected to.', () => ({
+    value: swarm().connectedNodes,
+  }))
+  metrics.gauge('peers_discovered', 'Nodes of the swarm that this one knows of.', () => ({
+    value: Object.keys(swarm().peersStatus).length - 1,
+  }))
   const requests = metrics.counter(
     'shoal_http_requests_total',
     'Requests to the API, by the status answered.',
     'status',
+  )
+  const socketErrors = metrics.counter(
+    'shoal_socket_errors_total',
+    'Requests over WebSockets that were answered with an error, by its kind.',
+    'kind',
   )
   const domains = [namingDomain, namingDomains.own]
   const allowed = new Hosts(hosts ?? [], domains)
@@ -68,7 +89,7 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     log,
     tokens,
     hosts: allowed,
-    sockets: new EventSockets({ events, tokens, hosts: allowed, log }),
+    sockets: new EventSockets({ events, tokens, hosts: allowed, log, failed: (kind) => socketErrors.add(1, kind) }),
     cors: new Cors(corsOrigins),
     websites: new Websites(files, domains),
     answered: (status) => requests.add(1, status),

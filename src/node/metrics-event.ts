@@ -1,20 +1,34 @@
-import type { Metric, Metrics, Sample } from '../metrics.ts'
+import type { Metric, Metrics } from '../metrics.ts'
 
 type Labels = readonly (readonly [name: string, value: string])[]
-type Body = readonly [labels: Labels, milliseconds: number, value: number]
-type Measured = readonly [name: string, help: string, samples: readonly (readonly [kind: number, body: Body])[]]
+type NumberBody = readonly [labels: Labels, milliseconds: number, value: number]
+type Buckets = readonly (readonly [count: number, upTo: number])[]
+type Histogram = readonly [labels: Labels, milliseconds: number, count: number, sum: number, buckets: Buckets]
+type Measured = readonly [
+  name: string,
+  help: string,
+  samples: readonly (readonly [kind: number, NumberBody | Histogram])[],
+]
 
 /** The numbers by which readers of metrics events tell kinds of metrics apart. */
-const kinds: Readonly<Record<Metric['type'], number>> = { counter: 0, gauge: 1 }
+const kinds: Readonly<Record<Metric['type'], number>> = { counter: 0, gauge: 1, histogram: 4 }
 
 /** The payload of a metrics event: everything that is measured, as it is now. */
 export function metricsPayload(metrics: Metrics, milliseconds: number): Measured[] {
-  return metrics.all.map(({ name, help, type, samples }) => [
-    name,
-    help,
-    Array.from(samples(), ({ labels = {}, value }: Sample) => {
-      const texts = Object.entries(labels).map(([label, text]) => [label, String(text)] as const)
-      return [kinds[type], [texts, milliseconds, value]] as const
-    }),
-  ])
+  return metrics.all.map((metric) => {
+    const bodies = metric.type === 'histogram' ? [histogram(metric, milliseconds)] : numbers(metric, milliseconds)
+    return [metric.name, metric.help, bodies.map((body) => [kinds[metric.type], body] as const)]
+  })
+}
+
+function numbers({ samples }: Exclude<Metric, { type: 'histogram' }>, milliseconds: number): NumberBody[] {
+  return Array.from(samples(), ({ labels = {}, value }) => {
+    const texts = Object.entries(labels).map(([label, text]) => [label, String(text)] as const)
+    return [texts, milliseconds, value]
+  })
+}
+
+function histogram({ distribution }: Extract<Metric, { type: 'histogram' }>, milliseconds: number): Histogram {
+  const { count, sum, buckets } = distribution()
+  return [[], milliseconds, count, sum, buckets.map((bucket) => [bucket.count, bucket.upTo] as const)]
 }

@@ -67,7 +67,7 @@ export class Node {
       obeySettings(settings, options, log)
       const identity = database.beginStart()
       // The events take longer to open than anything else, so the ports are opened meanwhile.
-      const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings) }
+      const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings, options.output) }
       events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
@@ -138,17 +138,15 @@ interface Resources {
   readonly log: Logger
 }
 
-/** What the node counts: who it is first, so that figures of many nodes can be told apart. */
-function metricsOf({ key }: Identity, settings: Settings): Metrics {
-  const metrics = new Metrics()
-  metrics.gauge('shoal_node_info', 'Which node this is.', () => ({
-    labels: {
-      node_id: nodeIdOf(key.publicKey),
-      display_name: settings.document.admin.displayName,
-      version: versionString,
-    },
-    value: 1,
-  }))
+/** What the node counts; every figure says of which node it is. */
+function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput): Metrics {
+  const nodeId = nodeIdOf(key.publicKey)
+  const metrics = new Metrics(() => ({ node_id: nodeId, display_name: settings.document.admin.displayName }))
+  const info = { labels: { version: versionString }, value: 1 }
+  metrics.gauge('shoal_node_info', 'Which version this is.', () => info)
+  metrics.counted('shoal_log_lines_total', 'Lines of the log, by level.', () =>
+    (['ERROR', 'WARN'] as const).map((level) => ({ labels: { level }, value: written.get(level) ?? 0 })),
+  )
   addProcessMetrics(metrics)
   return metrics
 }

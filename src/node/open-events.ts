@@ -6,6 +6,10 @@ import type { Logger } from '../log/index.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import { SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
+import { ReadingMetrics } from './reading-metrics.ts'
+
+/** From a commit of its own to the most that come together. */
+const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
 
 interface Parts {
   readonly folder: string
@@ -23,16 +27,25 @@ interface Parts {
 export async function openEvents({ folder, key, settings, health, metrics, log }: Parts): Promise<Events> {
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
+  const commits = metrics.histogram('shoal_commit_requests', 'Requests that were stored together.', powersOfTwo)
+  const readings = new ReadingMetrics(metrics)
   mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
   try {
     const file = topicFile(folder, swarm.topic)
     metrics.gauge('block_store_size', 'Bytes of the events of the topic on disk.', () => ({ value: bytesOf(file) }))
-    const store = await SqliteEventStore.open({ file, topic: swarm.topic, kind: 'live', key, readerModule })
+    const store = await SqliteEventStore.open({
+      file,
+      topic: swarm.topic,
+      kind: 'live',
+      key,
+      readerModule,
+      committed: (requests) => commits.observe(requests),
+    })
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),
       ...eventRouting,
       log,
-      startReading: (job, request) => store.start(job, request),
+      startReading: (job, request) => readings.measured(job, store.start(job, request)),
       published: (count) => published.add(count),
     })
     settings.onChange(({ paths, after }) => {

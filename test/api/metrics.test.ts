@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { Metrics } from '../../src/metrics.ts'
 import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { Lines } from '../support/lines.ts'
 import { ShoalProcess } from '../support/process.ts'
+import { TestSocket } from '../support/socket.ts'
 
 test('metrics are written as monitoring systems read them', () => {
   const metrics = new Metrics()
@@ -23,6 +25,18 @@ test('metrics are written as monitoring systems read them', () => {
   )
 })
 
+test('values are counted by how large they are', () => {
+  const metrics = new Metrics(() => ({ node_id: 'n' }))
+  const sizes = metrics.histogram('size', 'Sizes.', [1, 2.5])
+  for (const value of [0.5, 1, 2, 100]) sizes.observe(value)
+  assert.equal(
+    metrics.text(),
+    '# HELP size Sizes.\n# TYPE size histogram\n' +
+      'size_bucket{node_id="n",le="1"} 2\nsize_bucket{node_id="n",le="2.5"} 3\nsize_bucket{node_id="n",le="+Inf"} 4\n' +
+      'size_sum{node_id="n"} 103.5\nsize_count{node_id="n"} 4\n',
+  )
+})
+
 test('a node tells who it is, what it uses and what it was asked', async (t) => {
   const node = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t)])
   const api = await node.api()
@@ -31,13 +45,40 @@ test('a node tells who it is, what it uses and what it was asked', async (t) => 
   const { token } = (await auth.json()) as { token: string }
   const body = Buffer.from(JSON.stringify({ data: [1, 2, 3].map((payload) => ({ tags: [], payload })) }))
   await fetch(`${api}/api/v2/events/publish?access_token=${token}`, { method: 'POST', body })
+  const read = (endpoint: string, request: object) =>
+    fetch(`${api}/api/v2/events/${endpoint}?access_token=${token}`, {
+      method: 'POST',
+      body: Buffer.from(JSON.stringify(request)),
+    })
+  await (await read('query', { query: 'FROM allEvents', order: 'asc' })).text()
+  // What is refused is neither a query nor a subscription.
+  await read('query', { query: 'FROM', order: 'asc' })
+  const subscription = new Lines(await read('subscribe', { query: "FROM 'none'" }))
+  await subscription.next()
+  const socket = await TestSocket.open(t, { url: api, token })
+  socket.request(1, 'nothing', null)
+  await socket.take()
   await fetch(`${api}/nothing`)
   const response = await fetch(`${api}/metrics`)
   assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const text = await response.text()
-  assert.ok(text.includes(`shoal_node_info{node_id="${id}",display_name="Default Node"`), text)
-  assert.match(text, /^shoal_events_published_total 3$/m)
-  assert.match(text, /^shoal_http_requests_total\{status="200"\} 3$/m)
-  assert.match(text, /^shoal_http_requests_total\{status="404"\} 1$/m)
-  assert.match(text, /^process_resident_memory_bytes \d{7,}$/m)
+  const measured = (name: string, labels = '') => {
+    const label = `{node_id="${id}",display_name="Default Node"${labels}}`
+    const line = text.split('\n').find((found) => found.startsWith(name + label))
+    assert.ok(line, `${name}${label} is in ${text}`)
+    return Number(line.slice(name.length + label.length))
+  }
+  assert.equal(measured('shoal_events_published_total'), 3)
+  assert.equal(measured('shoal_http_requests_total', ',status="200"'), 4)
+  assert.equal(measured('shoal_http_requests_total', ',status="404"'), 1)
+  assert.equal(measured('shoal_query_duration_seconds_count'), 1)
+  assert.equal(measured('shoal_subscriptions'), 1)
+  assert.ok(measured('shoal_commit_requests_sum') >= 1)
+  assert.equal(measured('shoal_socket_errors_total', ',kind="unknownEndpoint"'), 1)
+  assert.equal(measured('shoal_log_lines_total', ',level="ERROR"'), 0)
+  assert.ok(measured('shoal_log_lines_total', ',level="WARN"') >= 1, 'the swarm key is the public one')
+  assert.deepEqual([measured('peers_connected'), measured('peers_discovered')], [0, 0])
+  assert.ok(measured('block_store_size') > 0)
+  assert.ok(measured('process_cpu_seconds_total') > 0)
+  assert.ok(measured('process_resident_memory_bytes') > 1e6)
 })

@@ -88,6 +88,7 @@ test('the payload of a metrics event has kinds, labels and values of everything 
   requests.add(2, 200)
   requests.add(1, 404)
   metrics.gauge('size', 'Now.', () => ({ value: 1.5 }))
+  metrics.histogram('duration', 'Long.', [1, 10]).observe(5)
   assert.deepEqual(metricsPayload(metrics, 1_700_000_000_123), [
     [
       'requests_total',
@@ -98,5 +99,24 @@ test('the payload of a metrics event has kinds, labels and values of everything 
       ],
     ],
     ['size', 'Now.', [[1, [[], 1_700_000_000_123, 1.5]]]],
+    [
+      'duration',
+      'Long.',
+      [
+        [
+          4,
+          [
+            [],
+            1_700_000_000_123,
+            1,
+            5,
+            [
+              [0, 1],
+              [1, 10],
+            ],
+          ],
+        ],
+      ],
+    ],
   ])
 })

@@ -19,27 +19,38 @@ interface Running {
   reading?: Reading
 }
 
+/** What a request is answered with when it cannot be served. */
+export type SocketError =
+  | { readonly type: 'unknownEndpoint'; readonly endpoint: string; readonly valid_endpoints: readonly string[] }
+  | { readonly type: 'badRequest'; readonly message: string }
+  | { readonly type: 'serviceError'; readonly value: string }
+  | { readonly type: 'internalError' }
+
+interface Parts {
+  readonly events: Promise<Events>
+  readonly log: Logger
+  readonly failed?: (kind: SocketError['type']) => void
+}
+
 /** A code by which clients learn that the node goes away. */
 const goingAway = 1001
 
 /** A WebSocket of an app: many requests at once, each of which is answered under its own number. */
 export class EventSocket {
   readonly #socket: WebSocket
-  readonly #events: Promise<Events>
   readonly #appId: string
-  readonly #log: Logger
+  readonly #parts: Parts
   readonly #running = new Map<string, Running>()
   #closing = false
 
-  constructor(socket: WebSocket, events: Promise<Events>, appId: string, log: Logger) {
+  constructor(socket: WebSocket, appId: string, parts: Parts) {
     this.#socket = socket
-    this.#events = events
     this.#appId = appId
-    this.#log = log
+    this.#parts = parts
     socket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
     socket.on('close', () => this.#cancelAll())
     // It is followed by 'close'.
-    socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
+    socket.on('error', (error) => parts.log.debug(`WebSocket: ${error.message}`))
   }
 
   /** Closes it as soon as everything that is under way is answered. */
@@ -97,7 +108,7 @@ export class EventSocket {
   }
 
   async #serve(service: Service, { requestId, payload }: Request, running: Running): Promise<void> {
-    const events = await this.#events
+    const events = await this.#parts.events
     if (service === 'publish' || service === 'offsets') {
       const answer = service === 'publish' ? await this.#publish(events, payload) : await this.#offsets(events, payload)
       if (!running.cancelled) this.#send(frameOf(requestId, answer))
@@ -143,14 +154,15 @@ export class EventSocket {
     }
   }
 
-  #kindOf(error: unknown): Record<string, unknown> {
+  #kindOf(error: unknown): SocketError {
     if (error instanceof BadRequest) return { type: 'badRequest', message: error.message }
     if (error instanceof ShoalError) return { type: 'serviceError', value: serviceText(error) }
-    this.#log.error(`request failed: ${messageOf(error)}`)
+    this.#parts.log.error(`request failed: ${messageOf(error)}`)
     return { type: 'internalError' }
   }
 
-  #error(requestId: string, kind: Readonly<Record<string, unknown>>): void {
+  #error(requestId: string, kind: SocketError): void {
+    this.#parts.failed?.(kind.type)
     this.#send(`{"type":"error","requestId":${requestId},"kind":${JSON.stringify(kind)}}`)
   }
 

@@ -8,13 +8,15 @@ import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
 import type { Hosts } from '../hosts.ts'
-import { EventSocket } from './event-socket.ts'
+import { EventSocket, type SocketError } from './event-socket.ts'
 
 export interface SocketParts {
   readonly events: Promise<Events>
   readonly tokens: Tokens
   readonly hosts: Hosts
   readonly log: Logger
+  /** Is told what kind of error a request was answered with. */
+  readonly failed?: (kind: SocketError['type']) => void
 }
 
 /** The WebSockets of the API. */
@@ -29,14 +31,14 @@ export class EventSockets {
 
   /** Answers a request to change to another protocol. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { log, events } = this.#parts
+    const { log } = this.#parts
     // Whoever goes away in the middle of it is not missed.
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
     try {
       const app = this.#admit(request)
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
-        const eventSocket = new EventSocket(opened, events, app.appId, log)
+        const eventSocket = new EventSocket(opened, app.appId, this.#parts)
         this.#open.add(eventSocket)
         opened.on('close', () => this.#open.delete(eventSocket))
       })

@@ -22,6 +22,8 @@ export interface EventStoreOptions {
   readonly key: KeyPair
   /** The module that runs in the thread that reads: it may know more jobs than the store does. */
   readonly readerModule?: URL
+  /** Is told how many requests went into a commit. */
+  readonly committed?: (requests: number) => void
 }
 
 interface Waiting {
@@ -44,13 +46,15 @@ export class SqliteEventStore implements EventStore {
   /** Why nothing can be asked any more. */
   #ended: Error | undefined
 
-  private constructor(file: string, writer: Worker, reader: Worker, others: readonly Worker[]) {
+  private constructor(options: EventStoreOptions, writer: Worker, reader: Worker, others: readonly Worker[]) {
+    const { file, committed } = options
     this.#file = file
     this.#writer = writer
     this.#reader = reader
     this.#others = others
     writer.on('message', (messages: FromWriter) => {
       for (const { id, result, error } of messages) settle(this.#toWriter, id, result, error && fromMessage(error))
+      if (isCommit(messages)) committed?.(messages.length)
     })
     reader.on('message', (message: FromReader) => this.#fromReader(message))
     for (const thread of [writer, reader, ...others]) {
@@ -82,7 +86,7 @@ export class SqliteEventStore implements EventStore {
     // Nobody waits for the sealer: what it is to do waits in its port until it has started.
     const sealerData: SealerData = { file, port: seals.port2 }
     const sealer = spawn(moduleOf('sealer-thread'), sealerData, [seals.port2])
-    const store = new SqliteEventStore(file, writer, reader, [sealer])
+    const store = new SqliteEventStore(options, writer, reader, [sealer])
     untilOpen(sealer).catch((error) => {
       // Whoever closes the store does not need it any more.
       if (store.#closing === undefined) store.#end(error)
@@ -263,6 +267,11 @@ function settle(waiting: Map<number, Waiting>, id: number, result: unknown, erro
   waiting.delete(id)
   if (error === undefined) request?.resolve(result)
   else request?.reject(error)
+}
+
+/** Whether these are the answers to what was appended together. */
+function isCommit([first]: FromWriter): boolean {
+  return typeof first?.result === 'object' && first.result !== null && 'runs' in first.result
 }
 
 function moduleOf(name: string): URL {
