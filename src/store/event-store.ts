@@ -1,4 +1,4 @@
-import type { Appended, AppendRequest, ChunkSize, ReadStream, Received, Selection } from './log/index.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Received, Selection } from './log/index.ts'
 
 /** Where a stream stands. */
 export interface StreamStatus extends ReadStream {
@@ -45,6 +45,8 @@ export interface EventStore {
   checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]>
   /** The chunks of a stream that are there, in order, the one that is being written included. */
   chunkSizes(stream: number): Promise<ChunkSize[]>
+  /** The newest time of the events from one offset up to another, or of those of them that are quick to read together. */
+  newestTime(stream: number, from: number, to: number): Promise<NewestTime>
   /** The chunk that starts at a checkpoint, or at the start of the stream; nothing when there are no events after it. */
   chunk(stream: number, from: number): Promise<Uint8Array | undefined>
   close(): Promise<void>

@@ -63,10 +63,10 @@ test('what goes are the whole chunks from the start in which no event meets all 
         maxBytes: limits.maxBytes ?? Infinity,
         maxMicros: (limits.maxAgeSeconds ?? Infinity) * 1e6,
       }
-      const found = await prunable(chunks, defined(limits), now, async ({ first, end }, from) =>
-        Math.max(
-          ...events.filter(({ offset }) => offset >= Math.max(first, from) && offset < end).map(({ time }) => time),
-        ),
+      const found = await prunable(chunks, defined(limits), now, async ({ first, end }, from, before) =>
+        events
+          .filter(({ offset }) => offset >= Math.max(first, from) && offset < end)
+          .every(({ time }) => time < before),
       )
       assert.equal(Math.max(found, chunks[0]?.first ?? 0), expected(events, chunks, now, rule))
     }),

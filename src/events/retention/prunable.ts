@@ -1,8 +1,8 @@
 import type { Retention } from '../../settings/index.ts'
 import type { ChunkSize } from '../../store/index.ts'
 
-/** Answers with the time of the newest event of a chunk, from an offset in it on, in microseconds. */
-export type NewestTime = (chunk: ChunkSize, from: number) => Promise<number>
+/** Whether all events of a chunk, from an offset in it on, are from before a time in microseconds. */
+export type IsBefore = (chunk: ChunkSize, from: number, time: number) => Promise<boolean>
 
 /**
  * How many events from the start of a stream are beyond its limits, in whole chunks: an event has to meet all limits to
@@ -12,7 +12,7 @@ export async function prunable(
   chunks: readonly ChunkSize[],
   { maxEvents, maxBytes, maxAgeSeconds }: Retention,
   now: number,
-  newestTime: NewestTime,
+  isBefore: IsBefore,
 ): Promise<number> {
   const oldestTime = maxAgeSeconds === undefined ? undefined : now - maxAgeSeconds * 1e6
   const keptFrom = maxEvents === undefined ? 0 : (chunks.at(-1)?.end ?? 0) - maxEvents
@@ -25,7 +25,7 @@ export async function prunable(
       chunk.end <= keptFrom ||
       (maxBytes !== undefined && bytesAfter >= maxBytes) ||
       // Times do not rise for sure, and this is the only limit that has to read them: it comes last.
-      (oldestTime !== undefined && (await newestTime(chunk, keptFrom)) < oldestTime)
+      (oldestTime !== undefined && (await isBefore(chunk, keptFrom, oldestTime)))
     if (!isBeyond) break
     pruned = chunk.end
   }

@@ -1,15 +1,13 @@
-import { assert } from '../../assert.ts'
 import { messageOf } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
-import { readChunk } from '../../protocol/index.ts'
 import type { Retention } from '../../settings/index.ts'
 import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
 import type { Clock } from '../../time.ts'
 import { defaultStream } from '../routing-table.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockWatch } from './clock-watch.ts'
-import { prunable } from './prunable.ts'
+import { type IsBefore, prunable } from './prunable.ts'
 import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
 /** Removes events of own streams that are beyond their limits. What it goes by is in the store, so a restart changes nothing. */
@@ -72,8 +70,8 @@ export class Pruner {
 
   async #prune(name: string, { key, number }: StreamStatus, kept: Retention): Promise<void> {
     const chunks = await this.#store.chunkSizes(number)
-    const newestTime = (chunk: ChunkSize, from: number) => this.#newestTime(number, chunk, from)
-    const end = await prunable(chunks, kept, this.#clock.now(), newestTime)
+    const isBefore: IsBefore = (chunk, from, time) => this.#isBefore(number, chunk, from, time)
+    const end = await prunable(chunks, kept, this.#clock.now(), isBefore)
     if (end === 0) return
     if (key.number === defaultStream.number) await this.#names.keepFrom(end)
     const gone = chunks.filter((chunk) => chunk.end <= end)
@@ -85,13 +83,14 @@ export class Pruner {
     this.#log.info(`removed ${end - (gone[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`)
   }
 
-  async #newestTime(stream: number, { first }: ChunkSize, from: number): Promise<number> {
-    const chunk = await this.#store.chunk(stream, first)
-    assert(chunk !== undefined, 'a complete chunk can be read')
-    let newest = Number.NEGATIVE_INFINITY
-    for (const frame of readChunk(chunk).frames)
-      for (let i = Math.max(0, from - frame.first); i < frame.count; i++)
-        newest = Math.max(newest, frame.times[i] as number)
-    return newest
+  /** The newest events come first: mostly they are too young already, and nothing else has to be read. */
+  async #isBefore(stream: number, { first, end }: ChunkSize, from: number, time: number): Promise<boolean> {
+    const start = Math.max(first, from)
+    for (let to = end - 1; to >= start; ) {
+      const newest = await this.#store.newestTime(stream, start, to)
+      if (newest.time >= time) return false
+      to = newest.first - 1
+    }
+    return true
   }
 }

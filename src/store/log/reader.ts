@@ -8,6 +8,7 @@ import { DamagedData, reading } from './checksum.ts'
 import { type ChunkSize, chunkSizes } from './chunk-sizes.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
+import type { NewestTime } from './newest-time.ts'
 import { soundRangesOf } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
@@ -134,6 +135,15 @@ export class LogReader {
 
   chunkSizes(stream: StreamNumber): ChunkSize[] {
     return reading(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
+  }
+
+  newestTime(stream: StreamNumber, from: number, to: number): NewestTime {
+    this.refresh()
+    const block = this.block(stream, to)
+    if (block === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
+    const first = Math.max(from, block.first)
+    const times = block.times.subarray(first - block.first, to + 1 - block.first)
+    return { first, time: times.reduce((newest, time) => Math.max(newest, time)) }
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {

@@ -20,6 +20,7 @@ import {
 } from '../../protocol/index.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { ChunkSize } from '../log/chunk-sizes.ts'
+import type { NewestTime } from '../log/newest-time.ts'
 import type { Appended, AppendRequest, Received, Run } from '../log/requests.ts'
 import type { Selection } from '../log/selection.ts'
 import { MemoryReading } from './memory-reading.ts'
@@ -152,6 +153,13 @@ export class MemoryEventStore implements EventStore {
   async chunkSizes(number: number): Promise<ChunkSize[]> {
     this.#check()
     return this.#streams[number]?.chunkSizes() ?? []
+  }
+
+  async newestTime(number: number, from: number, to: number): Promise<NewestTime> {
+    this.#check()
+    const time = this.#streams[number]?.newestTime(from, to)
+    if (time === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
+    return { first: from, time }
   }
 
   async chunk(number: number, from: number): Promise<Uint8Array | undefined> {

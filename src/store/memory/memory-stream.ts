@@ -131,6 +131,15 @@ export class MemoryStream {
     return frames.map(({ bytes, record }) => bytes.subarray(...record))
   }
 
+  /** The newest time of the events from one offset up to another; nothing when the last of them is not there. */
+  newestTime(from: number, to: number): number | undefined {
+    let newest: number | undefined
+    for (const { first, count, times } of this.#frames)
+      for (let i = Math.max(0, from - first); i < count && first + i <= to; i++)
+        newest = Math.max(newest ?? 0, times[i] as number)
+    return to < this.pruned || to >= this.count ? undefined : newest
+  }
+
   chunkSizes(): ChunkSize[] {
     const ends = [...this.checkpoints.keys()].filter((count) => count > this.pruned)
     if (this.count > (ends.at(-1) ?? this.pruned)) ends.push(this.count)

@@ -24,6 +24,13 @@ export type ToReader =
   | { readonly type: 'streams' | 'close'; readonly id: number }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
+      readonly type: 'newestTime'
+      readonly id: number
+      readonly stream: number
+      readonly from: number
+      readonly to: number
+    }
+  | {
       readonly type: 'chunk'
       readonly id: number
       readonly stream: number
@@ -103,7 +110,7 @@ class ReaderHost {
     if (message.type === 'start' || message.type === 'cancel') this.#wait()
   }
 
-  #call(message: Extract<ToReader, { type: 'streams' | 'close' | 'checkpoints' | 'chunkSizes' | 'chunk' }>): unknown {
+  #call(message: Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>): unknown {
     switch (message.type) {
       case 'streams':
         return this.#reader.status()
@@ -111,6 +118,8 @@ class ReaderHost {
         return this.#reader.checkpoints(message.stream)
       case 'chunkSizes':
         return this.#reader.chunkSizes(message.stream)
+      case 'newestTime':
+        return this.#reader.newestTime(message.stream, message.from, message.to)
       case 'chunk':
         return this.#reader.chunk(message.stream, message.from, message.newest)
       case 'close':

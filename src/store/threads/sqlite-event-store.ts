@@ -5,7 +5,7 @@ import type { TopicKind } from '../../protocol/index.ts'
 import { threadModule } from '../../thread-module.ts'
 import { nowMicros } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { Appended, AppendRequest, ChunkSize, Received, Selection } from '../log/index.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { fromMessage, Gate, type Opened, packRequest } from './messages.ts'
@@ -135,6 +135,10 @@ export class SqliteEventStore implements EventStore {
 
   chunkSizes(stream: number): Promise<ChunkSize[]> {
     return this.#call({ type: 'chunkSizes', stream }) as Promise<ChunkSize[]>
+  }
+
+  newestTime(stream: number, from: number, to: number): Promise<NewestTime> {
+    return this.#call({ type: 'newestTime', stream, from, to }) as Promise<NewestTime>
   }
 
   async chunk(stream: number, from: number): Promise<Uint8Array | undefined> {

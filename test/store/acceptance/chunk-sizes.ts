@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import { fill } from './removals.ts'
 import { memoryStore } from './sources.ts'
-import { numbered, replicate, requestOf, rules } from './support.ts'
+import { linesOf, numbered, refused, replicate, requestOf, rules } from './support.ts'
 
 async function spansOf(store: EventStore, stream = 0): Promise<[number, number, boolean][]> {
   return (await store.chunkSizes(stream)).map(({ first, end, complete }) => [first, end, complete])
@@ -65,4 +65,32 @@ export const sizing = rules(({ small, large }) => {
     await replicate(source, store)
     assert.deepEqual(await spansOf(store), await spansOf(source))
   })
+
+  large(
+    'the newest time of events is found from the last of them on, in as many pieces as it takes',
+    async (t, open) => {
+      const store = await open(t)
+      await fill(store)
+      const times = (await linesOf(store)).map(({ timestamp }) => timestamp)
+      for (const [from, to] of [
+        [0, 3099],
+        [1000, 1030],
+        [0, 1023],
+        [3080, 3099],
+        [5, 5],
+      ] as const) {
+        let newest = 0
+        for (let at = to; at >= from; ) {
+          const { first, time } = await store.newestTime(0, from, at)
+          assert.ok(first >= from && first <= at)
+          assert.equal(time, Math.max(...times.slice(first, at + 1)))
+          newest = Math.max(newest, time)
+          at = first - 1
+        }
+        assert.equal(newest, Math.max(...times.slice(from, to + 1)))
+      }
+      await store.prune(0, 1024)
+      await assert.rejects(store.newestTime(0, 0, 1023), refused)
+    },
+  )
 })
