@@ -1,0 +1,88 @@
+import type { TestEvent } from '../../test/aql/eval/run.ts'
+import { type Answer, comparable, isSame } from './answer.ts'
+import { hasAlikeAggregators, isSubscriptionLeftOut } from './left-out.ts'
+import { type Placement, pragmaWith, textFor } from './placement.ts'
+import type { Question } from './question.ts'
+import type { Request, Side } from './side.ts'
+
+/** Answers to the same question that are not the same. */
+export interface Difference {
+  readonly request: Request
+  readonly ours: Answer
+  readonly reference: Answer
+}
+
+/** The bookkeeping events that the reference puts before those of `PRAGMA events` (R15). */
+const bookkeeping = 4
+
+const farAway = 1_000_000
+
+/** Two nodes with the same events. */
+export class Comparison {
+  readonly #ours: Side
+  readonly #reference: Side
+  readonly #events: readonly TestEvent[]
+  readonly #places: readonly [Placement, Placement]
+
+  private constructor(
+    ours: Side,
+    reference: Side,
+    events: readonly TestEvent[],
+    places: readonly [Placement, Placement],
+  ) {
+    this.#ours = ours
+    this.#reference = reference
+    this.#events = events
+    this.#places = places
+  }
+
+  static async over(events: readonly TestEvent[], tag: string, ours: Side, reference: Side): Promise<Comparison> {
+    const places = await Promise.all([ours.publish(events, tag), reference.publish(events, tag)])
+    return new Comparison(ours, reference, events, places)
+  }
+
+  async difference(question: Question): Promise<Difference | undefined> {
+    const isGiven = question.way.kind === 'given'
+    const [here, there] = this.#placesFor(question)
+    const request = this.#request(question, here, bookkeeping)
+    const [ours, reference] = await Promise.all([
+      this.#ours.ask(request),
+      this.#reference.ask(this.#request(question, there, 0)),
+    ])
+    const isTaken = ours.status === 200 && reference.status === 200
+    if (question.way.kind === 'damaged' && isTaken) return undefined
+    const [a, b] = [comparable(ours, here, isGiven), comparable(reference, there, isGiven)]
+    const isOrdered = !hasAlikeAggregators(question.query)
+    return isSame(a, b, isOrdered) ? undefined : { request, ours: a, reference: b }
+  }
+
+  /** Only stored events are in different places. */
+  #placesFor({ way }: Question): readonly [Placement, Placement] {
+    if (way.kind === 'stored') return this.#places
+    const place = { tag: this.#places[0].tag, lamport: bookkeeping, offset: bookkeeping, stream: '' }
+    return [place, place]
+  }
+
+  #request({ query, order, layout, way }: Question, place: Placement, before: number): Request {
+    const text = textFor(query, place, layout)
+    if (way.kind === 'given')
+      return { endpoint: 'query', body: { query: pragmaWith(this.#events, place.tag, before) + text, order } }
+    const endpoint = isSubscriptionLeftOut(query) ? 'query' : way.endpoint
+    const session = 'comparison'
+    // Nothing is read for a damaged text: it may ask for events that only one of the two has.
+    if (way.kind === 'damaged')
+      return { endpoint, body: { query: damaged(text, way), order, session, lowerBound: {}, upperBound: {} } }
+    // The reference may have events of its own behind these: what is beyond them is to be beyond those too.
+    const offsetOf = (at: number): number => place.offset + (at < this.#events.length ? at : at + farAway)
+    const bound = (at: number | undefined) => (at === undefined ? undefined : { [place.stream]: offsetOf(at) })
+    const [lowerBound = {}, upperBound] = [bound(way.lower), bound(way.upper)]
+    return { endpoint, body: { query: text, order, session, lowerBound, upperBound } }
+  }
+}
+
+/** A text that a word of is missing, or is there twice. */
+function damaged(text: string, { at, change }: { readonly at: number; readonly change: 'lost' | 'twice' }): string {
+  const words = text.match(/\w+|\s+|[^\w\s]/g) ?? []
+  const place = at % words.length
+  return words.toSpliced(place, 1, ...(change === 'lost' ? [] : [words[place] ?? '', ' ', words[place] ?? ''])).join('')
+}

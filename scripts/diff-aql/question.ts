@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import type { Endpoint, Order, Query } from '../../src/aql/index.ts'
+import { someEvents, someQueries } from '../../test/aql/naive/generated.ts'
+import { isLeftOut, isPayloadLeftOut, usesTime } from './left-out.ts'
+import type { Layout } from './placement.ts'
+
+/** A query, and how it is asked. */
+export interface Question {
+  readonly query: Query
+  readonly order: Order
+  readonly layout: Layout
+  readonly way: Way
+}
+
+/**
+ * Over events that come with the query; over stored ones, between bounds that count from the first of them; or only
+ * whether it is refused, after a word of the text was lost or doubled.
+ */
+export type Way =
+  | { readonly kind: 'given' }
+  | {
+      readonly kind: 'stored'
+      readonly endpoint: Endpoint
+      readonly lower: number | undefined
+      readonly upper: number | undefined
+    }
+  | { readonly kind: 'damaged'; readonly endpoint: Endpoint; readonly at: number; readonly change: 'lost' | 'twice' }
+
+const endpoints = fc.constantFrom<Endpoint>('query', 'query', 'query', 'subscribe', 'subscribe_monotonic')
+const ways: fc.Arbitrary<Way> = fc.oneof(
+  // They are few: the reference never gives back the megabyte that each of them costs it.
+  { weight: 1, arbitrary: fc.constant<Way>({ kind: 'given' }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('stored' as const),
+      endpoint: endpoints,
+      lower: fc.option(fc.nat(4), { nil: undefined, freq: 1 }),
+      upper: fc.option(fc.nat(12), { nil: undefined, freq: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('damaged' as const),
+      endpoint: endpoints,
+      at: fc.nat(200),
+      change: fc.constantFrom('lost' as const, 'twice' as const),
+    }),
+  },
+)
+
+export const questions: fc.Arbitrary<Question> = fc
+  .record({
+    query: someQueries.filter((query) => !isLeftOut(query)),
+    order: fc.constantFrom<Order>('asc', 'desc', 'stream-asc'),
+    layout: fc.constantFrom<Layout>('one line', 'many lines'),
+    way: ways,
+  })
+  .map((question) => (usesTime(question.query) ? { ...question, way: { kind: 'given' } } : question))
+
+export const comparedEvents = someEvents.filter(
+  (events) => events.length >= 4 && !events.some(({ json = '' }) => isPayloadLeftOut(json)),
+)
