@@ -69,6 +69,16 @@ test('names and files are taken back', async (t) => {
   assert.match(again.stderr, /ERR_NOT_FOUND/)
 })
 
+test('a folder with one file becomes that file, and the command says so', async (t) => {
+  const { ok, run } = await withNode(t)
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'index.html'), 'page')
+  const { stdout, stderr } = await run('add', folder)
+  assert.match(stderr, /only one file, so this is the identifier of index\.html itself/)
+  assert.equal(await ok('get', stdout.trim(), '-'), 'page')
+  assert.equal((await run('add', join(folder, 'index.html'))).stderr, '')
+})
+
 test('what cannot be done is said', async (t) => {
   const { ok, run } = await withNode(t)
   const folder = temporaryFolder(t)

@@ -1,25 +1,34 @@
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
 import { FolderForm } from '../files/form.ts'
-import type { Result } from '../output.ts'
+import { type Result, write } from '../output.ts'
 import { progressBar, progressLine } from '../progress.ts'
 
 /** Uploads a file, or a folder with everything in it. */
 export async function addFiles(node: string, path: string): Promise<Result> {
   const form = new FolderForm(path)
-  const client = await ApiClient.connect(node)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
+  const cid = await uploaded(await ApiClient.connect(node), form, bytes)
+  if (form.losesFolder) await write(process.stderr, oneFileNote(path, form.files[0]?.name ?? ''))
+  return { text: () => cid, json: { cid, files: form.files.length, bytes } }
+}
+
+async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
   const progress = progressLine()
   try {
-    const cid = await client.text('/api/v2/files', {
+    return await client.text('/api/v2/files', {
       method: 'POST',
       headers: { 'content-type': form.type, 'content-length': form.length },
       body: form.stream((sent) => progress.update(progressBar(sent, bytes))),
     })
-    return { text: () => cid, json: { cid, files: form.files.length, bytes } }
   } finally {
     progress.end()
   }
+}
+
+/** The identifier goes to the standard output alone: it is what scripts take. */
+function oneFileNote(folder: string, name: string): string {
+  return `Note: ${folder} has only one file, so this is the identifier of ${name} itself, not of a directory. As a website it is served at /.`
 }
 
 /** Downloads a file, or a directory with everything in it. */
