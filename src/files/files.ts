@@ -7,7 +7,7 @@ import { type CacheLimits, CalledThread } from '../store/index.ts'
 import { factOf } from './facts.ts'
 import { Following } from './following.ts'
 import { typeByNameOrAny } from './media-types.ts'
-import { keepResults } from './standing-queries.ts'
+import { StandingQueries } from './standing-queries.ts'
 import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
 import type { FilesData } from './thread/files-thread.ts'
 import { filesModule } from './thread/index.ts'
@@ -34,6 +34,7 @@ export class Files {
   readonly #thread: CalledThread<FileStore>
   readonly #following: Following
   readonly #followed: Promise<void>
+  readonly #queries: StandingQueries
   /** Changes of what is kept, one after the other: each is taken over before the next is made. */
   #changing: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -45,6 +46,9 @@ export class Files {
     this.#thread = new CalledThread(filesModule, { file: options.file } satisfies FilesData)
     this.#following = new Following({ ...options, thread: this.#thread })
     this.#followed = this.#following.run()
+    this.#queries = new StandingQueries({ ...options, thread: this.#thread })
+    // Whatever fails then fails again, and is told, before the next collection.
+    this.#following.tried.then(() => this.#queries.ask()).catch(() => {})
   }
 
   /** Stores files that `add` gives to an upload, for an app; answers with the identifier of the file or of the directory. */
@@ -131,7 +135,7 @@ export class Files {
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
-    await keepResults(this.#thread, this.#options.events, this.#options.log)
+    await this.#queries.ask()
   }
 
   /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */
@@ -155,6 +159,7 @@ export class Files {
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#following.close()
+    this.#queries.close()
     await this.#collecting?.catch(() => {})
     await this.#thread.close()
     await this.#followed
@@ -163,7 +168,7 @@ export class Files {
   async #collect(cache: CacheLimits): Promise<void> {
     // What an event that was not heard yet, or a query by now, would keep must not go.
     if (!this.#following.isCaughtUp) return
-    await keepResults(this.#thread, this.#options.events, this.#options.log)
+    await this.#queries.ask()
     while (await this.#thread.call('collect', [cache]));
   }
 

@@ -9,27 +9,12 @@ import { limits } from '../../src/limits.ts'
 import { BlockStore, openBlocks, Slots } from '../../src/store/index.ts'
 import { nodeId } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { chunkOf, storeFile } from '../support/upload.ts'
 
 function opened(t: TestContext, file: string): FileStore {
   const store = new FileStore(file, Date.now)
   t.after(() => store.close())
   return store
-}
-
-/** Bytes in memory that can be handed over. */
-function chunkOf(bytes: Uint8Array): [memory: ArrayBuffer, length: number] {
-  const { buffer, chunk } = new ChunkMemory()
-  chunk.set(bytes)
-  return [buffer, bytes.length]
-}
-
-/** Stores a file as far as to the moment before an event says so. */
-function stored(store: FileStore, text: string): { id: number; cid: string } {
-  const id = store.beginUpload()
-  store.addChunk(id, ...chunkOf(Buffer.from(text)))
-  const { cid } = store.endFile(id)
-  store.commitUpload(id)
-  return { id, cid }
 }
 
 const place = (lamport: number) => ({ lamport, stream: `${nodeId}-3` })
@@ -38,10 +23,10 @@ const has = (store: FileStore, cid: string): boolean => store.find(cid, []).cont
 test('what a crash has left of uploads goes when all events are known, unless one of them keeps it', (t) => {
   const file = join(temporaryFolder(t), 'blocks.db')
   const crashed = new FileStore(file, Date.now)
-  const [kept, lost] = [stored(crashed, 'kept'), stored(crashed, 'lost')]
+  const [kept, lost] = [storeFile(crashed, 'kept'), storeFile(crashed, 'lost')]
   crashed.close()
   const store = opened(t, file)
-  const underWay = stored(store, 'under way')
+  const underWay = storeFile(store, 'under way')
   store.collect({ count: 0, bytes: 0 })
   assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, true])
   store.apply([{ fact: { kind: 'upload', cid: kept.cid, isKept: true }, place: place(1) }], { [place(1).stream]: 0 })
@@ -53,7 +38,7 @@ test('what a crash has left of uploads goes when all events are known, unless on
 
 test('an event that comes late takes nothing back that a later one has said', (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
-  const [one, two] = [stored(store, 'one'), stored(store, 'two')]
+  const [one, two] = [storeFile(store, 'one'), storeFile(store, 'two')]
   const named = (cid: string | undefined, lamport: number) =>
     store.apply([{ fact: { kind: 'name', name: 'name', cid }, place: place(lamport) }])
   named(two.cid, 5)

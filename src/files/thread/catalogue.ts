@@ -75,6 +75,11 @@ export class Catalogue {
     for (const bytes of wanted.values()) this.#blocks.pin(owner, bytes)
   }
 
+  /** Holds what the query of an app has found besides. */
+  keepMore(app: string, cids: readonly string[]): void {
+    for (const [, bytes] of cids.flatMap(blockCid)) this.#blocks.pin(queryOwner(app), bytes)
+  }
+
   #move(owner: string, before: string | undefined, after: string | undefined): void {
     if (before === after) return
     // First the new one: what both have in common stays held.

@@ -142,6 +142,11 @@ export class FileStore {
     this.#batches.commit()
   }
 
+  keepMore(app: string, cids: readonly string[]): void {
+    this.#batches.change(() => this.#catalogue.keepMore(app, cids))
+    this.#batches.commit()
+  }
+
   /** Evicts some of what nothing holds and the cache has no room for; answers whether there is more. */
   collect(limits: CacheLimits): boolean {
     const more = this.#batches.change(() => this.#blocks.collect(limits))

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Events } from '../../src/events/index.ts'
+import { StandingQueries } from '../../src/files/standing-queries.ts'
+import { FileStore } from '../../src/files/thread/file-store.ts'
+import type { SqliteEventStore } from '../../src/store/index.ts'
+import { nodeId, silent, sqliteStore } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { storeFile } from '../support/upload.ts'
+
+const app = 'com.example.test'
+
+/** Queries over events, and files in this thread, so that it can be waited for what they are told. */
+async function open(t: TestContext) {
+  const log = await sqliteStore(t)
+  const startReading: SqliteEventStore['start'] = (job, request) => log.start(job, request)
+  const events = await Events.open(log, { node: nodeId, routes: [], log: silent, startReading })
+  const files = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now)
+  let told = Promise.withResolvers<void>()
+  const call = async (name: string, args: readonly unknown[]): Promise<never> => {
+    const method = files[name as keyof FileStore] as (...args: readonly unknown[]) => never
+    const result = method.apply(files, args as unknown[])
+    if (name === 'keepMore') {
+      told.resolve()
+      told = Promise.withResolvers()
+    }
+    return result
+  }
+  const queries = new StandingQueries({ thread: { call }, events, log: silent })
+  t.after(() => {
+    queries.close()
+    files.close()
+  })
+  const ask = async (query: string, until = Number.MAX_SAFE_INTEGER, lamport = 1) => {
+    files.apply([{ fact: { kind: 'query', app, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
+    await queries.ask()
+  }
+  /** Fulfilled when the event is stored, and what it says to keep is kept. */
+  const say = async (tag: string, payload: string) => {
+    const kept = told.promise
+    await events.publish(app, Buffer.from(JSON.stringify({ data: [{ tags: [tag], payload }] })))
+    await kept
+  }
+  /** A file that no upload holds. */
+  const add = (text: string): string => {
+    const { id, cid } = storeFile(files, text)
+    files.apply([{ fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
+    files.endUpload(id)
+    files.apply([{ fact: { kind: 'upload', cid, isKept: false }, place: { lamport: 2, stream: `${nodeId}-0` } }])
+    return cid
+  }
+  const has = (cid: string): boolean => {
+    while (files.collect({ count: 0, bytes: 0 }));
+    return files.find(cid, []).content !== undefined
+  }
+  return { queries, ask, say, add, has }
+}
+
+test('what an event says that comes after the query is kept as soon as it has come', async (t) => {
+  const { ask, say, add, has } = await open(t)
+  await ask("FROM 'a'")
+  const cid = add('one')
+  await say('a', cid)
+  assert.equal(has(cid), true)
+})
+
+test('asking again keeps what was found meanwhile, and goes on', async (t) => {
+  const { queries, ask, say, add, has } = await open(t)
+  await ask("FROM 'a'")
+  const one = add('one')
+  await say('a', one)
+  await queries.ask()
+  assert.equal(has(one), true)
+  const two = add('two')
+  await say('a', two)
+  assert.deepEqual([has(one), has(two)], [true, true])
+})
+
+test('a query that was replaced, or whose time is over, finds nothing any more', async (t) => {
+  const { ask, say, add, has } = await open(t)
+  await ask("FROM 'a'")
+  await ask("FROM 'b'", Number.MAX_SAFE_INTEGER, 2)
+  const one = add('one')
+  await say('b', one)
+  await ask("FROM 'b'", 0, 3)
+  assert.equal(has(one), false)
+})
