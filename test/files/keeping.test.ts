@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Events, readerModule } from '../../src/events/index.ts'
+import { Events, type EventsOptions, readerModule } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
+import { linesOf } from '../../src/files/lines.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
+import { limits } from '../../src/limits.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { key, nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -21,7 +23,7 @@ interface Opened {
   close(): Promise<void>
 }
 
-async function open(folder: string, blocks = 'blocks.db'): Promise<Opened> {
+async function open(folder: string, blocks = 'blocks.db', streams: EventsOptions['streams'] = {}): Promise<Opened> {
   const store = await SqliteEventStore.open({
     file: join(folder, 'log.db'),
     topic: 't',
@@ -30,7 +32,7 @@ async function open(folder: string, blocks = 'blocks.db'): Promise<Opened> {
     readerModule,
   })
   const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-  const events = await Events.open(store, { node: nodeId, routes: [], log: silent, startReading })
+  const events = await Events.open(store, { node: nodeId, routes: [], streams, log: silent, startReading })
   const files = new Files({ file: join(folder, blocks), node: nodeId, events, log: silent })
   const upload = (text: string) => files.upload(app, (target) => target.add('file', contentOf(text)))
   const has = async (cid: string) => (await files.find(cid, [])).content !== undefined
@@ -53,6 +55,17 @@ async function opened(t: TestContext, folder = temporaryFolder(t)): Promise<Open
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The payloads of the events that some tags select. */
+async function payloads({ events }: Opened, tags: string): Promise<unknown[]> {
+  const query = `FROM ${tags}`
+  const request = { query, appId: app, via: 'websocket', order: 'asc', lowerBound: {}, upperBound: undefined } as const
+  const found: unknown[] = []
+  for await (const lines of linesOf(events.query(request)))
+    for (const line of lines as { type: string; payload?: unknown }[])
+      if (line.type === 'event') found.push(line.payload)
+  return found
 }
 
 const day = { secs: 86_400, nanos: 0 }
@@ -147,6 +160,31 @@ test('whoever has lost its files knows from the events what there was', async (t
   await until(async () => (await second.files.names()).length > 0)
   assert.deepEqual(await second.files.names(), [{ name: 'name', cid }])
   assert.equal(await second.files.remove(app, cid), true)
+})
+
+test('names and uploads outlive their events, over a restart too', async (t) => {
+  const folder = temporaryFolder(t)
+  const few = { maxEvents: 10, maxSize: null, maxAge: null }
+  const limited = { default: few, files: few }
+  const first = await open(folder, 'blocks.db', limited)
+  const [one, two] = [await first.upload('one'), await first.upload('two')]
+  await first.files.bind('name', one)
+  await first.files.bind('gone', one)
+  await first.files.unbind('gone')
+  for (const tags of [['default'], ['files']]) {
+    const data = Array.from({ length: 2 * limits.eventsPerCheckpoint }, () => ({ tags, payload: null }))
+    await first.events.publish('com.actyx', Buffer.from(JSON.stringify({ data })))
+  }
+  await first.events.prune()
+  assert.deepEqual(await payloads(first, "'ans' | 'files:created'"), [])
+  await first.close()
+  const second = await open(folder, 'blocks.db', limited)
+  t.after(() => second.close())
+  assert.deepEqual(await second.files.names(), [{ name: 'name', cid: one, size: 3 }])
+  await second.files.collect(nothing)
+  assert.deepEqual([await second.has(one), await second.has(two)], [true, true])
+  assert.equal(await second.files.bind('name', two), one)
+  assert.equal(await second.files.bind('gone', two), undefined)
 })
 
 test('names that have the form of an identifier mean nothing, whoever says so', async (t) => {
