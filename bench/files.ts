@@ -1,6 +1,6 @@
 // `npm run bench:files [-- --rounds N]`: uploads and downloads through a node in a process of its own, beside bare operations
 // of the same run, and what they cost in memory and for another client.
-import { spawn } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,11 +22,19 @@ const publishes = 300
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
 const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-files-'))
+const importer = fork(join(import.meta.dirname, 'importer/import.mjs'))
 const node = await RunningNode.start()
 const { client } = node
 
-/** The blocks of a file, kept in memory. */
-function importToMemory(): void {
+/** The blocks of a file, kept in memory: what the importer of the IPFS tools takes for it. */
+async function importToMemory(): Promise<number> {
+  importer.send(bytes)
+  const [ms] = (await once(importer, 'message')) as [number]
+  return ms
+}
+
+/** The same with the code of the node. */
+function makeBlocks(): void {
   const blocks = new Map<string, Buffer>()
   const builder = new FileBuilder((block) => blocks.set(String(block.cid), Buffer.from(block.bytes)))
   for (const piece of content(bytes))
@@ -98,11 +106,25 @@ async function speedLines(): Promise<Line[]> {
       cid = await client.upload(bytes)
     })
   const download = (): Promise<number> => timeAsync(() => client.download(cid))
-  const subjects = { upload, download, imported: () => time(importToMemory), copied: () => time(copyToDisk) }
-  const { upload: up, download: down, imported, copied } = await interleave(Number(values.rounds), subjects)
+  const subjects = {
+    upload,
+    download,
+    imported: importToMemory,
+    made: () => time(makeBlocks),
+    copied: () => time(copyToDisk),
+  }
+  const { upload: up, download: down, imported, made, copied } = await interleave(Number(values.rounds), subjects)
   const common = { operations: mib, unit: 'MiB' }
   return [
-    speed({ ...common, name: 'upload', goal: atLeast(0.5), ours: up, bare: imported, bareName: 'blocks in memory' }),
+    speed({
+      ...common,
+      name: 'upload',
+      goal: atLeast(0.5),
+      ours: up,
+      bare: imported,
+      bareName: 'the IPFS importer, into memory',
+    }),
+    speed({ ...common, name: 'upload', ours: up, bare: made, bareName: 'our own blocks, into memory' }),
     speed({ ...common, name: 'upload', goal: atLeast(0.5), ours: up, bare: copied, bareName: 'copy with sync' }),
     speed({ ...common, name: 'download', ours: down, bare: copied, bareName: 'copy with sync' }),
   ]
@@ -115,6 +137,7 @@ try {
     console.log(`${name.padEnd(22)}${value.toFixed(2).padStart(8)} ${unit} ${wanted}  ${measured}; ${baseline}`)
   }
 } finally {
+  importer.disconnect()
   await node.stop()
   rmSync(folder, { recursive: true, force: true })
 }
