@@ -90,8 +90,10 @@ export const limits = {
   linksPerBlock: 174,
   /** Bytes of the block of a directory. */
   directoryBytes: 512 * 1024,
-  /** Chunks of one upload, or of one download, that are on their way between threads. */
-  chunksAhead: 8,
+  /** Chunks of one upload that go from one thread to another together. */
+  chunksTogether: 4,
+  /** How often chunks of one upload are on their way before more is taken from the network. */
+  chunksAhead: 2,
   /** Bytes of blocks that go into one commit. */
   blockCommitBytes: 64 * 1024 * 1024,
   /** Bytes of blocks that are written before the disk is asked to begin with them. */

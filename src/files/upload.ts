@@ -14,6 +14,9 @@ export interface Uploaded {
   readonly size: number
 }
 
+/** Bytes of files that are handed over together. */
+const memoryBytes = limits.chunksTogether * limits.fileChunkBytes
+
 /** Files on their way into the store. Nothing of them stays unless they are kept. */
 export class Upload {
   readonly #thread: CalledThread<FileStore>
@@ -37,16 +40,17 @@ export class Upload {
     let size = 0
     for await (const piece of content)
       for (let at = 0; at < piece.length; ) {
-        const taken = piece.subarray(at, at + limits.fileChunkBytes - size)
-        memory.chunk.set(taken, size)
+        const begun = size % limits.fileChunkBytes
+        const taken = piece.subarray(at, at + limits.fileChunkBytes - begun)
+        memory.chunk((size - begun) / limits.fileChunkBytes).set(taken, begun)
         at += taken.length
         size += taken.length
-        if (size < limits.fileChunkBytes) continue
-        await this.#addChunk(memory, size)
+        if (size < memoryBytes) continue
+        await this.#addChunks(memory, size)
         memory = this.#memory()
         size = 0
       }
-    if (size > 0) await this.#addChunk(memory, size)
+    if (size > 0) await this.#addChunks(memory, size)
     else this.#spare.push(memory)
     await this.#settled(0)
     this.#files.push({ path, ...(await this.#thread.call('endFile', [this.#id])) })
@@ -69,10 +73,10 @@ export class Upload {
     await this.#thread.call('endUpload', [this.#id])
   }
 
-  /** Hands a chunk over to the thread, and waits while too many are on their way. */
-  async #addChunk({ buffer }: ChunkMemory, length: number): Promise<void> {
+  /** Hands chunks over to the thread, and waits while too many are on their way. */
+  async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
     await this.#settled(limits.chunksAhead - 1)
-    const added = this.#thread.call('addChunk', [this.#id, buffer, length], [buffer])
+    const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
     // Whoever waits for it is told.
     added.catch(() => {})
     this.#underWay.push(added)

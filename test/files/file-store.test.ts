@@ -62,8 +62,8 @@ test('when the disk refuses, every upload that may have lost something fails, an
   const uploads = new Uploads(blocks, batches)
   const add = (id: number, text: string) => {
     const memory = new ChunkMemory()
-    memory.chunk.set(Buffer.from(text))
-    uploads.addChunk(id, memory, text.length)
+    memory.chunk(0).set(Buffer.from(text))
+    uploads.addChunks(id, memory, text.length)
   }
   const innocent = uploads.begin()
   add(innocent, 'small')
@@ -93,7 +93,7 @@ test('a file is read from any place, and a missing block is missed', (t) => {
   const content = Buffer.alloc(3 * limits.fileChunkBytes - 5)
   for (let i = 0; i < content.length; i += 4) content.writeUInt32LE(i, Math.min(i, content.length - 4))
   for (let at = 0; at < content.length; at += limits.fileChunkBytes)
-    store.addChunk(id, ...chunkOf(content.subarray(at, at + limits.fileChunkBytes)))
+    store.addChunks(id, ...chunkOf(content.subarray(at, at + limits.fileChunkBytes)))
   const { cid, size } = store.endFile(id)
   for (const at of [0, 1, limits.fileChunkBytes - 1, limits.fileChunkBytes, size - 1]) {
     const end = Math.min(size, (Math.floor(at / limits.fileChunkBytes) + 1) * limits.fileChunkBytes)

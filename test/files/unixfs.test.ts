@@ -80,12 +80,12 @@ test('a file of more blocks than one links to has a third level, and every block
 })
 
 test('a block with bytes of a file is the same, whether it is made as a leaf or as any block', () => {
-  const memory = new ChunkMemory()
+  const chunk = new ChunkMemory().chunk(1)
   fc.assert(
     fc.property(fc.constantFrom(0, 1, 127, 128, 5000, limits.fileChunkBytes), fc.nat({ max: 255 }), (size, fill) => {
       const data = new Uint8Array(size).fill(fill)
-      memory.chunk.set(data)
-      const leaf = makeLeaf(memory, size)
+      chunk.set(data)
+      const leaf = makeLeaf(chunk, size)
       const block = makeBlock({ type: 'file', data, size, blockSizes: [] }, [])
       assert.deepEqual(Buffer.from(leaf.bytes), Buffer.from(block.bytes))
       assert.deepEqual(leaf.cid, block.cid)

@@ -3,15 +3,15 @@ import { ChunkMemory } from '../../src/files/unixfs/index.ts'
 
 /** Bytes in memory that can be handed over. */
 export function chunkOf(bytes: Uint8Array): [memory: ArrayBuffer, length: number] {
-  const { buffer, chunk } = new ChunkMemory()
-  chunk.set(bytes)
-  return [buffer, bytes.length]
+  const memory = new ChunkMemory()
+  memory.chunk(0).set(bytes)
+  return [memory.buffer, bytes.length]
 }
 
 /** Stores a file as far as to the moment before an event says so. */
 export function storeFile(store: FileStore, text: string): { id: number; cid: string } {
   const id = store.beginUpload()
-  store.addChunk(id, ...chunkOf(Buffer.from(text)))
+  store.addChunks(id, ...chunkOf(Buffer.from(text)))
   const { cid } = store.endFile(id)
   store.commitUpload(id)
   return { id, cid }

@@ -59,9 +59,9 @@ export class FileStore {
     return this.#uploads.begin()
   }
 
-  /** Stores a chunk, and gives its memory back for the next one. */
-  addChunk(id: UploadId, memory: ArrayBuffer, length: number): ArrayBuffer {
-    this.#uploads.addChunk(id, new ChunkMemory(memory), length)
+  /** Stores some chunks, and gives their memory back for the next ones. */
+  addChunks(id: UploadId, memory: ArrayBuffer, length: number): ArrayBuffer {
+    this.#uploads.addChunks(id, new ChunkMemory(memory), length)
     return memory
   }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { failure, type ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
 import type { BlockStore } from '../../store/index.ts'
 import {
   type Block,
@@ -51,8 +52,12 @@ export class Uploads {
     return id
   }
 
-  addChunk(id: UploadId, memory: ChunkMemory, length: number): void {
-    this.#change(id, (upload) => this.#fileOf(upload).addFrom(memory, length), length)
+  /** Stores the next bytes of a file: full chunks but for the last one of the file. */
+  addChunks(id: UploadId, memory: ChunkMemory, length: number): void {
+    for (let i = 0; i * limits.fileChunkBytes < length; i++) {
+      const count = Math.min(limits.fileChunkBytes, length - i * limits.fileChunkBytes)
+      this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count), count)
+    }
   }
 
   endFile(id: UploadId): { cid: string; size: number } {

@@ -2,7 +2,7 @@ import type { CID } from 'multiformats/cid'
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
-import { ChunkMemory, makeLeaf } from './leaf.ts'
+import { ChunkMemory, makeLeaf, type RoomyChunk } from './leaf.ts'
 
 /** A block that waits for the one that will link to it. */
 interface Part {
@@ -23,7 +23,7 @@ export interface StoredFile {
  */
 export class FileBuilder {
   readonly #store: (block: Block) => void
-  #memory: ChunkMemory | undefined
+  #memory: RoomyChunk | undefined
   /** By level, the parts that nothing links to yet. */
   readonly #levels: Part[][] = [[]]
   #size = 0
@@ -34,15 +34,15 @@ export class FileBuilder {
 
   /** All chunks but the last one have the same length. */
   add(chunk: Uint8Array): void {
-    this.#memory ??= new ChunkMemory()
-    this.#memory.chunk.set(chunk)
-    this.addFrom(this.#memory, chunk.length)
+    this.#memory ??= new ChunkMemory().chunk(0)
+    this.#memory.set(chunk)
+    this.addRoomy(this.#memory, chunk.length)
   }
 
-  /** Adds a chunk that has room around it, and changes that. */
-  addFrom(memory: ChunkMemory, length: number): void {
+  /** Adds the first bytes of a chunk that has room around it, and writes there. */
+  addRoomy(chunk: RoomyChunk, length: number): void {
     this.#size += length
-    this.#push(0, this.#part(makeLeaf(memory, length), length))
+    this.#push(0, this.#part(makeLeaf(chunk, length), length))
   }
 
   finish(): StoredFile {
