@@ -1,7 +1,8 @@
 import type { Files } from '../../src/files/index.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { verifyBlocks } from '../../src/store/index.ts'
 import { blocksOf, type FilesLedger, filesOf } from './ledger.ts'
-import { app, blocksIn, nothing, openFiles } from './open.ts'
+import { app, blocksIn, node, nothing, openFiles } from './open.ts'
 
 /** Compares what is there after a kill with what was acknowledged. */
 export async function checkFiles(folder: string, ledger: FilesLedger): Promise<string[]> {
@@ -15,7 +16,8 @@ export async function checkFiles(folder: string, ledger: FilesLedger): Promise<s
   } finally {
     await close()
   }
-  return [...problems, ...orphanProblems(folder, ledger)]
+  const { problems: damage } = verifyBlocks(blocksIn(folder), node)
+  return [...problems, ...damage, ...orphanProblems(folder, ledger)]
 }
 
 /** Finds out whether what was under way has happened; either is good, but it has to be one of them. */

@@ -6,6 +6,8 @@ import { Logger, logOutput, textLine } from '../../src/log/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 
 export const app = 'com.example.crash'
+const key = new KeyPair(Buffer.alloc(32, 7))
+export const node = nodeIdOf(key.publicKey)
 /** A cache that has no room for anything. */
 export const nothing = { count: 0, bytes: 0 }
 
@@ -13,8 +15,6 @@ export const blocksIn = (folder: string): string => join(folder, 'blocks.db')
 
 /** The files in a folder, with the events that they follow. */
 export async function openFiles(folder: string): Promise<{ files: Files; close(): Promise<void> }> {
-  const key = new KeyPair(Buffer.alloc(32, 7))
-  const node = nodeIdOf(key.publicKey)
   const output = logOutput(textLine(false), { write: (text) => process.stderr.write(text), flush: async () => {} })
   const log = new Logger(output, 'crash')
   const store = await SqliteEventStore.open({
