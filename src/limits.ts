@@ -102,6 +102,8 @@ export const limits = {
   linkCacheBytes: 1024 * 1024,
   /** Blocks that are evicted before other work gets its turn. */
   evictionsPerTurn: 64,
+  /** Large blocks that are moved, to give room back to the disk, before other work gets its turn. */
+  movesPerTurn: 16,
   /** Evicted blocks that are remembered as evicted. */
   evictedBlocks: 100_000,
   /** Milliseconds after which events about files are followed again, when that has failed. */

@@ -109,7 +109,7 @@ export class BlockStore {
   collect({ count, bytes }: CacheLimits): boolean {
     for (const [id, used] of this.#used) this.#sql.touch.run(used, id)
     this.#used.clear()
-    const { cachedBlocks, cachedBytes } = this.usage()
+    const { cachedBlocks, cachedBytes } = this.#cached()
     let blocksOver = cachedBlocks - count
     let bytesOver = cachedBytes - bytes
     for (const row of this.#sql.oldest.all(limits.evictionsPerTurn)) {
@@ -124,7 +124,7 @@ export class BlockStore {
 
   /** Moves some blocks from the last slots to free ones before them; answers whether there is more to move. */
   closeGaps(): boolean {
-    for (const row of this.#sql.last.all(limits.evictionsPerTurn)) {
+    for (const row of this.#sql.last.all(limits.movesPerTurn)) {
       const free = this.#slots.firstFree
       const slot = Number(row['slot'])
       if (free === undefined || free > slot) return false
@@ -136,13 +136,12 @@ export class BlockStore {
 
   usage(): BlockUsage {
     const all = this.#sql.usage.get() ?? {}
+    return { blocks: Number(all['count']), bytes: Number(all['bytes'] ?? 0), ...this.#cached() }
+  }
+
+  #cached(): Pick<BlockUsage, 'cachedBlocks' | 'cachedBytes'> {
     const cached = this.#sql.cachedUsage.get() ?? {}
-    return {
-      blocks: Number(all['count']),
-      bytes: Number(all['bytes'] ?? 0),
-      cachedBlocks: Number(cached['count']),
-      cachedBytes: Number(cached['bytes'] ?? 0),
-    }
+    return { cachedBlocks: Number(cached['count']), cachedBytes: Number(cached['bytes'] ?? 0) }
   }
 
   #known(cid: Uint8Array): BlockNumber {
