@@ -46,6 +46,8 @@ export const limits = {
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: with more it takes more memory and is hardly faster. */
   youngGenerationMb: 8,
+  /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
+  readersStopMs: 300,
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 8 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */

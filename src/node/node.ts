@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly logFilter?: string
   /** Milliseconds between two runs of retention; half an hour when it is not given. */
   readonly retentionMs?: number
+  /** Is told when something has failed that the node cannot go on without: it should be stopped then. */
+  readonly failed?: (error: Error) => void
 }
 
 /** Why a node stops: the name of the log line that says so. */
@@ -68,7 +70,11 @@ export class Node {
       const identity = database.beginStart()
       // The events take longer to open than anything else, so the ports are opened meanwhile.
       const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings, options.output) }
-      events = openEvents({ ...shared, folder: folder.path, log: log.module('events') })
+      const failed = (error: Error): void => {
+        health.set('Events', 'failed', error.message)
+        options.failed?.(error)
+      }
+      events = openEvents({ ...shared, folder: folder.path, log: log.module('events'), failed })
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
       files.catch(() => {})

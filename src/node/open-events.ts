@@ -18,13 +18,15 @@ interface Parts {
   readonly health: Health
   readonly metrics: Metrics
   readonly log: Logger
+  /** Is told when events cannot be stored any more. */
+  readonly failed: (error: Error) => void
 }
 
 /**
  * Opens the events of the topic in the settings. Routes and limits of streams change while the node runs; the topic does
  * with the next start.
  */
-export async function openEvents({ folder, key, settings, health, metrics, log }: Parts): Promise<Events> {
+export async function openEvents({ folder, key, settings, health, metrics, log, failed }: Parts): Promise<Events> {
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   const commits = metrics.histogram('shoal_commit_requests', 'Requests that were stored together.', powersOfTwo)
@@ -40,6 +42,7 @@ export async function openEvents({ folder, key, settings, health, metrics, log }
       key,
       readerModule,
       committed: (requests) => commits.observe(requests),
+      failed,
     })
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
@@ -65,4 +65,58 @@ test('a copy that is made while others append holds a moment of the store, and i
   assert.deepEqual(problems, [])
   assert.ok(events >= 5000 && events <= appended && events % 100 === 0)
   await assert.rejects(store.backup(join(folder, 'copy.db')), { code: 'ERR_INVALID_INPUT', message: /exists already/ })
+})
+
+function openBreaking(t: TestContext): Promise<SqliteEventStore> {
+  return SqliteEventStore.open({
+    file: join(temporaryFolder(t), 'log.db'),
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(),
+    readerModule: new URL('../support/breaking-reader-thread.ts', import.meta.url),
+    failed: (error) => assert.fail(error),
+  })
+}
+
+async function all(store: SqliteEventStore): Promise<number> {
+  let text = ''
+  for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
+  return text.split('\n').length - 1
+}
+
+test('a thread that ends while it reads is replaced: who reads is told, and who comes after it goes on', async (t) => {
+  const store = await openBreaking(t)
+  t.after(() => store.close())
+  await store.append(request(10, 0))
+  for (let i = 1; i <= 3; i++) {
+    const others = [store.start('subscribe', subscription), store.start('end', {})].map((reading) =>
+      assert.rejects(async () => {
+        for await (const _ of reading);
+      }),
+    )
+    await Promise.all(others)
+    assert.equal(await all(store), 10 * i)
+    // The new thread hears of what is appended, too.
+    const lines = store.start('subscribe', subscription)
+    let seen = 0
+    let appended = false
+    for await (const piece of lines) {
+      const caughtUp = seen > 0 || /"type":"offsets"/.test(piece.toString())
+      seen += (piece.toString().match(/"type":"event"/g) ?? []).length
+      if (caughtUp && seen === 10 * i && !appended) {
+        appended = true
+        await store.append(request(10, 100 * i))
+      }
+      if (seen === 10 * (i + 1)) break
+    }
+  }
+})
+
+const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http', lowerBound: {} }
+
+test('a query that never gives way does not keep a store from closing', async (t) => {
+  const store = await openBreaking(t)
+  await store.append(request(10, 0))
+  store.start('hang', {})
+  await store.close()
 })

@@ -49,12 +49,18 @@ export async function run(options: RunOptions): Promise<number> {
   const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
   const log = new Logger(output, 'node')
   // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
-  const stopped = stopRequest(options, log)
+  const failure = Promise.withResolvers<Error>()
+  const stopped = stopRequest(options, log, failure.promise)
   const started = `using data directory \`${nodeOptions.folder}\``
   if (json) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
-    return await untilStopped(await Node.start({ ...nodeOptions, output }), stopped, options, output)
+    return await untilStopped(
+      await Node.start({ ...nodeOptions, output, failed: failure.resolve }),
+      stopped,
+      options,
+      output,
+    )
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const text = `Error: ${codeOf(error)}${withCauses(error)}`
@@ -163,7 +169,7 @@ async function untilStopped(
  * Waits for the first reason to stop, and answers whether it is a failure. A second request while the node is stopping
  * ends the process at once.
  */
-function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger): Promise<boolean> {
+function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger, failure: Promise<Error>): Promise<boolean> {
   return new Promise((resolve) => {
     const requests = new StopRequests(() => process.exit(exitCodes.failed))
     const request = (from: 'own' | 'launcher', signal: string): void => {
@@ -180,6 +186,7 @@ function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger): Promise<boo
       log.as('panic').error(error instanceof Error ? (error.stack ?? error.message) : messageOf(error))
       resolve(true)
     }
+    void failure.then(panic)
     process.on('uncaughtException', panic)
     process.on('unhandledRejection', panic)
   })

@@ -35,6 +35,8 @@ export type WriterCall =
 
 export type ToWriter =
   | { readonly id: number; readonly append: ArrayBuffer }
+  /** To another thread that reads: the one before it has ended. */
+  | { readonly commits: MessagePort }
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
 
 export type FromWriter = readonly { readonly id: number; readonly result?: unknown; readonly error?: ErrorMessage }[]
@@ -51,7 +53,7 @@ class WriterThread {
   readonly #port: MessagePort
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
-  readonly #commits: MessagePort
+  #commits: MessagePort
   /** Fires when nothing has happened for a while. */
   readonly #idle: NodeJS.Timeout
   #tidying = false
@@ -83,9 +85,14 @@ class WriterThread {
         bytes += request.source.length
         continue
       }
+      if ('commits' in message) {
+        this.#commits.close()
+        this.#commits = message.commits
+        continue
+      }
       // Whatever came before it is done before it.
       this.#commit(appends.splice(0))
-      this.#answer(message.id, () => this.#call(message as Exclude<ToWriter, { append: ArrayBuffer }>))
+      this.#answer(message.id, () => this.#call(message as Extract<ToWriter, { call: WriterCall }>))
       this.#tellReaders()
     }
     this.#commit(appends)

@@ -1,0 +1,36 @@
+interface Caller {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+let lastId = 0
+
+/** A number for a question to a thread that no other question has. */
+export function newId(): number {
+  return ++lastId
+}
+
+/** Those who have asked a thread something and wait for its answer. */
+export class Waiting {
+  readonly #callers = new Map<number, Caller>()
+
+  ask(post: (id: number) => void): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const id = newId()
+      this.#callers.set(id, { resolve, reject })
+      post(id)
+    })
+  }
+
+  settle(id: number, result: unknown, error: Error | undefined): void {
+    const caller = this.#callers.get(id)
+    this.#callers.delete(id)
+    if (error === undefined) caller?.resolve(result)
+    else caller?.reject(error)
+  }
+
+  failAll(error: Error): void {
+    for (const { reject } of this.#callers.values()) reject(error)
+    this.#callers.clear()
+  }
+}
