@@ -12,8 +12,13 @@ import { check } from './fuzz/read.ts'
 import { anyText } from './fuzz/texts.ts'
 
 function readArguments(): { texts: number; trees: number; seed: string } {
-  const count = { type: 'string', default: '0' } as const
-  const { values } = parseArgs({ options: { texts: count, trees: count, seed: { type: 'string' } } })
+  const { values } = parseArgs({
+    options: {
+      texts: { type: 'string', default: '200000' },
+      trees: { type: 'string', default: '2000' },
+      seed: { type: 'string' },
+    },
+  })
   const [texts, trees] = [Number(values.texts), Number(values.trees)]
   if (!Number.isSafeInteger(texts) || !Number.isSafeInteger(trees)) throw new Error('--texts and --trees are numbers')
   return { texts, trees, seed: values.seed ?? String(Date.now()) }

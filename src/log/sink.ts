@@ -1,6 +1,8 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { limits } from '../limits.ts'
+import { nowMicros } from '../time.ts'
+import type { Format } from './format.ts'
 
 /** Where log text goes. */
 export interface Sink {
@@ -13,10 +15,10 @@ export interface Sink {
  * Writes to a file descriptor. A terminal or a file is written at once. A pipe is written in the background, because a
  * supervisor that stopped reading must not stop the node; past the limit lines are dropped, and counted in a line that follows.
  */
-export function descriptorSink(descriptor: number): Sink {
+export function descriptorSink(descriptor: number, format: Format): Sink {
   const stat = fstatSync(descriptor)
   if (!stat.isFIFO() && !stat.isSocket()) return directSink(descriptor)
-  return streamSink(new Socket({ fd: descriptor, readable: false, writable: true }))
+  return streamSink(new Socket({ fd: descriptor, readable: false, writable: true }), format)
 }
 
 function directSink(descriptor: number): Sink {
@@ -32,7 +34,7 @@ function directSink(descriptor: number): Sink {
   }
 }
 
-function streamSink(stream: Socket): Sink {
+function streamSink(stream: Socket, format: Format): Sink {
   let broken = false
   let dropped = 0
   stream.on('error', () => {
@@ -47,7 +49,8 @@ function streamSink(stream: Socket): Sink {
         return
       }
       if (dropped > 0) {
-        stream.write(`(${dropped} log lines were dropped: their reader did not read)\n`)
+        const message = `${dropped} log lines were dropped: their reader did not read`
+        stream.write(format({ micros: nowMicros(), level: 'WARN', target: 'log', message, fields: {} }))
         dropped = 0
       }
       stream.write(text)

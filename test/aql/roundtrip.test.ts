@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { format, type MainQuery, parseExpr, print, printExpr } from '../../src/aql/index.ts'
-import { exprsIn, tagAtoms } from '../../src/aql/walk.ts'
+import { format, parseExpr, print, printExpr } from '../../src/aql/index.ts'
 import { readAnywhere } from './anywhere.ts'
+import { kindsIn, numberOfKinds } from './kinds.ts'
 import { exprs, queries } from './trees.ts'
 
 const runs = { numRuns: 1000 }
@@ -41,17 +41,5 @@ test('the canonical text of an expression reads as the same expression', () => {
 
 test('every kind of part is among the queries of these tests', () => {
   const kinds = new Set(fc.sample(queries, { numRuns: 1000, seed: 1 }).flatMap(kindsIn))
-  assert.equal(kinds.size, 19 + 7 + 5 + 2, [...kinds].join(' '))
+  assert.equal(kinds.size, numberOfKinds, [...kinds].join(' '))
 })
-
-function kindsIn(query: MainQuery): readonly string[] {
-  const all = [...exprsIn(query)]
-  const nested = [query, ...all.flatMap((expr) => (expr.kind === 'query' ? [expr.query] : []))]
-  const atoms = nested.flatMap(({ source }) => (source.kind === 'events' ? tagAtoms(source.tags) : []))
-  return [
-    ...all.map(({ kind }) => `expr ${kind}`),
-    ...atoms.map(({ kind }) => `tag ${kind}`),
-    ...nested.flatMap(({ stages }) => stages.map(({ kind }) => `stage ${kind}`)),
-    ...nested.map(({ source }) => `source ${source.kind}`),
-  ]
-}

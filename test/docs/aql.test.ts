@@ -5,7 +5,9 @@ import { eventsOfStream } from '../../src/aql/eval/memory-events.ts'
 import { features } from '../../src/aql/features.ts'
 import { parseEvents } from '../../src/aql/given.ts'
 import { AqlError, checkFeatures, parseQuery } from '../../src/aql/index.ts'
+import { exprsIn } from '../../src/aql/walk.ts'
 import { linesOf, now, stream } from '../aql/eval/run.ts'
+import { kindsIn, numberOfKinds } from '../aql/kinds.ts'
 
 const page = readFileSync(new URL('../../docs/aql.md', import.meta.url), 'utf8')
 
@@ -52,6 +54,24 @@ function shown(line: string): readonly string[] {
 test('every example of the language has the answer that the page shows', () => {
   assert.ok(examples().length > 15)
   for (const { query, answer } of examples()) assert.deepEqual(answerTo(query), answer, query)
+})
+
+test('every kind of part is in an example, and every operator and aggregator', () => {
+  const queries = examples().flatMap(({ query }) => {
+    try {
+      return [parseQuery(query, { now })]
+    } catch {
+      return []
+    }
+  })
+  const kinds = new Set(queries.flatMap(kindsIn))
+  assert.equal(kinds.size, numberOfKinds, [...kinds].join(' '))
+  const exprs = queries.flatMap((query) => [...exprsIn(query)])
+  const operators = exprs.flatMap((expr) => (expr.kind === 'chain' ? expr.rest.map(({ operator }) => operator) : []))
+  const binary = ['??', '|', '~', '&', '=', '!=', '<', '<=', '>', '>=', '+', '-', '*', '/', '%', '^']
+  assert.deepEqual([...new Set(operators)].sort(), binary.sort())
+  const aggregators = exprs.flatMap((expr) => (expr.kind === 'aggregator' ? [expr.operator] : []))
+  assert.deepEqual([...new Set(aggregators)].sort(), ['FIRST', 'LAST', 'MAX', 'MIN', 'PRODUCT', 'SUM'])
 })
 
 test('the page names every feature', () => {

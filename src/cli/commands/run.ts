@@ -46,7 +46,8 @@ export async function run(options: RunOptions): Promise<number> {
     process.stderr.isTTY === true,
   )
   const nodeOptions = nodeOptionsOf(options)
-  const output = logOutput(json ? jsonLine : textLine(colour), descriptorSink(process.stderr.fd))
+  const format = json ? jsonLine : textLine(colour)
+  const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')
   // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
   const failure = Promise.withResolvers<Error>()
