@@ -1,4 +1,5 @@
 import { nodeAppId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
 import { matches, parseRoute, type SettingsDocument, type TagCondition } from '../settings/index.ts'
 
 export type RouteSettings = SettingsDocument['eventRouting']['routes']
@@ -27,6 +28,8 @@ export function streamNames(routes: RouteSettings): string[] {
 /** Says which of its streams this node puts an event into: the first route that matches its tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
+  /** The streams of labels that came before: many events of an app have the same. */
+  readonly #known = new Map<string, number>()
 
   /** `numbers` has the numbers of all streams that the routes name. */
   constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>) {
@@ -41,6 +44,16 @@ export class RoutingTable {
   /** Whether the tags of an app's events make a difference. */
   get splits(): boolean {
     return this.#routes.some(({ nodeOnly }) => !nodeOnly)
+  }
+
+  /** The stream for labels in their canonical bytes, as a latin1 string; their tags are asked for only where they are new. */
+  streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
+    const known = this.#known.get(labels)
+    if (known !== undefined) return known
+    if (this.#known.size >= limits.knownLabels) this.#known.clear()
+    const stream = this.streamFor(appId, tags())
+    this.#known.set(labels, stream)
+    return stream
   }
 
   streamFor(appId: string, tags: readonly string[]): number {

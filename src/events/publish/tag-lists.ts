@@ -46,11 +46,13 @@ export class TagLists {
 
   /** Tags in plain ASCII. */
   #plain(count: number): number {
+    const start = this.#target.length
     const unique = this.#copySet(count)
     if (!this.#isRouted) return defaultStream.number
     const { bytes } = this.#json
-    const tags = Array.from({ length: unique }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
-    return this.#routes.streamFor(this.#appId, tags)
+    const tags = (): string[] =>
+      Array.from({ length: unique }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
+    return this.#routes.streamForLabels(this.#target.written.toString('latin1', start), this.#appId, tags)
   }
 
   /** Tags of any characters, or with escapes. */
