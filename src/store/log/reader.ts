@@ -100,9 +100,9 @@ export class LogReader {
     return removals
   }
 
-  /** The block that holds an event: a piece of a segment, or of the tail. Nothing when it was pruned. */
-  block(stream: StreamNumber, offset: number): Block | undefined {
-    return reading(() => this.#block(stream, offset))
+  /** The block that holds an event, for whoever goes up or down from there. Nothing when it was pruned. */
+  block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): Block | undefined {
+    return reading(() => this.#block(stream, offset, step))
   }
 
   /** Of the offsets from one to another the first whose event has at least this lamport timestamp; the one after them when none has. */
@@ -215,11 +215,11 @@ export class LogReader {
     }
   }
 
-  #block(stream: StreamNumber, offset: number): Block | undefined {
+  #block(stream: StreamNumber, offset: number, step: 1 | -1): Block | undefined {
     const key = rowKey(stream, offset)
     // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
     for (let round = 0; round < 10; round++) {
-      const block = this.#sealed.at(stream, key) ?? this.#tail.at(this.#streamId(stream), key)
+      const block = this.#sealed.at(stream, key) ?? this.#tail.at(this.#streamId(stream), key, step)
       if (block !== undefined) return block
       if (offset < this.#pruned(stream)) return undefined
     }

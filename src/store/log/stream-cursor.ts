@@ -100,7 +100,7 @@ export class StreamCursor {
   #stand(offset: number): boolean {
     let block = this.block
     if (block === undefined || offset < block.first || offset >= block.first + block.count) {
-      block = this.#reader.block(this.stream.number, offset)
+      block = this.#reader.block(this.stream.number, offset, this.#step)
       this.block = block
       if (block === undefined) return false
     }

@@ -18,17 +18,22 @@ interface TailRun {
   readonly blocks: Map<number, TailBlock>
 }
 
+/** Events before the one that is looked for that are read together with it, for whoever goes backwards: they may be rows each. */
+const eventsBack = 31
+
 /** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
 export class TailBlocks {
   readonly #place: StatementSync
+  readonly #placeBack: StatementSync
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
   readonly #labels = new KnownLabels()
 
   constructor(database: DatabaseSync) {
     this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
+    this.#placeBack = database.prepare('SELECT key FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT 1')
     this.#rows = database.prepare(
-      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT ?',
+      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
     )
   }
 
@@ -36,9 +41,9 @@ export class TailBlocks {
     this.#runs.clear()
   }
 
-  /** The block that holds an event; nothing when it is not in the tail. */
-  at(streamId: string, key: number): Block | undefined {
-    const run = this.#runs.get(key) ?? this.#runAt(key)
+  /** The block that holds an event, for whoever goes up or down from there; nothing when it is not in the tail. */
+  at(streamId: string, key: number, step: 1 | -1): Block | undefined {
+    const run = this.#runs.get(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
     if (run === undefined || run.end <= key) return undefined
     const { start, end, frames, blocks } = run
     const size = limits.eventsPerBlock
@@ -52,19 +57,27 @@ export class TailBlocks {
     return block
   }
 
-  #runAt(key: number): TailRun | undefined {
+  /** Rows from the one on that holds an event. */
+  #runFrom(key: number): TailRun | undefined {
     const start = this.#place.get(key)?.['key'] as number | undefined
     if (start === undefined || streamOf(start) !== streamOf(key)) return undefined
-    return this.#runs.get(start) ?? this.#read(start)
+    return this.#runs.get(start) ?? this.#read(start, rowKey(streamOf(key) + 1, 0))
   }
 
-  #read(start: number): TailRun {
-    const ofStream = rowKey(streamOf(start) + 1, 0)
-    const rows = this.#rows.iterate(start, ofStream, limits.eventsPerBlock) as Iterable<unknown>
+  /** Small rows up to an event; nothing when there are none before it. */
+  #runBefore(key: number): TailRun | undefined {
+    const least = Math.max(key - eventsBack, rowKey(streamOf(key), 0))
+    const start = this.#placeBack.get(least, key)?.['key'] as number | undefined
+    const run = start === undefined ? undefined : this.#read(start, key + 1)
+    return run !== undefined && run.end > key ? run : undefined
+  }
+
+  /** Rows from one key on to before another, as many as make about a block. */
+  #read(start: number, to: number): TailRun {
     const frames: Frame[] = []
     let end = start
     let bytes = 0
-    for (const row of rows as Iterable<TailRow>) {
+    for (const row of this.#rows.iterate(start, to) as Iterable<unknown> as Iterable<TailRow>) {
       if (row.key !== end) break
       frames.push(...framesOf(row))
       end = row.key + row.count
