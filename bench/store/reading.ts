@@ -169,7 +169,9 @@ export async function lastTen(workspace: Workspace, filled: Filled, store: Sqlit
     await measure('… by a tag that all have', [source.run], sealedEvents),
   ]
   await store.append(source.request(1000))
-  return [...lines, await measure('… not sealed yet', [source.run], filled.stored + 1000)]
+  lines.push(await measure('… not sealed yet', [source.run], filled.stored + 1000))
+  for (let i = 0; i < 20; i++) await store.append(source.request(1))
+  return [...lines, await measure('… that came one by one', [source.run], filled.stored + 1020)]
 }
 
 /** One event by a tag that no other has, where all events have such tags and where hardly any has. */
