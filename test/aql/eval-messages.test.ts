@@ -52,4 +52,9 @@ describe('messages', () => {
     for (const query of ["FROM 'a'", "FROM 'a' FILTER _.b = 2.0 LET x := _ LIMIT 5"])
       assert.match(linesOf(query, events)[0] ?? '', /"payload":\{ "b" : 1\.50, "b":2e0 \}\}$/)
   })
+
+  test('of a sum keep the sign of a zero that is alone', () => {
+    assert.match(linesOf('FROM [-0.0] AGGREGATE SUM(_)', [])[0] ?? '', /"payload":-0\.0\}$/)
+    assert.match(linesOf('FROM [-0.0, 0.0] AGGREGATE SUM(_)', [])[0] ?? '', /"payload":0\.0\}$/)
+  })
 })

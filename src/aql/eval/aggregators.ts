@@ -6,7 +6,7 @@ import { caught, Failure } from '../values/failure.ts'
 import { firstOf, lastOf, type Metadata, MetadataSum } from '../values/metadata.ts'
 import { isNumber } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
-import type { Value } from '../values/value.ts'
+import { Decimal, type Value } from '../values/value.ts'
 import { notBool } from './operators.ts'
 
 /** What an aggregator has come to so far. */
@@ -63,8 +63,12 @@ class Total implements Aggregator {
     this.#origin.add(metadata)
     if (this.#failure !== noValue) return
     try {
+      const isFirst = this.#kind === undefined
       this.#kind ??= kindOfTotal(value)
-      if (this.#kind === 'numbers') this.#sum = arithmetic[anti ? this.#backwards : this.#forwards](this.#sum, value)
+      // Adding -0.0 to nothing would lose its sign.
+      if (isFirst && !anti && value instanceof Decimal) this.#sum = value
+      else if (this.#kind === 'numbers')
+        this.#sum = arithmetic[anti ? this.#backwards : this.#forwards](this.#sum, value)
       else if (typeof value !== 'boolean') throw notBool(value, metadata)
       else if (value) this.#trues += anti ? -1 : 1
       else this.#falses += anti ? -1 : 1

@@ -341,10 +341,10 @@ function sum(operator: 'SUM' | 'PRODUCT', inputs: readonly Traced[]): Thing {
   const result = attempt((): Thing => {
     if (!isAboutTruth) {
       const neutral: Thing = { is: 'Natural', natural: operator === 'SUM' ? 0n : 1n }
-      return inputs.reduce<Thing>(
-        (known, { thing }) => calculate(operator === 'SUM' ? '+' : '*', known, thing),
-        neutral,
-      )
+      const step = (known: Thing, { thing }: Traced) => calculate(operator === 'SUM' ? '+' : '*', known, thing)
+      const [first, ...others] = inputs
+      // Minus zero alone stays what it is.
+      return first?.thing.is === 'Decimal' ? others.reduce(step, first.thing) : inputs.reduce(step, neutral)
     }
     const truths = inputs.map(truth)
     return { is: 'Bool', bool: operator === 'SUM' ? truths.includes(true) : !truths.includes(false) }
