@@ -120,3 +120,19 @@ test('a query that never gives way does not keep a store from closing', async (t
   store.start('hang', {})
   await store.close()
 })
+
+test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  const options = { file, topic: 't', kind: 'live', key: KeyPair.generate() } as const
+  const store = await SqliteEventStore.open(options)
+  const [requests, events] = [100, 1024]
+  const appended = Array.from({ length: requests }, (_, i) => store.append(request(events, i * events)))
+  await store.close()
+  await Promise.all(appended)
+  const again = await SqliteEventStore.open(options)
+  t.after(() => again.close())
+  assert.deepEqual(
+    (await again.streams()).map(({ count }) => count),
+    [requests * events],
+  )
+})

@@ -28,10 +28,7 @@ export interface Opened {
   readonly error?: ErrorMessage
 }
 
-/**
- * A gate in memory that threads share: they are started together, and load their code at the same time, but the writer
- * has to have made or mended the database before the reader opens it.
- */
+/** A gate in memory that threads share: it is opened once, and who waits in front of it does not hear any messages. */
 export class Gate {
   readonly memory: SharedArrayBuffer
   readonly #state: Int32Array
@@ -46,9 +43,13 @@ export class Gate {
     Atomics.notify(this.#state, 0)
   }
 
-  /** Stops the thread until the gate is open. */
-  pass(): void {
-    Atomics.wait(this.#state, 0, 0)
+  get isOpen(): boolean {
+    return Atomics.load(this.#state, 0) === 1
+  }
+
+  /** Stops the thread until the gate is open, or so many milliseconds have passed. */
+  pass(milliseconds?: number): void {
+    Atomics.wait(this.#state, 0, 0, milliseconds)
   }
 }
 

@@ -37,6 +37,8 @@ export class SqliteEventStore implements EventStore {
   #sealer: Worker | undefined
   readonly #toWriter = new Waiting()
   readonly #gate = new Gate()
+  /** Tells the writer not to wait for the sealer any more. */
+  readonly #unsealed = new Gate()
   /** Between the writer and the sealer. */
   readonly #seals = new MessageChannel()
   #closing: Promise<void> | undefined
@@ -49,7 +51,8 @@ export class SqliteEventStore implements EventStore {
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports }
+    const gates = { unsealed: this.#unsealed.memory }
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports, ...gates }
     this.#writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
     this.#readers = new Readers(
       {
@@ -189,6 +192,7 @@ export class SqliteEventStore implements EventStore {
     try {
       // The writer last: the last connection to close folds the write-ahead log back, and only the writer's can.
       await this.#readers.close()
+      this.#unsealed.open()
       await this.#sealer?.terminate()
       if (this.#ended === undefined) await this.#write('close')
     } finally {
@@ -219,6 +223,7 @@ export class SqliteEventStore implements EventStore {
   /** Whoever waits is told, and whoever comes. */
   #end(error: Error): void {
     this.#ended ??= error
+    this.#unsealed.open()
     this.#toWriter.failAll(error)
     this.#readers.failAll(error)
   }

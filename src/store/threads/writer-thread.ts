@@ -5,7 +5,7 @@ import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
-import { type ErrorMessage, open, toMessage, unpackRequest } from './messages.ts'
+import { type ErrorMessage, Gate, open, toMessage, unpackRequest } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -18,6 +18,8 @@ export interface WriterData {
   readonly sealer: MessagePort
   /** To the thread that reads. */
   readonly commits: MessagePort
+  /** Opened when the thread that seals is gone. */
+  readonly unsealed: SharedArrayBuffer
 }
 
 /** What the writer is asked to do besides appending, by name. */
@@ -46,7 +48,6 @@ const idleMs = 250
 
 /** How long to wait between two looks for what the sealer has done, in milliseconds. */
 const pauseMs = 1
-const pause = new Int32Array(new SharedArrayBuffer(4))
 
 /** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
 class WriterThread {
@@ -54,13 +55,14 @@ class WriterThread {
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
   #commits: MessagePort
+  readonly #unsealed: Gate
   /** Fires when nothing has happened for a while. */
   readonly #idle: NodeJS.Timeout
   #tidying = false
   /** How many chunks had ended when something to seal was looked for. */
   #chunksSeen = 0
 
-  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer, commits }: WriterData) {
+  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer, commits, unsealed }: WriterData) {
     this.#port = port
     this.#writer = new LogWriter(
       { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros },
@@ -68,6 +70,7 @@ class WriterThread {
     )
     this.#sealer = sealer
     this.#commits = commits
+    this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
@@ -104,9 +107,9 @@ class WriterThread {
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
   #catchUp(): void {
-    while (this.#tidying && this.#writer.isBehind) {
+    while (this.#tidying && !this.#unsealed.isOpen && this.#writer.isBehind) {
       const sealed = receiveMessageOnPort(this.#sealer)
-      if (sealed === undefined) Atomics.wait(pause, 0, 0, pauseMs)
+      if (sealed === undefined) this.#unsealed.pass(pauseMs)
       else this.#tidied(sealed.message as FromSealer)
     }
   }
