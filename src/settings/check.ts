@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../limits.ts'
 import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
-import { meaningless, type WrittenDocument } from './meaning.ts'
+import { meaningless } from './meaning.ts'
 import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
 import { ageWithTwoDigits } from './retention.ts'
 import { schema } from './schema.ts'
@@ -25,8 +25,16 @@ function problemsOf(document: Json): Problem[] {
     const detail = `The document has ${size} bytes; at most ${limits.settingsDocumentBytes} are allowed`
     return [{ path: '', title: 'MaxLength condition is not met', detail }]
   }
-  if (!fitsSchema(document)) return schemaProblems(fitsSchema.errors ?? [])
-  return meaningless(document as WrittenDocument)
+  if (fitsSchema(document)) return meaningless(document)
+  const problems = schemaProblems(fitsSchema.errors ?? [])
+  // Together: who mends a document wants to know everything that is wrong with it.
+  const known = new Set(problems.map(({ path }) => path))
+  return [...problems, ...meaningless(document).filter(({ path }) => !around(path).some((part) => known.has(part)))]
+}
+
+/** A path, and those of everything around it. */
+function around(path: string): string[] {
+  return path.split('/').map((_, i, steps) => steps.slice(0, i + 1).join('/'))
 }
 
 function schemaProblems(errors: readonly ErrorObject[]): Problem[] {

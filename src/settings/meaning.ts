@@ -4,39 +4,44 @@ import * as Digest from 'multiformats/hashes/digest'
 import { messageOf } from '../errors.ts'
 import { weaknessOf } from '../identity/curve.ts'
 import { parsePublicKey } from '../identity/index.ts'
-import type { SettingsDocument } from './document.ts'
+import { isObject, type Json, ownValue } from './json.ts'
 import type { Problem } from './problem.ts'
 import { parseRoute } from './route.ts'
 
-/** A document that fits the schema, without its defaults. */
-export type WrittenDocument = { readonly [Section in keyof SettingsDocument]?: Partial<SettingsDocument[Section]> }
-
 /**
- * The rules that a schema cannot say, for a document that fits the schema. Whatever passes here can be used: nothing
- * that is stored keeps a node from starting.
+ * The rules that a schema cannot say. What does not fit the schema is none of their business. Whatever passes both can be
+ * used: nothing that is stored keeps a node from starting.
  */
-export function meaningless(document: WrittenDocument): Problem[] {
-  const { swarm, admin, eventRouting } = document
+export function meaningless(document: Json): Problem[] {
+  const [swarm, admin, eventRouting] = ['swarm', 'admin', 'eventRouting'].map((name) => member(document, name))
   return [
-    ...problem('/swarm/swarmKey', swarm?.swarmKey, swarmKeyProblem),
-    ...each('/swarm/initialPeers', swarm?.initialPeers, (text) => addressProblem(text, true)),
-    ...each('/swarm/announceAddresses', swarm?.announceAddresses, (text) => addressProblem(text, false)),
-    ...each('/admin/authorizedUsers', admin?.authorizedUsers, userKeyProblem),
-    ...(eventRouting?.routes ?? []).flatMap((route, i) =>
-      problem(`/eventRouting/routes/${i}/from`, route.from, routeProblem),
+    ...problem('/swarm/swarmKey', member(swarm, 'swarmKey'), swarmKeyProblem),
+    ...each('/swarm/initialPeers', member(swarm, 'initialPeers'), (text) => addressProblem(text, true)),
+    ...each('/swarm/announceAddresses', member(swarm, 'announceAddresses'), (text) => addressProblem(text, false)),
+    ...each('/admin/authorizedUsers', member(admin, 'authorizedUsers'), userKeyProblem),
+    ...items(member(eventRouting, 'routes')).flatMap((route, i) =>
+      problem(`/eventRouting/routes/${i}/from`, member(route, 'from'), routeProblem),
     ),
   ]
 }
 
+function member(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) ? ownValue(value, name) : undefined
+}
+
+function items(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
 type Rule = (text: string) => string | undefined
 
-function problem(path: string, text: string | undefined, rule: Rule): Problem[] {
-  const detail = text === undefined ? undefined : rule(text)
+function problem(path: string, text: Json | undefined, rule: Rule): Problem[] {
+  const detail = typeof text === 'string' ? rule(text) : undefined
   return detail === undefined ? [] : [{ path, title: 'Format is wrong', detail }]
 }
 
-function each(path: string, texts: readonly string[] | undefined, rule: Rule): Problem[] {
-  return (texts ?? []).flatMap((text, i) => problem(`${path}/${i}`, text, rule))
+function each(path: string, texts: Json | undefined, rule: Rule): Problem[] {
+  return items(texts).flatMap((text, i) => problem(`${path}/${i}`, text, rule))
 }
 
 function swarmKeyProblem(text: string): string | undefined {

@@ -136,6 +136,17 @@ for (const [what, document, message] of examples)
 test('all problems of a document are told at once', () => {
   const lines = complaints({ swarm: { topic: '', mdns: 1 }, admin: { displayName: '' } })
   assert.equal(lines.length, 3)
+  const ofBothKinds = complaints({
+    swarm: { mdns: 'yes', initialPeers: ['/ip4/10.0.0.1/tcp/4001', 5] },
+    eventRouting: { routes: [{ from: "'a' )))", into: 'b' }, { from: "'a'" }] },
+  })
+  assert.deepEqual(ofBothKinds.map((line) => line.slice(0, line.indexOf(':'))).sort(), [
+    '/eventRouting/routes/0/from',
+    '/eventRouting/routes/1/into',
+    '/swarm/initialPeers/0',
+    '/swarm/initialPeers/1',
+    '/swarm/mdns',
+  ])
 })
 
 test('numbers that JSON cannot keep are refused', () => {
