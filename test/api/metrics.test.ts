@@ -59,9 +59,13 @@ test('a node tells who it is, what it uses and what it was asked', async (t) => 
   socket.request(1, 'nothing', null)
   await socket.take()
   await fetch(`${api}/nothing`)
-  const response = await fetch(`${api}/metrics`)
-  assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
-  const text = await response.text()
+  // Some of it is counted just after its answer was sent.
+  let text = ''
+  while (!/requests_total\{.*status="404"\} 1\n/.test(text) || !/query_duration_seconds_count\{.*\} 1\n/.test(text)) {
+    const response = await fetch(`${api}/metrics`)
+    assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
+    text = await response.text()
+  }
   const measured = (name: string, labels = '') => {
     const label = `{node_id="${id}",display_name="Default Node"${labels}}`
     const line = text.split('\n').find((found) => found.startsWith(name + label))
@@ -69,7 +73,7 @@ test('a node tells who it is, what it uses and what it was asked', async (t) => 
     return Number(line.slice(name.length + label.length))
   }
   assert.equal(measured('shoal_events_published_total'), 3)
-  assert.equal(measured('shoal_http_requests_total', ',status="200"'), 4)
+  assert.ok(measured('shoal_http_requests_total', ',status="200"') >= 4)
   assert.equal(measured('shoal_http_requests_total', ',status="404"'), 1)
   assert.equal(measured('shoal_query_duration_seconds_count'), 1)
   assert.equal(measured('shoal_subscriptions'), 1)
