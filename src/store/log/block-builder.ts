@@ -19,6 +19,7 @@ export class BlockBuilder {
   /** Of the lines; 0 where the payload was removed. */
   #lengths: number[] = []
   readonly #lines = new ByteWriter(64 * 1024)
+  readonly #block = new ByteWriter(64 * 1024)
 
   constructor(streamId: string, known: KnownLabels) {
     this.#middle = middleBytes(streamId)
@@ -54,11 +55,11 @@ export class BlockBuilder {
     return label
   }
 
-  /** The bytes of the block; the builder is empty again. */
+  /** The bytes of the block, good until the next one is finished; the builder is empty again. */
   finish(): Buffer {
     const count = this.#lamports.length
     assert(count > 0, 'a block holds events')
-    const writer = new ByteWriter(this.#lines.length + 24 * count).uvarint(count)
+    const writer = this.#block.clear().uvarint(count)
     writer.uvarint(this.#middle)
     // What every reader needs stands first.
     writeColumn(writer, this.#lamports)
