@@ -166,7 +166,7 @@ export const redacting = rules(({ small, large }) => {
 
   large('reads that have begun do not show what is removed before they come to it', async (t, open) => {
     const store = await open(t)
-    const payload = (n: number) => `{"n":${n},"text":"${'x'.repeat(1500)}"}`
+    const payload = (n: number) => `{"n":${n},"text":"${'x'.repeat(3000)}"}`
     const events = range(0, 2500).map((n) => ({ tags: [`half:${n % 2}`], payload: payload(n) }))
     await store.append(requestOf(events))
     await store.append(requestOf(range(2500, 2600).map((n) => ({ payload: payload(n) }))))
