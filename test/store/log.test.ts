@@ -219,6 +219,8 @@ test('whoever takes what was written may take the memory with it', () => {
     writer.clear()
     assert.equal(Buffer.from(taken).toString(), expected)
     assert.equal(taken.byteLength, byteLength)
+    writer.bytes(Buffer.alloc(0))
+    assert.equal(writer.written.length, 0)
   }
   writer.line('three')
   assert.equal(writer.written.toString(), 'three\n')

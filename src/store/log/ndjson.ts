@@ -7,6 +7,7 @@ const newline = 0x0a
 const leastRoom = 512
 /** What a writer begins with: most subscriptions have little to say at a time, and there may be many. */
 const firstBytes = 4096
+const noMemory = Buffer.allocUnsafeSlow(0)
 
 /**
  * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says so;
@@ -37,6 +38,8 @@ export class NdjsonWriter implements EventSink {
 
   clear(): void {
     this.#length = 0
+    // Memory that was taken away cannot even be looked at.
+    if (this.#buffer.length === 0) this.#buffer = noMemory
     if (this.#size > 4 * this.#capacity) this.#renew(this.#capacity)
   }
 
