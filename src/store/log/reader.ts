@@ -61,6 +61,8 @@ export class LogReader {
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
       this.#rangesOf = soundRangesOf(this.#database)
+      // So that the first query has less to do.
+      this.streams()
     } catch (error) {
       this.#database.close()
       throw error

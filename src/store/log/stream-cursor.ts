@@ -13,7 +13,8 @@ export class StreamCursor {
   /** The lamport timestamp of that event; infinite when there is none left. */
   lamport = 0
   readonly #reader: LogReader
-  readonly #matcher: LabelMatcher
+  /** None where all events are selected. */
+  readonly #matcher: LabelMatcher | undefined
   readonly #finder: CandidateFinder
   readonly #step: 1 | -1
   /** The offsets that are still to be looked at, both included. */
@@ -26,7 +27,6 @@ export class StreamCursor {
   /** For each label of the block whether it is selected: 1 yes, 2 no, 0 not known yet. */
   #selected = new Uint8Array(0)
   #selectedOf: Block | undefined
-  readonly #all: boolean
 
   constructor(
     reader: LogReader,
@@ -38,12 +38,11 @@ export class StreamCursor {
   ) {
     this.#reader = reader
     this.stream = stream
-    this.#matcher = new LabelMatcher(branches)
+    this.#matcher = selectsAll(branches) ? undefined : new LabelMatcher(branches)
     this.#finder = new CandidateFinder(reader, stream.number, branches)
     this.#from = from
     this.#to = to
     this.#step = step
-    this.#all = selectsAll(branches)
   }
 
   /** Raises the upper bound. Answers whether a cursor that was at its end has to be moved on now. */
@@ -84,13 +83,14 @@ export class StreamCursor {
     if (block === undefined || this.#step < 0 || !this.#inPiece()) return index + 1
     let last = Math.min(block.count, Math.min(this.#to, this.#pieceEnd) + 1 - block.first)
     while (last > index + 1 && (block.lamports[last - 1] as number) >= before) last--
-    const end = this.#all ? last : this.#endOfSelected(block, index + 1, last)
+    const end = this.#endOfSelected(block, index + 1, last)
     this.#from = Math.max(this.#from, block.first + end)
     return end
   }
 
   /** Up to which index events are selected; those that were removed make no difference. */
   #endOfSelected(block: Block, from: number, to: number): number {
+    if (this.#matcher === undefined) return to
     let end = from
     while (end < to && (block.isRemoved(end) || this.#isSelected(block, end))) end++
     return end
@@ -106,12 +106,13 @@ export class StreamCursor {
     }
     this.index = offset - block.first
     if (block.isRemoved(this.index)) return false
-    if (!this.#all && !this.#isSelected(block, this.index)) return false
+    if (!this.#isSelected(block, this.index)) return false
     this.lamport = block.lamports[this.index] as number
     return true
   }
 
   #isSelected(block: Block, index: number): boolean {
+    if (this.#matcher === undefined) return true
     if (this.#selectedOf !== block) {
       if (this.#selected.length < block.labelCount) this.#selected = new Uint8Array(block.labelCount)
       else this.#selected.fill(0)
