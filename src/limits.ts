@@ -126,6 +126,8 @@ export const limits = {
   messagesPerFrame: 128,
   /** Bytes of one message of a WebSocket. */
   socketMessageBytes: 64 * 1024 * 1024,
+  /** Requests of one WebSocket to publish, or for offsets, that are under way at the same time; more are not read. */
+  socketRequestsTogether: 256,
   /** Bytes that wait for a client of a WebSocket that does not read; nothing more is read for it until it does. */
   socketBacklogBytes: 1024 * 1024,
   /** Bytes of log text that wait for a reader that does not read; what comes after that is dropped and counted. */

@@ -42,6 +42,10 @@ export class EventSocket {
   readonly #parts: Parts
   readonly #running = new Map<string, Running>()
   #closing = false
+  /** Requests that wait for the answer of the store. */
+  #asking = 0
+  /** Messages that wait for the client to read. */
+  #unread = 0
 
   constructor(socket: WebSocket, appId: string, parts: Parts) {
     this.#socket = socket
@@ -110,7 +114,8 @@ export class EventSocket {
   async #serve(service: Service, { requestId, payload }: Request, running: Running): Promise<void> {
     const events = await this.#parts.events
     if (service === 'publish' || service === 'offsets') {
-      const answer = service === 'publish' ? await this.#publish(events, payload) : await this.#offsets(events, payload)
+      const ask = service === 'publish' ? this.#publish : this.#offsets
+      const answer = await this.#asked(() => ask.call(this, events, payload))
       if (!running.cancelled) this.#send(frameOf(requestId, answer))
       return
     }
@@ -119,6 +124,17 @@ export class EventSocket {
     if (running.cancelled) reading.cancel()
     await reading.started
     for await (const piece of reading) await this.#sendLines(requestId, piece, running)
+  }
+
+  async #asked(ask: () => Promise<string>): Promise<string> {
+    this.#asking++
+    this.#heed()
+    try {
+      return await ask()
+    } finally {
+      this.#asking--
+      this.#heed()
+    }
   }
 
   #publish(events: Events, payload: Buffer): Promise<string> {
@@ -173,9 +189,20 @@ export class EventSocket {
       socket.send(data, { binary: false })
       return
     }
-    // Who asks and does not read is not heard any more, until it does.
-    socket.pause()
-    socket.send(data, { binary: false }, () => socket.resume())
+    this.#unread++
+    this.#heed()
+    socket.send(data, { binary: false }, () => {
+      this.#unread--
+      this.#heed()
+    })
+  }
+
+  /** Who asks and does not read is not heard any more until it does, and who asks much not before something is answered. */
+  #heed(): void {
+    const isDeaf = this.#unread > 0 || this.#asking >= limits.socketRequestsTogether
+    if (isDeaf === this.#socket.isPaused) return
+    if (isDeaf) this.#socket.pause()
+    else this.#socket.resume()
   }
 
   #cancel(requestId: string): void {
