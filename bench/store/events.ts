@@ -14,7 +14,7 @@ export class EventSource {
   readonly #unique: boolean
   readonly #labels = new Map<number, Buffer>()
   #next = 0
-  #lastUniqueTag = ''
+  #uniqueTag = ''
 
   constructor({ unique }: { unique: boolean }) {
     this.#unique = unique
@@ -30,9 +30,9 @@ export class EventSource {
     return `${this.run}:live`
   }
 
-  /** A tag that only the last event carries. */
-  get lastUniqueTag(): string {
-    return this.#lastUniqueTag
+  /** A tag that only one event carries. */
+  get uniqueTag(): string {
+    return this.#uniqueTag
   }
 
   request(count: number): AppendRequest {
@@ -59,8 +59,10 @@ export class EventSource {
   #labelsOf(writer: ByteWriter, i: number): void {
     const tags = [this.run, `${this.run}:machine:${i % 7}`, `${this.run}:order:${i % 1000}`]
     if (this.#unique) {
-      this.#lastUniqueTag = randomUUID()
-      writer.bytes(encodeLabels(appId, [...tags, randomUUID(), this.#lastUniqueTag]))
+      const unique = randomUUID()
+      // Of one of the first: the event that the others are compared with comes before them.
+      if (i === tagPeriod / 2) this.#uniqueTag = unique
+      writer.bytes(encodeLabels(appId, [...tags, randomUUID(), unique]))
       return
     }
     const known = this.#labels.get(i % tagPeriod)

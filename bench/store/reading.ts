@@ -179,7 +179,7 @@ export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line
   const point = (filled: Filled, tag: string): number =>
     measureQuery(filled, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
   const { ours, bare } = await interleave(rounds * repeats, {
-    ours: () => point(unique, unique.source.lastUniqueTag),
+    ours: () => point(unique, unique.source.uniqueTag),
     bare: () => point(ordinary, ordinary.source.liveTag),
   })
   return [
