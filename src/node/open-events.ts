@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { Events, readerModule } from '../events/index.ts'
 import type { Health } from '../health.ts'
-import { type KeyPair, nodeIdOf } from '../identity/index.ts'
+import { type KeyPair, nodeAppId, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
@@ -48,7 +48,11 @@ export async function openEvents({ folder, key, settings, health, metrics, log, 
       node: nodeIdOf(key.publicKey),
       ...eventRouting,
       log,
-      startReading: (job, request) => readings.measured(job, store.start(job, request)),
+      startReading: (job, request) => {
+        const reading = store.start(job, request)
+        // What the node asks itself is nobody's business.
+        return request.appId === nodeAppId ? reading : readings.measured(job, reading)
+      },
       published: (count) => published.add(count),
     })
     settings.onChange(({ paths, after }) => {
