@@ -5,7 +5,9 @@ import type { NodeProcess } from '../node-process.ts'
 /** How much memory the process of a node takes, in megabytes. */
 export async function memoryOf({ url }: NodeProcess): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
-  return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]) / 1e6
+  const [, bytes] = /^process_resident_memory_bytes(?:\{.*\})? (\d+)/m.exec(text) ?? []
+  if (bytes === undefined) throw new Error(`the node does not tell its memory:\n${text}`)
+  return Number(bytes) / 1e6
 }
 
 /** The size of the write-ahead log of a node, in megabytes. */
