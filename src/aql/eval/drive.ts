@@ -59,7 +59,8 @@ function* feedItems({ items }: ArraySource, frame: Frame, around: Frame, { first
   for (const item of items) {
     if (frame.done) break
     const found = yield* foundBy(item, around)
-    const before = allowance.enter()
+    const { spent, held } = allowance
+    allowance.enter()
     for (const { value, metadata } of found) {
       if (frame.done) break
       frame.setItem(value, metadata)
@@ -67,7 +68,7 @@ function* feedItems({ items }: ArraySource, frame: Frame, around: Frame, { first
       else yield* first.feedSlowly(false)
       if (frame.session.step()) yield
     }
-    allowance.leave(before)
+    allowance.leave(spent, held)
   }
   if (aggregates.length > 0) yield* flush(aggregates)
 }

@@ -50,6 +50,7 @@ class Select implements Stage {
 
   *feedSlowly(anti: boolean): Steps<void> {
     const { session } = this.#frame
+    const { allowance } = session
     for (const item of this.#items) {
       let found: readonly Found[] = []
       try {
@@ -57,14 +58,15 @@ class Select implements Stage {
       } catch (thrown) {
         this.#frame.failed(caught(thrown))
       }
-      const before = session.allowance.enter()
+      const { spent, held } = allowance
+      allowance.enter()
       for (const { value, metadata } of found) {
         this.#set(value, metadata)
         if (this.#next.brief) this.#next.feed(anti)
         else yield* this.#next.feedSlowly(anti)
         if (session.step()) yield
       }
-      session.allowance.leave(before)
+      allowance.leave(spent, held)
     }
   }
 

@@ -34,11 +34,12 @@ function* resultsOf(program: Program, around: Frame): Steps<Results> {
   // The items of an array come as they stand there, so that none of them is known to be the last.
   const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
   const results = new Results(allowance)
-  const before = allowance.enter()
+  const { spent, held } = allowance
+  allowance.enter()
   try {
     yield* drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
   } finally {
-    allowance.leave(before)
+    allowance.leave(spent, held)
   }
   allowance.spend(results.bytes)
   return results

@@ -34,23 +34,24 @@ export class Allowance {
     return work
   }
 
-  /** Begins a loop, for the time of which everything stays that is there now. */
-  enter(): Before {
-    const before = { spent: this.#spent, held: this.#held }
-    this.#held = this.#spent
-    return before
+  get spent(): number {
+    return this.#spent
   }
 
-  /** Ends the loop: what there was before is still there, the rest is not. */
-  leave({ spent, held }: Before): void {
+  get held(): number {
+    return this.#held
+  }
+
+  /** Begins a loop, for the time of which everything stays that is there now. */
+  enter(): void {
+    this.#held = this.#spent
+  }
+
+  /** Ends the loop: what was spent and held before it still is, the rest is gone. */
+  leave(spent: number, held: number): void {
     this.#spent = spent
     this.#held = held
   }
-}
-
-interface Before {
-  readonly spent: number
-  readonly held: number
 }
 
 let current: Allowance | undefined
