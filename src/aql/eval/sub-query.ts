@@ -17,32 +17,34 @@ export function subQuery(program: Program): Code {
 }
 
 function* resultsAsValue(program: Program, around: Frame): Steps<Value> {
-  const results = yield* resultsOf(program, around)
+  const results = new Results(around.session.allowance)
+  try {
+    yield* driven(program, around, results)
+  } finally {
+    results.leave()
+  }
+  results.keep()
   around.computed = results.origin()
   return results.values
 }
 
 /** The results one by one, each with its own metadata. */
 export function* subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
-  const { values, metadata } = yield* resultsOf(program, around)
-  return values.map((value, at) => ({ value, metadata: metadata[at] }))
+  const results = new Results(around.session.allowance)
+  try {
+    yield* driven(program, around, results)
+  } finally {
+    results.leave()
+  }
+  results.keep()
+  return results.values.map((value, at) => ({ value, metadata: results.metadata[at] }))
 }
 
-function* resultsOf(program: Program, around: Frame): Steps<Results> {
-  const { allowance } = around.session
+function driven(program: Program, around: Frame, results: Results): Steps<void> {
   const order = program.order === 'desc' ? 'desc' : 'asc'
   // The items of an array come as they stand there, so that none of them is known to be the last.
   const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
-  const results = new Results(allowance)
-  const { spent, held } = allowance
-  allowance.enter()
-  try {
-    yield* drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
-  } finally {
-    allowance.leave(spent, held)
-  }
-  allowance.spend(results.bytes)
-  return results
+  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
 }
 
 /** What a nested query has come to. The first failure of any kind is the failure of the whole. */
@@ -50,15 +52,26 @@ class Results implements Output {
   readonly values: Value[] = []
   readonly metadata: Metadata[] = []
   readonly #allowance: Allowance
+  readonly #spentBefore: number
+  readonly #heldBefore: number
+  /** Roughly what they take. */
   #bytes = 0
 
   constructor(allowance: Allowance) {
     this.#allowance = allowance
+    this.#spentBefore = allowance.spent
+    this.#heldBefore = allowance.held
+    allowance.enter()
   }
 
-  /** Roughly what they take. */
-  get bytes(): number {
-    return this.#bytes
+  /** The query has ended, one way or the other. */
+  leave(): void {
+    this.#allowance.leave(this.#spentBefore, this.#heldBefore)
+  }
+
+  /** They are a value of the query around. */
+  keep(): void {
+    this.#allowance.spend(this.#bytes)
   }
 
   emit(frame: Frame, slot: number): void {
