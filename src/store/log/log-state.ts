@@ -131,6 +131,20 @@ export class LogState {
     }
   }
 
+  /**
+   * The same, and pages that become free in it are overwritten: one that is used again in the transaction in which it
+   * became free keeps what stood there, as far as nothing is written over it.
+   */
+  erasingTransaction<T>(work: () => T): T {
+    if (this.#broken) this.#reopen()
+    this.#database.exec('PRAGMA secure_delete = ON')
+    try {
+      return this.transaction(work)
+    } finally {
+      if (this.#database.isOpen) this.#database.exec('PRAGMA secure_delete = FAST')
+    }
+  }
+
   insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow): void {
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }

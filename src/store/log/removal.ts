@@ -139,7 +139,7 @@ export class Remover {
     this.#checkTopic(topic)
     const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
     if (offset < state.pruned) return
-    this.#log.transaction(() => {
+    this.#log.erasingTransaction(() => {
       const { database } = this.#log
       keepRedaction(database, state.number, offset, signed)
       // Chunks that wait may contain it. They come again.
