@@ -12,7 +12,7 @@ import { atLeast, atMost, figure, type Line, large, millis, speed } from './repo
 import type { Workspace } from './workspace.ts'
 
 const rounds = 7
-const singlesPerRound = 200
+const singlesPerRound = 500
 export const batchSize = 1000
 
 /** One event at a time, each on disk before the next one comes. */

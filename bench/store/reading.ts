@@ -176,8 +176,10 @@ export async function lastTen(workspace: Workspace, filled: Filled, store: Sqlit
 
 /** One event by a tag that no other has, where all events have such tags and where hardly any has. */
 export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line[]> {
+  // What is not sealed yet is not in the index; how much that is differs from store to store.
+  const sealed = [ordinary, unique].map(({ file }) => sealedEventsOf(file))
   const point = (filled: Filled, tag: string): number =>
-    measureQuery(filled, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
+    measureQuery({ ...filled, stored: Math.min(...sealed) }, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
   const { ours, bare } = await interleave(rounds * repeats, {
     ours: () => point(unique, unique.source.uniqueTag),
     bare: () => point(ordinary, ordinary.source.liveTag),
@@ -191,6 +193,15 @@ export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line
       bareName: 'a tag of one event among ordinary ones',
     }),
   ]
+}
+
+function sealedEventsOf(file: string): number {
+  const stored = new StoredBlocks(file)
+  try {
+    return stored.sealedEvents
+  } finally {
+    stored.close()
+  }
 }
 
 /** A query with nothing in the caches of the store. */
