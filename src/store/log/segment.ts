@@ -35,7 +35,7 @@ export function encodeSegment(
 ): SegmentParts {
   const { first } = frames[0] as Frame
   const blocks: Buffer[] = []
-  const builder = new BlockBuilder(streamId, known)
+  const builder = new BlockBuilder(streamId, known, size)
   const close = (): void => {
     const { count } = builder
     if (count > 0) blocks.push(pack(builder.finish(), first + blocks.length * size, count))
