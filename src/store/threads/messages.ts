@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
-import { type AppendRequest, DamagedData } from '../log/index.ts'
+import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
 
 /** A request goes to the writer as one piece of memory that is handed over: number of events, spans, streams, bytes. */
 export function packRequest({ source, spans, streams }: AppendRequest): ArrayBuffer {
@@ -21,6 +21,41 @@ export function unpackRequest(memory: ArrayBuffer): AppendRequest {
     streams: new Uint32Array(memory, 4 + 16 * count, count),
     source: Buffer.from(memory, 4 + 20 * count),
   }
+}
+
+/** The answers to what went into one commit, as numbers in one piece of memory: many objects would take longer than the commit. */
+export function packAppended(ids: readonly number[], appended: readonly Appended[]): Float64Array {
+  const runs = appended.reduce((sum, { runs }) => sum + runs.length, 0)
+  const numbers = new Float64Array(4 * ids.length + 3 * runs)
+  let at = 0
+  for (const [i, { lamport, time, runs }] of appended.entries()) {
+    numbers[at++] = ids[i] as number
+    numbers[at++] = lamport
+    numbers[at++] = time
+    numbers[at++] = runs.length
+    for (const { stream, offset, count } of runs) {
+      numbers[at++] = stream
+      numbers[at++] = offset
+      numbers[at++] = count
+    }
+  }
+  return numbers
+}
+
+/** Tells each of the answers; says how many they were. */
+export function unpackAppended(numbers: Float64Array, tell: (id: number, appended: Appended) => void): number {
+  let at = 0
+  const next = (): number => numbers[at++] as number
+  let told = 0
+  for (; at < numbers.length; told++) {
+    const [id, lamport, time, runs] = [next(), next(), next(), next()]
+    tell(id, {
+      lamport,
+      time,
+      runs: Array.from({ length: runs }, () => ({ stream: next(), offset: next(), count: next() })),
+    })
+  }
+  return told
 }
 
 /** What a thread says first: that it is open, or what has kept it from that. */

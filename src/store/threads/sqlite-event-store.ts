@@ -7,7 +7,7 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { fromMessage, Gate, type Opened, packRequest } from './messages.ts'
+import { fromMessage, Gate, type Opened, packRequest, unpackAppended } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
 import type { SealerData } from './sealer-thread.ts'
@@ -66,9 +66,11 @@ export class SqliteEventStore implements EventStore {
       commits.port2,
     )
     this.#writer.on('message', (messages: FromWriter | Opened) => {
-      if (!Array.isArray(messages)) return
-      for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
-      if (isCommit(messages)) committed?.(messages.length)
+      if (messages instanceof Float64Array) {
+        const requests = unpackAppended(messages, (id, appended) => this.#toWriter.settle(id, appended, undefined))
+        committed?.(requests)
+      } else if (Array.isArray(messages))
+        for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
     })
   }
 
@@ -227,11 +229,6 @@ export class SqliteEventStore implements EventStore {
     this.#toWriter.failAll(error)
     this.#readers.failAll(error)
   }
-}
-
-/** Whether these are the answers to what was appended together. */
-function isCommit([first]: FromWriter): boolean {
-  return typeof first?.result === 'object' && first.result !== null && 'runs' in first.result
 }
 
 function moduleOf(name: string): URL {

@@ -5,7 +5,7 @@ import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
-import { type ErrorMessage, Gate, open, toMessage, unpackRequest } from './messages.ts'
+import { type ErrorMessage, Gate, open, packAppended, toMessage, unpackRequest } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -41,7 +41,14 @@ export type ToWriter =
   | { readonly commits: MessagePort }
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
 
-export type FromWriter = readonly { readonly id: number; readonly result?: unknown; readonly error?: ErrorMessage }[]
+export interface WriterAnswer {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: ErrorMessage
+}
+
+/** What became of a commit, by `packAppended`; or of anything else. */
+export type FromWriter = Float64Array | readonly WriterAnswer[]
 
 /** How long nothing has to happen before what is there is sealed, in milliseconds. */
 const idleMs = 250
@@ -123,7 +130,11 @@ class WriterThread {
     if (appends.length === 0) return
     try {
       const results = this.#writer.append(appends.map(({ request }) => request))
-      this.#port.postMessage(appends.map(({ id }, i) => ({ id, result: results[i] })) satisfies FromWriter)
+      const answers = packAppended(
+        appends.map(({ id }) => id),
+        results,
+      )
+      this.#port.postMessage(answers satisfies FromWriter)
     } catch (error) {
       // What one of them has done wrong is no failure of the others.
       if (appends.length > 1 && !(error instanceof ShoalError && error.code === 'ERR_STORAGE')) {
