@@ -8,10 +8,12 @@ export const limits = {
   jsonNesting: 512,
   /** Characters of the path of a setting. */
   scopeLength: 4096,
-  /** Events of one frame: what one commit adds to a stream is cut into frames of at most this many. */
+  /** Events of one frame. */
   eventsPerFrame: 1024,
-  /** Bytes of labels and payloads after which a frame is full, however few its events are. */
-  frameBytes: 1024 * 1024,
+  /** Events after which this node ends a frame: a frame is a row of the tail, all of which is read for one of its events. */
+  eventsPerOwnFrame: 256,
+  /** Bytes of labels and payloads after which it ends a frame, however few its events are. */
+  ownFrameBytes: 256 * 1024,
   /** Events after which a chunk ends with the next frame. */
   eventsPerCheckpoint: 1024,
   /** Bytes of records after which a chunk ends with the next frame. */

@@ -17,6 +17,7 @@ export class Appender {
   readonly #pending = new Map<StreamState, PendingRow>()
   /** Buffers are reused from commit to commit; most commits are for one stream. */
   readonly #spare: PendingRow[] = []
+  readonly #record = new ByteWriter(256 * 1024)
 
   constructor(log: LogState) {
     this.#log = log
@@ -27,7 +28,7 @@ export class Appender {
     try {
       return this.#log.transaction(() => {
         const appended = requests.map((request) => this.#append(request))
-        for (const [state, row] of this.#pending) this.#flush(state, row)
+        for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
         return appended
       })
     } finally {
@@ -60,7 +61,8 @@ export class Appender {
       lastApp = app
       ;(runs.at(-1) as Run).count++
       row.lamport = lamport + i
-      if (row.frame.count === limits.eventsPerFrame || row.frame.size >= limits.frameBytes) this.#endFrame(state, row)
+      if (row.frame.count === limits.eventsPerOwnFrame || row.frame.size >= limits.ownFrameBytes)
+        this.#endFrame(state, row)
     }
     return { lamport, time, runs }
   }
@@ -69,52 +71,35 @@ export class Appender {
     const known = this.#pending.get(state)
     if (known !== undefined) return known
     const row = this.#spare.pop() ?? new PendingRow()
-    row.first = state.count
     this.#pending.set(state, row)
     this.#log.changed.add(state)
     return row
   }
 
-  /** Links the frame to the chain; where a chunk is full, the row ends with it and a checkpoint head is signed. */
-  #endFrame(state: StreamState, row: PendingRow): void {
-    const count = row.frame.count
-    assert(row.lamport > state.lamport, 'lamport timestamps rise within a stream')
-    const before = row.records.length
-    state.hash = row.frame.finish(state.count, state.hash, randomSeed(), row.records)
+  /** Links the frame to the chain and writes its row; where a chunk is full, a checkpoint head is signed. */
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow): void {
+    assert(lamport > state.lamport, 'lamport timestamps rise within a stream')
+    const { count: first } = state
+    const { count } = frame
+    const record = this.#record.clear()
+    state.hash = frame.finish(first, state.hash, randomSeed(), record)
     state.count += count
-    state.lamport = row.lamport
+    state.lamport = lamport
     state.eventsSince += count
-    state.bytesSince += row.records.length - before
+    state.bytesSince += record.length
+    this.#log.insertTail(tailRow(rowKey(state.number, first), count, lamport, state.hash, record.written))
     if (state.eventsSince < limits.eventsPerCheckpoint && state.bytesSince < limits.bytesPerCheckpoint) return
-    this.#writeRow(state, row)
     if (this.#log.options.kind === 'live') this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
-  }
-
-  #flush(state: StreamState, row: PendingRow): void {
-    if (row.frame.count > 0) this.#endFrame(state, row)
-    if (row.records.length > 0) this.#writeRow(state, row)
-  }
-
-  #writeRow(state: StreamState, row: PendingRow): void {
-    const count = state.count - row.first
-    this.#log.insertTail(
-      tailRow(rowKey(state.number, row.first), count, state.lamport, state.hash, row.records.written),
-    )
-    row.records.clear()
-    row.first = state.count
   }
 }
 
-/** What a commit adds to one stream: a frame that is still growing, and the finished ones of the row to come. */
+/** What a commit adds to one stream: a frame that is still growing, which becomes a row. */
 class PendingRow {
   readonly frame = new FrameBuilder()
-  readonly records = new ByteWriter(256 * 1024)
-  first = 0
   lamport = -1
 
   clear(): this {
     this.frame.clear()
-    this.records.clear()
     return this
   }
 }

@@ -18,8 +18,8 @@ interface TailRun {
   readonly blocks: Map<number, TailBlock>
 }
 
-/** Events before the one that is looked for that are read together with it, for whoever goes backwards: they may be rows each. */
-const eventsBack = 31
+/** Events that are read together for whoever goes backwards: they may be rows each, and often the last few are enough. */
+const eventsBack = { first: 16, most: limits.eventsPerBlock } as const
 
 /** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
 export class TailBlocks {
@@ -28,6 +28,8 @@ export class TailBlocks {
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
   readonly #labels = new KnownLabels()
+  /** Where the last run began that was read backwards, and how many events it was to have. */
+  #back = { start: -1, events: 0 }
 
   constructor(database: DatabaseSync) {
     this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
@@ -66,10 +68,14 @@ export class TailBlocks {
 
   /** Small rows up to an event; nothing when there are none before it. */
   #runBefore(key: number): TailRun | undefined {
-    const least = Math.max(key - eventsBack, rowKey(streamOf(key), 0))
+    // Whoever goes on gets twice as many.
+    const events = key + 1 === this.#back.start ? Math.min(2 * this.#back.events, eventsBack.most) : eventsBack.first
+    const least = Math.max(key + 1 - events, rowKey(streamOf(key), 0))
     const start = this.#placeBack.get(least, key)?.['key'] as number | undefined
-    const run = start === undefined ? undefined : this.#read(start, key + 1)
-    return run !== undefined && run.end > key ? run : undefined
+    if (start === undefined) return undefined
+    this.#back = { start, events }
+    const run = this.#read(start, key + 1)
+    return run.end > key ? run : undefined
   }
 
   /** Rows from one key on to before another, as many as make about a block. */

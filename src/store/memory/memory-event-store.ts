@@ -229,7 +229,7 @@ export class MemoryEventStore implements EventStore {
     for (const [i, number] of streams.entries()) {
       if (number !== stream.key.number) continue
       builder.add(this.#clock + i, time, source, spans, 4 * i)
-      if (builder.count === limits.eventsPerFrame || builder.size >= limits.frameBytes) endFrame()
+      if (builder.count === limits.eventsPerOwnFrame || builder.size >= limits.ownFrameBytes) endFrame()
     }
     if (builder.count > 0) endFrame()
     return links
