@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
 /** What needs more than this repository has a command of its own. */
-const apart = ['clients', 'network', 'package']
+const apart = ['clients', 'disk', 'network', 'package']
 
 test('every test is run by a command, and by one only', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

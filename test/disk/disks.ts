@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { messageOf } from '../../../src/errors.ts'
+import { messageOf } from '../../src/errors.ts'
+import type { TestScope } from '../support/folder.ts'
 
 /** A file system of a few megabytes, in memory: it can be filled to the last byte. */
 export class SmallDisk {
@@ -13,10 +13,8 @@ export class SmallDisk {
     this.path = path
   }
 
-  /** Nothing where file systems cannot be mounted: then the test says so and is left out. */
-  static mount(test: TestContext, size: string): SmallDisk | undefined {
-    const path = mount(test, ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs'])
-    return path === undefined ? undefined : new SmallDisk(path)
+  static mount(test: TestScope, size: string): SmallDisk {
+    return new SmallDisk(mount(test, ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs']))
   }
 
   file(name: string): string {
@@ -58,18 +56,11 @@ export class BreakingDisk {
     this.#below = below
   }
 
-  static mount(test: TestContext, size: string, shown: string): BreakingDisk | undefined {
+  static mount(test: TestScope, size: string, shown: string): BreakingDisk {
     const below = SmallDisk.mount(test, size)
-    if (below === undefined) return undefined
-    try {
-      execFileSync('truncate', ['-s', shown, below.file('image')])
-      execFileSync('mkfs.ext2', ['-q', '-F', below.file('image')], { stdio: 'pipe' })
-    } catch (error) {
-      test.skip(`a file system cannot be made here: ${messageOf(error)}`)
-      return undefined
-    }
-    const path = mount(test, ['-o', 'loop', below.file('image')])
-    return path === undefined ? undefined : new BreakingDisk(path, below)
+    execFileSync('truncate', ['-s', shown, below.file('image')])
+    execFileSync('mkfs.ext2', ['-q', '-F', below.file('image')], { stdio: 'pipe' })
+    return new BreakingDisk(mount(test, ['-o', 'loop', below.file('image')]), below)
   }
 
   break(): void {
@@ -86,14 +77,13 @@ export class BreakingDisk {
 }
 
 /** Mounts something on a folder of its own, until the test is over. */
-function mount(test: TestContext, what: readonly string[]): string | undefined {
+function mount(test: TestScope, what: readonly string[]): string {
   const path = mkdtempSync(join(tmpdir(), 'shoal-disk-'))
   try {
     execFileSync('mount', [...what, path], { stdio: 'pipe' })
   } catch (error) {
     rmdirSync(path)
-    test.skip(`a file system cannot be mounted here: ${messageOf(error)}`)
-    return undefined
+    throw new Error(`a file system cannot be mounted here, which needs Linux and root: ${messageOf(error)}`)
   }
   test.after(() => {
     // Also when something still has a file open there.
