@@ -1,5 +1,4 @@
 import type { Order } from '../ast.ts'
-import type { Aggregate } from './aggregate.ts'
 import type { Frame } from './frame.ts'
 import { foundBy } from './items.ts'
 import { type Cursor, later } from './port.ts'
@@ -18,65 +17,89 @@ import type { Steps } from './steps.ts'
  * Feeds a source through the stages to its end, or until nothing that comes can matter. `around` is the frame in which
  * the source is evaluated. Throws what is wrong with the source; what goes wrong in a stage goes to the output.
  */
-export function drive(program: Program, frame: Frame, around: Frame, order: Order): Steps<void> {
+export function drive<T>(program: Program, frame: Frame, around: Frame, order: Order, end: End<T>): Steps<T> {
   const pipeline = openStages(program, frame)
   const { source } = program
-  if (source.kind === 'array') return feedItems(source, frame, around, pipeline)
-  return feedEvents(source, frame, around, pipeline, order)
+  if (source.kind === 'array') return feedItems(source, frame, around, pipeline, end)
+  return feedEvents(source, frame, around, pipeline, order, end)
 }
 
-function* feedEvents(
+/** What a run comes to. It ends in here, since a generator around this one would cost nested queries as much again. */
+export interface End<T> {
+  /** Always called, also when something went wrong. */
+  close(): void
+  /** Called when all has come. */
+  outcome(): T
+}
+
+function* feedEvents<T>(
   source: EventSource,
   frame: Frame,
   around: Frame,
   { first, aggregates }: Pipeline,
   order: Order,
-): Steps<void> {
+  end: End<T>,
+): Steps<T> {
   const { session } = frame
-  const plan = source.quick ? quickPlanOf(source, around) : yield* planOf(source, around)
-  const cursor: Cursor = session.events.open(plan, order)
   try {
-    while (!frame.done) {
-      const event = cursor.next()
-      if (event === undefined) break
-      if (event === later) {
-        yield
-        continue
+    const plan = source.quick ? quickPlanOf(source, around) : yield* planOf(source, around)
+    const cursor: Cursor = session.events.open(plan, order)
+    try {
+      while (!frame.done) {
+        const event = cursor.next()
+        if (event === undefined) break
+        if (event === later) {
+          yield
+          continue
+        }
+        frame.setEvent(event)
+        if (first.brief) first.feed(false)
+        else yield* first.feedSlowly(false)
+        if (session.step()) yield
       }
-      frame.setEvent(event)
-      if (first.brief) first.feed(false)
-      else yield* first.feedSlowly(false)
-      if (session.step()) yield
+    } finally {
+      cursor.close()
+    }
+    for (const aggregate of aggregates) {
+      if (aggregate.flushesBriefly) aggregate.flush()
+      else yield* aggregate.flushSlowly()
     }
   } finally {
-    cursor.close()
+    end.close()
   }
-  if (aggregates.length > 0) yield* flush(aggregates)
+  return end.outcome()
 }
 
-function* feedItems({ items }: ArraySource, frame: Frame, around: Frame, { first, aggregates }: Pipeline): Steps<void> {
-  const { allowance } = frame.session
-  for (const item of items) {
-    if (frame.done) break
-    const found = yield* foundBy(item, around)
-    const { spent, held } = allowance
-    allowance.enter()
-    for (const { value, metadata } of found) {
+function* feedItems<T>(
+  { items }: ArraySource,
+  frame: Frame,
+  around: Frame,
+  { first, aggregates }: Pipeline,
+  end: End<T>,
+): Steps<T> {
+  const { session } = frame
+  const { allowance } = session
+  try {
+    for (const item of items) {
       if (frame.done) break
-      frame.setItem(value, metadata)
-      if (first.brief) first.feed(false)
-      else yield* first.feedSlowly(false)
-      if (frame.session.step()) yield
+      const found = yield* foundBy(item, around)
+      const { spent, held } = allowance
+      allowance.enter()
+      for (const { value, metadata } of found) {
+        if (frame.done) break
+        frame.setItem(value, metadata)
+        if (first.brief) first.feed(false)
+        else yield* first.feedSlowly(false)
+        if (session.step()) yield
+      }
+      allowance.leave(spent, held)
     }
-    allowance.leave(spent, held)
+    for (const aggregate of aggregates) {
+      if (aggregate.flushesBriefly) aggregate.flush()
+      else yield* aggregate.flushSlowly()
+    }
+  } finally {
+    end.close()
   }
-  if (aggregates.length > 0) yield* flush(aggregates)
-}
-
-/** Lets every aggregate say what it has come to, the first ones first: what they say is input of those after them. */
-function* flush(aggregates: readonly Aggregate[]): Steps<void> {
-  for (const aggregate of aggregates) {
-    if (aggregate.flushesBriefly) aggregate.flush()
-    else yield* aggregate.flushSlowly()
-  }
+  return end.outcome()
 }

@@ -3,7 +3,7 @@ import { caught, type Failure } from '../values/failure.ts'
 import { Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery } from './compile.ts'
-import { drive } from './drive.ts'
+import { drive, type End } from './drive.ts'
 import { Frame, type Output, Session } from './frame.ts'
 import type { Sink } from './messages.ts'
 import type { Events, Turn } from './port.ts'
@@ -61,8 +61,7 @@ function* run(program: Program, session: Session, request: Request, sink: Sink):
   const isOrdered = program.source.kind === 'events'
   const frame = new Frame(program.slots, session, output, isOrdered ? order : undefined, around)
   try {
-    yield* drive(program, frame, around, order)
-    return true
+    return yield* drive(program, frame, around, order, complete)
   } catch (thrown) {
     // An array ends with its first bad item; a source that cannot be opened is an error.
     const failure = caught(thrown)
@@ -70,6 +69,8 @@ function* run(program: Program, session: Session, request: Request, sink: Sink):
     return false
   }
 }
+
+const complete: End<boolean> = { close: () => {}, outcome: () => true }
 
 /** Hands results to whoever takes the messages. */
 export class SinkOutput implements Output {

@@ -5,7 +5,7 @@ import { type Metadata, MetadataSum } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { weightOf } from '../values/weight.ts'
 import { type Code, computed } from './code.ts'
-import { drive } from './drive.ts'
+import { drive, type End } from './drive.ts'
 import { Frame, type Output } from './frame.ts'
 import type { Found } from './items.ts'
 import type { Program } from './program.ts'
@@ -13,65 +13,61 @@ import type { Steps } from './steps.ts'
 
 /** A nested query as a value: the array of its results. */
 export function subQuery(program: Program): Code {
-  return { quick: false, run: (frame) => resultsAsValue(program, frame), origin: computed }
+  return { quick: false, run: (frame) => driven(program, frame, asValue), origin: computed }
 }
 
-function* resultsAsValue(program: Program, around: Frame): Steps<Value> {
-  const results = new Results(around.session.allowance)
-  try {
-    yield* driven(program, around, results)
-  } finally {
-    results.leave()
-  }
-  results.keep()
+function asValue(results: Results<Value>, around: Frame): Value {
   around.computed = results.origin()
   return results.values
 }
 
 /** The results one by one, each with its own metadata. */
-export function* subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
-  const results = new Results(around.session.allowance)
-  try {
-    yield* driven(program, around, results)
-  } finally {
-    results.leave()
-  }
-  results.keep()
-  return results.values.map((value, at) => ({ value, metadata: results.metadata[at] }))
+export function subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
+  return driven(program, around, ({ values, metadata }) =>
+    values.map((value, at) => ({ value, metadata: metadata[at] })),
+  )
 }
 
-function driven(program: Program, around: Frame, results: Results): Steps<void> {
+type OutcomeOf<T> = (results: Results<T>, around: Frame) => T
+
+function driven<T>(program: Program, around: Frame, outcomeOf: OutcomeOf<T>): Steps<T> {
   const order = program.order === 'desc' ? 'desc' : 'asc'
   // The items of an array come as they stand there, so that none of them is known to be the last.
   const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
-  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order)
+  const results = new Results(around, outcomeOf)
+  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order, results)
 }
 
 /** What a nested query has come to. The first failure of any kind is the failure of the whole. */
-class Results implements Output {
+class Results<T> implements Output, End<T> {
   readonly values: Value[] = []
   readonly metadata: Metadata[] = []
+  readonly #around: Frame
+  readonly #outcomeOf: OutcomeOf<T>
   readonly #allowance: Allowance
   readonly #spentBefore: number
   readonly #heldBefore: number
   /** Roughly what they take. */
   #bytes = 0
 
-  constructor(allowance: Allowance) {
+  constructor(around: Frame, outcomeOf: OutcomeOf<T>) {
+    const { allowance } = around.session
+    this.#around = around
+    this.#outcomeOf = outcomeOf
     this.#allowance = allowance
     this.#spentBefore = allowance.spent
     this.#heldBefore = allowance.held
     allowance.enter()
   }
 
-  /** The query has ended, one way or the other. */
-  leave(): void {
+  close(): void {
     this.#allowance.leave(this.#spentBefore, this.#heldBefore)
   }
 
-  /** They are a value of the query around. */
-  keep(): void {
+  /** From now on they are held by the query around. */
+  outcome(): T {
     this.#allowance.spend(this.#bytes)
+    return this.#outcomeOf(this, this.#around)
   }
 
   emit(frame: Frame, slot: number): void {
