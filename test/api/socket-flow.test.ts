@@ -18,15 +18,21 @@ async function filled(t: TestContext): Promise<TestApi> {
 
 const query = { query: "FROM 'large'", order: 'asc' }
 
-test('for a client that does not read, nothing more is read; when it does, it gets everything', async (t) => {
+/** A client that asks and does not read, and what another one got that did. */
+async function slowAndFast(t: TestContext): Promise<{ api: TestApi; slow: TestSocket; fast: unknown[] }> {
   const api = await filled(t)
   const slow = await TestSocket.open(t, api)
   slow.socket.pause()
   slow.request(1, 'query', query)
-  const fast = await TestSocket.open(t, api)
-  fast.request(1, 'query', query)
-  const all = (await fast.answered(1)).flatMap((message) => message.payload ?? [])
-  assert.equal(all.length, events + 1)
+  const other = await TestSocket.open(t, api)
+  other.request(1, 'query', query)
+  const fast = (await other.answered(1)).flatMap((message) => message.payload ?? [])
+  return { api, slow, fast }
+}
+
+test('for a client that does not read, nothing more is read; when it does, it gets everything', async (t) => {
+  const { api, slow, fast } = await slowAndFast(t)
+  assert.equal(fast.length, events + 1)
   const [forSlow, forFast] = api.readings
   assert.ok(forSlow && forFast)
   assert.ok(forFast.bytes > events * payload.length)
@@ -68,13 +74,7 @@ test('a client that asks and does not read is not heard, until it does', async (
 })
 
 test('a client that does not read can go away', async (t) => {
-  const api = await filled(t)
-  const slow = await TestSocket.open(t, api)
-  slow.socket.pause()
-  slow.request(1, 'query', query)
-  const other = await TestSocket.open(t, api)
-  other.request(1, 'query', query)
-  await other.answered(1)
+  const { api, slow } = await slowAndFast(t)
   slow.socket.terminate()
   await api.readings[0]?.ended
 })

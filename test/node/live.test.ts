@@ -2,27 +2,17 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { socketText } from '../../src/listen.ts'
-import { logOutput, textLine } from '../../src/log/index.ts'
-import { bindDefaults, bindRules, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import type { Node } from '../../src/node/index.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
 import { logStats, topicFiles } from '../../src/store/index.ts'
 import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { startBareNode } from '../support/node.ts'
 import { until } from '../support/process.ts'
 
-/** A node in this process, and the log it writes. */
-async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<{ node: Node; log: string[] }> {
-  const log: string[] = []
-  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
-  const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
-  const node = await Node.start({
-    folder,
-    endpoints: { api: free('api'), admin: free('admin'), swarm: free('swarm') },
-    output,
-    retentionMs: 20,
-  })
-  t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
-  return { node, log }
+/** Looks at its events often, so that nobody waits for what it removes. */
+function startNode(t: TestContext, folder = temporaryFolder(t)): ReturnType<typeof startBareNode> {
+  return startBareNode(t, { folder, retentionMs: 20 })
 }
 
 const url = (node: Node, part: 'api' | 'admin', path: string) => {

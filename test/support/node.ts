@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import type { TestContext } from 'node:test'
 import { socketText } from '../../src/listen.ts'
 import { logOutput, textLine } from '../../src/log/index.ts'
-import { bindDefaults, bindRules, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { bindDefaults, bindRules, Node, type NodeOptions, onFreePorts, parseBinds } from '../../src/node/index.ts'
 import { manifest } from './api.ts'
 import { temporaryFolder } from './folder.ts'
 
@@ -28,17 +28,23 @@ export interface Visit {
   readonly text: string
 }
 
-/** A whole node in this process. */
-export async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<TestNode> {
+/** A whole node in this process, and the log it writes. */
+export async function startBareNode(
+  t: TestContext,
+  options: Pick<NodeOptions, 'folder' | 'retentionMs'>,
+): Promise<{ readonly node: Node; readonly log: readonly string[] }> {
   const log: string[] = []
   const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
   const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
-  const node = await Node.start({
-    folder,
-    endpoints: { api: free('api'), admin: free('admin'), swarm: free('swarm') },
-    output,
-  })
+  const endpoints = { api: free('api'), admin: free('admin'), swarm: free('swarm') }
+  const node = await Node.start({ ...options, endpoints, output })
   t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
+  return { node, log }
+}
+
+/** The same, with an app that is signed in. */
+export async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<TestNode> {
+  const { node, log } = await startBareNode(t, { folder })
   const [address] = node.addresses.api
   assert.ok(address)
   const url = `http://${socketText(address)}`
