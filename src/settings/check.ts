@@ -93,10 +93,16 @@ function describe(error: ErrorObject): Problem {
 }
 
 function choiceProblem(path: string, rule: JsonObject, value: Json): Problem {
-  const pattern =
-    Array.isArray(rule['anyOf']) && rule['anyOf'].some((choice) => isObject(choice) && 'pattern' in choice)
-  const title = pattern && typeof value === 'string' ? 'Pattern condition is not met' : 'OneOf conditions are not met'
-  return { path, title, detail: whatIsAllowed(rule, value) }
+  return { path, title: choiceTitle(rule['anyOf'], value), detail: whatIsAllowed(rule, value) }
+}
+
+/** A value that is of the right kind for one of the choices is measured against that one. */
+function choiceTitle(choices: Json | undefined, value: Json): string {
+  for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
+    if (typeof value === 'string' && 'pattern' in choice) return 'Pattern condition is not met'
+    if (typeof value === 'number' && value < Number(choice['minimum'])) return 'Minimum condition is not met'
+  }
+  return 'OneOf conditions are not met'
 }
 
 function whatIsAllowed(rule: JsonObject, value: Json): string {

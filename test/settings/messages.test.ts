@@ -53,6 +53,16 @@ const examples: [string, Json, RegExp][] = [
     /^\/swarm\/blockGcInterval: Minimum condition is not met\. \(The value must be at least 30\.\)$/,
   ],
   [
+    'too small where other things are allowed, too',
+    { eventRouting: { streams: { a: { maxEvents: -1 } } } },
+    /^\/eventRouting\/streams\/a\/maxEvents: Minimum condition is not met\. \(How many .*: a whole number; 0 means no limit\.\)$/,
+  ],
+  [
+    'of the wrong kind where several are allowed',
+    { eventRouting: { streams: { a: { maxEvents: true } } } },
+    /^\/eventRouting\/streams\/a\/maxEvents: OneOf conditions are not met\. \(How many .*: a whole number; 0 means no limit\.\)$/,
+  ],
+  [
     'a pattern',
     { admin: { logLevels: { node: 'Info' } } },
     /^\/admin\/logLevels\/node: Pattern condition is not met\. \(What is logged: ERROR, WARN, INFO or DEBUG/,
