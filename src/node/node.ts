@@ -4,7 +4,7 @@ import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
 import { addProcessMetrics, Metrics } from '../metrics.ts'
-import { Settings, type SettingsDocument, usable } from '../settings/index.ts'
+import { publicSwarmKey, Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, ThreadedBlobs } from '../store/index.ts'
 import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
@@ -29,9 +29,6 @@ export interface NodeOptions {
 
 /** Why a node stops: the name of the log line that says so. */
 export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODE'
-
-/** The swarm key that everybody knows. */
-const publicSwarmKey = 'MDAwMDAwMDAxMTExMTExMTIyMjIyMjIyMzMzMzMzMzM='
 
 /** A running node: the one place that knows all of its parts. */
 export class Node {

@@ -43,6 +43,9 @@ const streamSettings: JsonObject = {
   },
 }
 
+/** The swarm key that everybody knows. */
+export const publicSwarmKey = Buffer.from('00000000111111112222222233333333').toString('base64')
+
 const swarm: JsonObject = {
   type: 'object',
   additionalProperties: false,
@@ -52,7 +55,7 @@ const swarm: JsonObject = {
       type: 'string',
       minLength: 44,
       maxLength: 44,
-      default: Buffer.from('00000000111111112222222233333333').toString('base64'),
+      default: publicSwarmKey,
     },
     topic: {
       description: 'Nodes replicate events within a topic; each topic has a store of its own',
