@@ -25,9 +25,14 @@ export async function report(json: boolean, command: () => Promise<Result | Stre
   } catch (thrown) {
     const error = asShoalError(thrown)
     if (json) await write(process.stdout, JSON.stringify({ code: error.code, message: withCauses(error) }))
-    else await write(process.stderr, `[${error.code}] Error: ${withCauses(error)}`)
+    else await write(process.stderr, `${label(error)} Error: ${withCauses(error)}`)
     return exitCodes.failed
   }
+}
+
+/** The specification has a colon behind this one code. */
+function label({ code }: ShoalError): string {
+  return code === 'ERR_IO' ? `[${code}]:` : `[${code}]`
 }
 
 /** An error that no command foresaw is a defect, and is told with its place. */

@@ -171,5 +171,5 @@ test('the store of a running node is left alone, and an empty one has nothing to
   await run.api()
   const { code, stderr } = await shoal(t, ['store', 'verify', '--working-dir', path])
   assert.equal(code, 1)
-  assert.match(stderr, /\[ERR_IO\] Error: data directory .* is locked by another shoal process/)
+  assert.match(stderr, /^\[ERR_IO\]: Error: data directory .* is locked by another shoal process/)
 })
