@@ -19,20 +19,28 @@ export async function report(json: boolean, command: () => Promise<Result | Stre
   try {
     const result = await command()
     if ('stream' in result) return (await result.stream()) ? exitCodes.ok : exitCodes.failed
-    const text = json ? JSON.stringify({ code: 'OK', result: result.json }) : await result.text()
+    const text = json ? resultJson(result.json) : await result.text()
     if (text !== '') await write(process.stdout, text)
     return exitCodes.ok
   } catch (thrown) {
-    const error = asShoalError(thrown)
-    if (json) await write(process.stdout, JSON.stringify({ code: error.code, message: withCauses(error) }))
-    else await write(process.stderr, `${label(error)} Error: ${withCauses(error)}`)
+    if (json) await write(process.stdout, errorJson(thrown))
+    else await write(process.stderr, errorText(asShoalError(thrown)))
     return exitCodes.failed
   }
 }
 
-/** The specification has a colon behind this one code. */
-function label({ code }: ShoalError): string {
-  return code === 'ERR_IO' ? `[${code}]:` : `[${code}]`
+export function resultJson(result: unknown): string {
+  return JSON.stringify({ code: 'OK', result })
+}
+
+export function errorJson(thrown: unknown): string {
+  const error = asShoalError(thrown)
+  return JSON.stringify({ code: error.code, message: withCauses(error) })
+}
+
+function errorText(error: ShoalError): string {
+  // The specification has a colon behind this one code.
+  return `[${error.code}]${error.code === 'ERR_IO' ? ':' : ''} Error: ${withCauses(error)}`
 }
 
 /** An error that no command foresaw is a defect, and is told with its place. */

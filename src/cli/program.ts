@@ -52,9 +52,9 @@ function runCommand(finish: Finish): Command {
     .option('--pid-file <file>', 'write the process ID there while the node runs')
     .option('--exit-on-stdin-close', 'stop when the standard input ends, for supervisors')
     .addHelpText('after', bindHelp)
-    .action(async (options: Parameters<typeof import('./commands/run.ts').run>[0]) => {
+    .action(async (_options: Options, self: Command) => {
       const { run } = await import('./commands/run.ts')
-      finish(await run(options))
+      finish(await run(self.optsWithGlobals<Parameters<typeof run>[0]>()))
     })
 }
 

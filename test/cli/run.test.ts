@@ -338,6 +338,26 @@ test('a failed start is JSON too when the log is', async (t) => {
   assert.match(last['message'] ?? '', /^Error: .*is not the manifest/)
 })
 
+test('with --json a node says once that it runs, and where, as other commands say their result', async (t) => {
+  const run = new ShoalProcess(t, ['--json', 'run', '--random', '--working-dir', temporaryFolder(t)])
+  await run.api()
+  run.kill('SIGTERM')
+  const { stdout } = await run.ended
+  const { code, result } = JSON.parse(stdout) as { code: string; result: { api: string[]; pid: number } }
+  assert.deepEqual([code, result.pid], ['OK', run.child.pid])
+  assert.match(run.stderr, new RegExp(`API bound to ${result.api[0]}`))
+})
+
+test('with --json a failed start is an error on stdout, as with other commands', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'shoal.json'), '{}')
+  const { code, stdout } = await node(t, folder, '--json').ended
+  assert.equal(code, 1)
+  const error = JSON.parse(stdout) as { code: string; message: string }
+  assert.equal(error.code, 'ERR_INVALID_NODE_STATE')
+  assert.match(error.message, /is not the manifest/)
+})
+
 test('colours are on, off or by terminal, from the option or any of the variables', async (t) => {
   const cases: [string[], NodeJS.ProcessEnv, boolean][] = [
     [[], {}, true],

@@ -17,9 +17,10 @@ import {
 } from '../../node/index.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
-import { exitCodes, withCauses, write } from '../output.ts'
+import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
 
 export interface RunOptions {
+  readonly json?: boolean
   readonly workingDir?: string
   readonly bindAdmin?: readonly string[]
   readonly bindSwarm?: readonly string[]
@@ -39,21 +40,25 @@ export interface RunOptions {
 
 /** Runs a node until it is told to stop; the answer is the exit code. Arguments that make no sense are thrown. */
 export async function run(options: RunOptions): Promise<number> {
-  const json = switchedOn('--log-json', options.logJson ?? fromEnvironment('logJson') ?? 'off', !process.stderr.isTTY)
+  const logJson = switchedOn(
+    '--log-json',
+    options.logJson ?? fromEnvironment('logJson') ?? 'off',
+    !process.stderr.isTTY,
+  )
   const colour = switchedOn(
     '--log-color',
     options.logColor ?? fromEnvironment('logColor') ?? 'on',
     process.stderr.isTTY === true,
   )
   const nodeOptions = nodeOptionsOf(options)
-  const format = json ? jsonLine : textLine(colour)
+  const format = logJson ? jsonLine : textLine(colour)
   const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')
   // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
   const failure = Promise.withResolvers<Error>()
   const stopped = stopRequest(options, log, failure.promise)
   const started = `using data directory \`${nodeOptions.folder}\``
-  if (json) log.info(started)
+  if (logJson) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
     return await untilStopped(
@@ -65,8 +70,9 @@ export async function run(options: RunOptions): Promise<number> {
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const text = `Error: ${codeOf(error)}${withCauses(error)}`
-    if (json) log.error(text)
+    if (logJson) log.error(text)
     else output.sink.write(`${text}\n`)
+    if (options.json === true) await write(process.stdout, errorJson(error))
     return exitCodes.failed
   } finally {
     await output.sink.flush()
@@ -154,6 +160,7 @@ async function untilStopped(
       hasPidFile = true
     }
     if (options.printAddresses === true) await write(process.stdout, JSON.stringify(reachable(node)))
+    if (options.json === true) await write(process.stdout, resultJson(reachable(node)))
     if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(welcome(node))
     const failed = await stopped
     await node.stop(failed ? 'NODE_STOPPED_BY_NODE' : 'NODE_STOPPED_BY_HOST')
