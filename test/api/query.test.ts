@@ -158,6 +158,41 @@ test('a problem with one event is a warning, and the stream goes on', async (t) 
   )
 })
 
+/** As long as a payload can be: queries make texts of it that are too long. */
+const longest = 'x'.repeat(limits.payloadBytes - 2)
+
+test('a result that cannot be sent is a warning; the last one that can says that it is the last', async (t) => {
+  const api = await start(t)
+  await publish(api, 'short', longest)
+  const query = `FROM 'x' SELECT [${Array(5).fill('_').join()}]`
+  const lines = new Lines(await read(api, 'subscribe_monotonic', { query, session: 's' }))
+  const { type, payload, caughtUp } = JSON.parse(await lines.next())
+  assert.deepEqual({ type, payload, caughtUp }, { type: 'event', payload: Array(5).fill('short'), caughtUp: true })
+  const message = 'the text of the value is too long (limit resultLength: 33554432)'
+  assert.deepEqual(JSON.parse(await lines.next()), { type: 'diagnostic', severity: 'warning', message })
+  assert.equal(JSON.parse(await lines.next())['type'], 'offsets')
+  await lines.cancel()
+})
+
+test('an error ends a subscription of either kind, with the error object last', async (t) => {
+  const api = await start(t)
+  await publish(api, 'short', longest)
+  const texts = Array.from({ length: 12 }, (_, i) => `LET text${i} := \`{_}\``)
+  const query = `FEATURES(interpolation) FROM 'x' ${texts.join(' ')} SELECT [_, _, _]`
+  for (const endpoint of ['subscribe', 'subscribe_monotonic']) {
+    const response = await read(api, endpoint, { query, session: 's' })
+    const lines = (await response.text()).trimEnd().split('\n')
+    const message = 'the query holds too much at once (limit heldBytes: 134217728)'
+    assert.deepEqual(
+      lines.slice(1).map((line) => JSON.parse(line) as unknown),
+      [
+        { type: 'diagnostic', severity: 'error', message },
+        { code: 'ERR_BAD_REQUEST', message: `Invalid request. ${message}` },
+      ],
+    )
+  }
+})
+
 test('streams of all clients have a limit', async (t) => {
   const api = await start(t)
   const open: Lines[] = []

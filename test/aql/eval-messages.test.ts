@@ -21,7 +21,7 @@ const [first, second] = eventsFrom([
 
 function written(metadata: Metadata, anti = false): Record<string, unknown> {
   const lines: string[] = []
-  new MessageWriter((line) => lines.push(line)).value(7, metadata, anti)
+  new MessageWriter((line) => lines.push(line)).value('7', metadata, anti)
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>
 }
 

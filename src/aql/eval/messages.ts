@@ -1,17 +1,13 @@
-import { spend } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { streamText } from '../values/event.ts'
-import { caught } from '../values/failure.ts'
-import { writeJson } from '../values/json-write.ts'
 import { type EventPlace, type Metadata, Span } from '../values/metadata.ts'
-import type { Value } from '../values/value.ts'
 
 /** Takes the messages of a query in the order in which they are to be sent. */
 export interface Sink {
   /** A result that is an event as it is stored: its bytes can be sent without looking at them. */
   unchanged(event: AqlEvent): void
-  /** A result; `anti` takes back an earlier one. */
-  value(value: Value, metadata: Metadata, anti: boolean): void
+  /** A result, as JSON; `anti` takes back an earlier one. */
+  value(payload: string, metadata: Metadata, anti: boolean): void
   diagnostic(severity: Severity, message: string): void
 }
 
@@ -29,16 +25,7 @@ export class MessageWriter implements Sink {
     this.#line(`{"type":"event",${metadataJson(event)},"payload":${event.payload}}`)
   }
 
-  value(value: Value, metadata: Metadata, anti: boolean): void {
-    let payload: string
-    try {
-      payload = writeJson(value)
-    } catch (thrown) {
-      this.diagnostic('warning', caught(thrown).message)
-      return
-    }
-    // Of one event several results can be made before somebody takes them.
-    spend(payload.length)
+  value(payload: string, metadata: Metadata, anti: boolean): void {
     this.#line(`{"type":"${anti ? 'antiEvent' : 'event'}",${metadataJson(metadata)},"payload":${payload}}`)
   }
 

@@ -1,6 +1,8 @@
 import type { Order, Query } from '../ast.ts'
+import { spend } from '../values/allowance.ts'
 import { caught, type Failure } from '../values/failure.ts'
-import { Span } from '../values/metadata.ts'
+import { writeJson } from '../values/json-write.ts'
+import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery } from './compile.ts'
 import { drive, type End } from './drive.ts'
@@ -86,10 +88,23 @@ export class SinkOutput implements Output {
     const metadata = frame.metadata[slot]
     if (slot === 0 && this.#ofEvents && metadata !== undefined && !(metadata instanceof Span))
       this.#sink.unchanged(metadata)
-    else this.#sink.value(frame.values[slot] as Value, metadata, anti)
+    else this.#emitValue(frame.values[slot] as Value, metadata, anti)
   }
 
   failed(failure: Failure): void {
     this.#sink.diagnostic('warning', failure.message)
+  }
+
+  #emitValue(value: Value, metadata: Metadata, anti: boolean): void {
+    let payload: string
+    try {
+      payload = writeJson(value)
+    } catch (thrown) {
+      this.failed(caught(thrown))
+      return
+    }
+    // Of one event several results can be made before somebody takes them.
+    spend(payload.length)
+    this.#sink.value(payload, metadata, anti)
   }
 }

@@ -1,4 +1,4 @@
-import type { AqlEvent, Metadata, Severity, Sink, Value } from '../../aql/index.ts'
+import type { AqlEvent, Metadata, Severity, Sink } from '../../aql/index.ts'
 import { limits } from '../../limits.ts'
 import { NdjsonWriter } from '../../store/log/index.ts'
 import { LinesSink } from './lines-sink.ts'
@@ -21,15 +21,20 @@ export class HeldResults implements Sink {
     this.#lines = lines
   }
 
+  /** The message of an error, which is the last one. */
+  get error(): string | undefined {
+    return this.#sink.error
+  }
+
   unchanged(event: AqlEvent): void {
     this.release(false)
     this.#sink.unchanged(event)
     this.#resultEnd = this.#held.written.length
   }
 
-  value(value: Value, metadata: Metadata, anti: boolean): void {
+  value(payload: string, metadata: Metadata, anti: boolean): void {
     this.release(false)
-    this.#sink.value(value, metadata, anti)
+    this.#sink.value(payload, metadata, anti)
     this.#resultEnd = this.#held.written.length
   }
 

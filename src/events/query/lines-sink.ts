@@ -1,4 +1,4 @@
-import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink, type Value } from '../../aql/index.ts'
+import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink } from '../../aql/index.ts'
 import type { NdjsonWriter } from '../../store/log/index.ts'
 import { StoredEvent } from './stored-event.ts'
 
@@ -19,8 +19,8 @@ export class LinesSink implements Sink {
     else this.#writer.unchanged(event)
   }
 
-  value(value: Value, metadata: Metadata, anti: boolean): void {
-    this.#writer.value(value, metadata, anti)
+  value(payload: string, metadata: Metadata, anti: boolean): void {
+    this.#writer.value(payload, metadata, anti)
   }
 
   diagnostic(severity: Severity, message: string): void {

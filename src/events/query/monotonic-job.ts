@@ -6,7 +6,7 @@ import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
 import { PlanCursor } from './cursor.ts'
 import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
-import { queryOf, refused, type SubscribeRequest, told } from './requests.ts'
+import { errorLine, queryOf, refused, type SubscribeRequest, told } from './requests.ts'
 import { selectionOf } from './selection.ts'
 import { JobTurn } from './turn.ts'
 
@@ -15,6 +15,7 @@ import { JobTurn } from './turn.ts'
  * event that has to be sorted in before one that was seen already.
  */
 class MonotonicJob implements Job {
+  readonly #request: SubscribeRequest
   readonly #lines = new NdjsonWriter(limits.pieceBytes)
   readonly #turn = new JobTurn(this.#lines)
   readonly #results = new HeldResults(this.#lines)
@@ -27,6 +28,7 @@ class MonotonicJob implements Job {
   #latest: AqlEvent | undefined
 
   constructor(reader: LogReader, request: SubscribeRequest) {
+    this.#request = request
     const query = queryOf(request, 'subscribe_monotonic')
     this.#subscription = told(() => new Subscription(query, request.appId, this.#results))
     const { plan } = this.#subscription
@@ -50,7 +52,7 @@ class MonotonicJob implements Job {
     if (this.#phase === 'before' && !this.#findLatest()) return 'busy'
     do {
       const read = this.#read()
-      if (read !== 'all') return read === 'out of order' ? 'done' : 'busy'
+      if (read !== 'all') return read === 'end' ? 'done' : 'busy'
       this.#results.release(true)
       if (this.#phase === 'past') this.#lines.line(offsetsLine(this.#following.present))
       this.#phase = 'live'
@@ -70,17 +72,21 @@ class MonotonicJob implements Job {
     return true
   }
 
-  #read(): 'all' | 'some' | 'out of order' {
+  #read(): 'all' | 'some' | 'end' {
     for (let read = 1; ; read++) {
       const event = this.#following.next()
       if (event === undefined) return 'all'
       if (event === later) return 'some'
       if (this.#latest !== undefined && comparePlaces(event, this.#latest) <= 0) {
         this.#travel(event)
-        return 'out of order'
+        return 'end'
       }
       this.#latest = event
       this.#subscription.push(event)
+      if (this.#subscription.done) {
+        this.#fail()
+        return 'end'
+      }
       if (this.#lines.isFull || (read % 64 === 0 && this.#turn.isOver())) return 'some'
     }
   }
@@ -90,6 +96,12 @@ class MonotonicJob implements Job {
     this.#results.release(false)
     const newStart = { lamport, stream: `${stream.node}-${stream.number}`, offset }
     this.#lines.line(JSON.stringify({ type: 'timeTravel', newStart }))
+  }
+
+  #fail(): void {
+    this.#results.release(false)
+    const { error } = this.#results
+    if (error !== undefined && this.#request.via === 'http') this.#lines.line(errorLine(error))
   }
 }
 
