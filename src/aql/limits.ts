@@ -24,4 +24,6 @@ export const aqlLimits = {
   aggregators: 1000,
   /** Combinations of tags that a condition is taken apart into. With more, events are looked at one by one. */
   tagCombinations: 10_000,
+  /** Tags that are put together to find these combinations. With more, the same. */
+  combinedTags: 500_000,
 } as const

@@ -103,6 +103,33 @@ describe('plans', () => {
     assert.equal(isSelected(plan, all), true)
     assert.equal(isSelected(plan, butOne), false)
   })
+
+  const joined = (count: number, operand: (at: number) => string) =>
+    Array.from({ length: count }, (_, at) => operand(at))
+  const [oneOfTwo, twelve] = [(at: number) => `('a${at}' | 'b${at}')`, joined(12, (at) => `a${at}`)]
+  const conditions: readonly { name: string; operands: string[]; tags: string[] }[] = [
+    { name: 'of many tags to choose from', operands: joined(5000, oneOfTwo), tags: joined(5000, (at) => `a${at}`) },
+    { name: 'that says the same again and again', operands: joined(20_000, () => "('a0' | 'b0')"), tags: ['a0'] },
+    { name: 'whose combinations come again', operands: joined(20_000, (at) => oneOfTwo(at % 12)), tags: twelve },
+    {
+      name: 'with thousands of tags in every combination',
+      operands: [...joined(20_000, (at) => `'c${at}'`), ...joined(12, oneOfTwo)],
+      tags: [...joined(20_000, (at) => `c${at}`), ...twelve],
+    },
+  ]
+  for (const { name, operands, tags } of conditions) {
+    test(`a condition ${name} is taken apart as far as that is worth it`, () => {
+      const plan = planOf(operands.join(' & '))
+      assert.ok(plan.anyOf.length <= 10_000)
+      const [all, butOne] = eventsFrom([
+        { tags, payload: 0 },
+        { tags: tags.slice(1), payload: 0 },
+      ])
+      assert.ok(all && butOne)
+      assert.equal(isSelected(plan, all), true)
+      assert.equal(isSelected(plan, butOne), false)
+    })
+  }
 })
 
 test('dropping branches takes work in proportion to their number, whatever they have in common', () => {

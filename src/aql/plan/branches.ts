@@ -37,7 +37,8 @@ export function withoutSupersets(branches: readonly Branch[]): readonly Branch[]
   const filed = new Map<string | undefined, Branch[]>()
   const kept = new Set<Branch>()
   for (const branch of [...branches].sort(byGenerality)) {
-    if ([undefined, ...branch.tags].some((tag) => filed.get(tag)?.some((other) => isWithin(branch, other)))) continue
+    const tags = new Set(branch.tags)
+    if ([undefined, ...tags].some((tag) => filed.get(tag)?.some((other) => isWithin(branch, tags, other)))) continue
     kept.add(branch)
     const rarest = branch.tags.toSorted((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0))[0]
     const file = filed.get(rarest)
@@ -64,9 +65,9 @@ function breadth({ time }: Branch): number {
   return time === undefined ? 0 : Math.min(time.to, Number.MAX_SAFE_INTEGER) - time.from
 }
 
-function isWithin(inner: Branch, outer: Branch): boolean {
+function isWithin(inner: Branch, tags: ReadonlySet<string>, outer: Branch): boolean {
   if (outer.appId !== undefined && outer.appId !== inner.appId) return false
   if (outer.own && !inner.own) return false
-  if (!outer.tags.every((tag) => inner.tags.includes(tag))) return false
+  if (!outer.tags.every((tag) => tags.has(tag))) return false
   return keysWithin(inner.key, outer.key) && timesWithin(inner.time, outer.time)
 }

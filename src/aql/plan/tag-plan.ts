@@ -10,7 +10,7 @@ export function planFor(tags: TagExpr, meaning: Meaning): Plan {
   // The most common condition of nested queries, which are planned again for every event.
   if (tags.kind === 'tag' || tags.kind === 'template')
     return { anyOf: [atomBranch(tags, meaning)], residual: undefined }
-  const { branches, exact } = branchesOf(tags, meaning)
+  const { branches, exact } = new Branching(meaning).branchesOf(tags)
   const anyOf = withoutSupersets(branches)
   if (!exact) return { anyOf, residual: predicate(tags, meaning) }
   return { anyOf, residual: anyOf.some(({ key, time }) => key || time) ? isInOneOf(anyOf) : undefined }
@@ -22,20 +22,64 @@ interface Branches {
   readonly exact: boolean
 }
 
-function branchesOf(tags: TagExpr, meaning: Meaning): Branches {
-  if (tags.kind !== 'chain') return { branches: [atomBranch(tags, meaning)], exact: true }
-  let { branches, exact } = branchesOf(tags.first, meaning)
-  for (const { operator, operands } of runs(tags)) {
-    const others = operands.map((operand) => branchesOf(operand, meaning))
-    exact &&= others.every((other) => other.exact)
-    if (operator === 'or') branches = [branches, ...others.map((other) => other.branches)].flat()
-    else {
-      const product = inAll([branches, ...others.map((other) => other.branches)])
-      branches = product.branches
-      exact &&= product.exact
-    }
+/** Takes a condition apart into branches. What would take too much work is selected more widely. */
+class Branching {
+  readonly #meaning: Meaning
+  #left: number = aqlLimits.combinedTags
+
+  constructor(meaning: Meaning) {
+    this.#meaning = meaning
   }
-  return { branches, exact }
+
+  branchesOf(tags: TagExpr): Branches {
+    if (tags.kind !== 'chain') return { branches: [atomBranch(tags, this.#meaning)], exact: true }
+    let { branches, exact } = this.branchesOf(tags.first)
+    for (const { operator, operands } of runs(tags)) {
+      const others = operands.map((operand) => this.branchesOf(operand))
+      exact &&= others.every((other) => other.exact)
+      const all = [branches, ...others.map((other) => other.branches)]
+      if (operator === 'or') branches = all.flat()
+      else {
+        const product = this.#inAll(all)
+        branches = product.branches
+        exact &&= product.exact
+      }
+    }
+    return { branches, exact }
+  }
+
+  /** What is in all of them. Most are single branches, and thousands of those are no more work than one. */
+  #inAll(all: readonly (readonly Branch[])[]): Branches {
+    const single = intersection(all.filter((branches) => branches.length === 1).flat())
+    if (single === undefined) return { branches: [], exact: true }
+    const several = all.filter((branches) => branches.length !== 1)
+    let branches: readonly Branch[] = [single]
+    for (const others of several) {
+      const product = this.#allPairs(branches, others)
+      if (product === undefined) {
+        const fewest = several.reduce((least, other) => (other.length < least.length ? other : least))
+        const widely = this.#allPairs([single], fewest) ?? (single.tags.length > 0 ? [single] : fewest)
+        return { branches: widely, exact: false }
+      }
+      branches = product
+    }
+    return { branches, exact: true }
+  }
+
+  /** What is in both, unless that takes too many pairs. */
+  #allPairs(left: readonly Branch[], right: readonly Branch[]): readonly Branch[] | undefined {
+    if (this.#left < 0) return undefined
+    let [a, b] = [left, right]
+    if (a.length * b.length > aqlLimits.tagCombinations) [a, b] = [withoutSupersets(a), withoutSupersets(b)]
+    if (a.length * b.length > aqlLimits.tagCombinations) return undefined
+    this.#left -= a.length * tagsIn(b) + b.length * tagsIn(a)
+    if (this.#left < 0) return undefined
+    return a.flatMap((one) => b.flatMap((other) => intersection([one, other]) ?? []))
+  }
+}
+
+function tagsIn(branches: readonly Branch[]): number {
+  return branches.reduce((sum, { tags }) => sum + tags.length, branches.length)
 }
 
 /** The operands of a chain, those in a row with the same operator together. */
@@ -47,36 +91,6 @@ function runs({ rest }: TagChain): { operator: 'and' | 'or'; operands: TagExpr[]
     else found.push({ operator, operands: [operand] })
   }
   return found
-}
-
-/** What is in all of them. Most are single branches, and thousands of those are no more work than one. */
-function inAll(all: readonly (readonly Branch[])[]): Branches {
-  const single = intersection(all.filter((branches) => branches.length === 1).flat())
-  if (single === undefined) return { branches: [], exact: true }
-  let branches: readonly Branch[] = [single]
-  let exact = true
-  for (const others of all) {
-    if (others.length === 1) continue
-    const product = allPairs(branches, others)
-    branches = product.branches
-    exact &&= product.exact
-  }
-  return { branches, exact }
-}
-
-/** What is in both; when that takes too many pairs, the smaller side alone has to do. */
-function allPairs(left: readonly Branch[], right: readonly Branch[]): Branches {
-  let [a, b] = [left, right]
-  if (a.length * b.length > aqlLimits.tagCombinations) [a, b] = [withoutSupersets(a), withoutSupersets(b)]
-  if (a.length * b.length > aqlLimits.tagCombinations) return { branches: a.length <= b.length ? a : b, exact: false }
-  const branches: Branch[] = []
-  for (const one of a) {
-    for (const other of b) {
-      const pair = intersection([one, other])
-      if (pair !== undefined) branches.push(pair)
-    }
-  }
-  return { branches, exact: true }
 }
 
 function atomBranch(atom: TagAtom, meaning: Meaning): Branch {
