@@ -4,6 +4,7 @@ import { stepsPerCharacter } from '../../scripts/fuzz/read.ts'
 import { AqlError, aqlLimits, format, parseQuery, print, usedFeatures } from '../../src/aql/index.ts'
 import { readQuery } from '../../src/aql/parse.ts'
 import { Reader } from '../../src/aql/text/reader.ts'
+import { messagesOf } from './eval/run.ts'
 
 const options = { now: 0n }
 const mebibyte = 1024 * 1024
@@ -43,6 +44,13 @@ test('ten thousand terms are no problem', () => {
       const query = parseQuery(`FROM allEvents SELECT ${terms.join(operator)}`, options)
       assert.deepEqual(parseQuery(write(query), options), query)
     }
+})
+
+test('as many keys as a query has room for are no problem, and of two values of one the last counts', () => {
+  const keys = Array.from({ length: 70_000 }, (_, i) => `k${i}: ${i}`)
+  const [message] = messagesOf(`FROM [0] SELECT { ${keys.join()}, k0: 'last' }`, [])
+  const payload = message?.payload as Record<string, unknown>
+  assert.deepEqual([Object.keys(payload).length, payload['k0'], payload['k69999']], [70_000, 'last', 69_999])
 })
 
 const shapes: readonly (readonly [open: string, close: string])[] = [

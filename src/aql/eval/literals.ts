@@ -78,8 +78,10 @@ function isOrdinary(name: string): boolean {
 
 /** An object whose keys are all known: it is made with its keys in the order of output. */
 function plainObject(names: readonly string[], entries: readonly EntryPart[]): Code {
-  const order = [...new Set(names)].sort(compareKeys)
-  const places = order.map((name) => names.lastIndexOf(name))
+  // Of two values of one key the last one counts.
+  const lastPlaces = new Map(names.map((name, at) => [name, at]))
+  const order = [...lastPlaces.keys()].sort(compareKeys)
+  const places = order.map((name) => lastPlaces.get(name) as number)
   return strict(
     entries.map(({ value }) => value),
     (values) => {
