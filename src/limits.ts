@@ -82,10 +82,14 @@ export const limits = {
   uploadsTogether: 64,
   /** Files of one upload. */
   filesPerUpload: 20_000,
+  /** Directories of one upload. */
+  foldersPerUpload: 20_000,
   /** Bytes of the head of one part of a form. */
   partHeadBytes: 16 * 1024,
   /** Bytes of the path of an uploaded file. */
   filePathBytes: 4096,
+  /** Bytes of the paths of all files of one upload. */
+  pathBytesPerUpload: 4 * 1024 * 1024,
   /** Bytes of a name that files are given. */
   fileNameBytes: 255,
   /** Bytes of a file that become one block. */

@@ -71,7 +71,8 @@ class Form {
         this.#received = this.#received.subarray(line.length)
         return end === undefined
       }
-      if (!/^(-|[ \t]*\r?)$/.test(rest)) throw malformed('Something else than a line end follows a boundary')
+      if (!/^(-|[ \t]*\r?)$/.test(rest) || rest.length === limits.partHeadBytes)
+        throw malformed('Something else than a line end follows a boundary')
       await this.#receive()
     }
   }

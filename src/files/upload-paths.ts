@@ -1,28 +1,51 @@
 import { failure, type ShoalError } from '../errors.ts'
 import { limits } from '../limits.ts'
 
+/** What is in a directory, by name: a directory, or nothing for a file. */
+type Folder = Map<string, Folder | undefined>
+
 /** The paths of the files of one upload: each is good, and none is in the way of another. */
 export class UploadPaths {
-  readonly #files = new Set<string>()
-  readonly #folders = new Set<string>()
+  readonly #root: Folder = new Map()
+  #files = 0
+  #folders = 0
+  #bytes = 0
 
   /** The parts of a path that a client has given. */
   add(given: string): string[] {
-    if (this.#files.size >= limits.filesPerUpload) throw refused(`There are more than ${limits.filesPerUpload} files.`)
-    if (Buffer.byteLength(given) > limits.filePathBytes)
-      throw refused(`A file name has more than ${limits.filePathBytes} bytes.`)
-    const path = given.replace(/^\//, '')
-    const parts = path.split('/')
+    const parts = this.#counted(given).replace(/^\//, '').split('/')
     const problem = parts.map(partProblem).find((found) => found !== undefined)
     if (problem !== undefined) throw refused(`The file name '${given}' ${problem}.`)
-    const folders = parts.slice(0, -1).map((_, i) => parts.slice(0, i + 1).join('/'))
-    const inTheWay = folders.find((folder) => this.#files.has(folder))
-    if (this.#files.has(path)) throw refused(`There are two files named '${path}'.`)
-    if (inTheWay !== undefined || this.#folders.has(path))
-      throw refused(`'${inTheWay ?? path}' is both a file and a directory.`)
-    this.#files.add(path)
-    for (const folder of folders) this.#folders.add(folder)
+    let folder = this.#root
+    for (let i = 0; i < parts.length - 1; i++) folder = this.#folderIn(folder, parts, i)
+    const name = parts.at(-1) ?? ''
+    if (folder.get(name) !== undefined) throw isBoth(parts)
+    if (folder.has(name)) throw refused(`There are two files named '${parts.join('/')}'.`)
+    folder.set(name, undefined)
     return parts
+  }
+
+  #counted(given: string): string {
+    const bytes = Buffer.byteLength(given)
+    if (bytes > limits.filePathBytes) throw refused(`A file name has more than ${limits.filePathBytes} bytes.`)
+    this.#bytes += bytes
+    if (this.#bytes > limits.pathBytesPerUpload)
+      throw refused(`All file names have more than ${limits.pathBytesPerUpload} bytes together.`)
+    if (++this.#files > limits.filesPerUpload) throw refused(`There are more than ${limits.filesPerUpload} files.`)
+    return given
+  }
+
+  /** The directory that a part of a path names, in the one before it. */
+  #folderIn(folder: Folder, parts: readonly string[], index: number): Folder {
+    const name = parts[index] ?? ''
+    const known = folder.get(name)
+    if (known !== undefined) return known
+    if (folder.has(name)) throw isBoth(parts.slice(0, index + 1))
+    if (++this.#folders > limits.foldersPerUpload)
+      throw refused(`There are more than ${limits.foldersPerUpload} directories.`)
+    const made: Folder = new Map()
+    folder.set(name, made)
+    return made
   }
 }
 
@@ -31,6 +54,10 @@ function partProblem(part: string): string | undefined {
   if (part === '.' || part === '..') return `has the part '${part}', which leads elsewhere`
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return /[\x00-\x1f\x7f]/.test(part) || !part.isWellFormed() ? 'has characters that no name has' : undefined
+}
+
+function isBoth(path: readonly string[]): ShoalError {
+  return refused(`'${path.join('/')}' is both a file and a directory.`)
 }
 
 function refused(cause: string): ShoalError {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { boundaryOf, fileNameOf, partsOf } from '../../src/api/multipart.ts'
+import { limits } from '../../src/limits.ts'
 
 /** Each piece is only there until the next one is asked for. */
 async function* inPieces(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
@@ -48,6 +49,8 @@ test('a form that ends early, or has something else after a boundary, is refused
   for (let end = 0; end < form.length; end++)
     await assert.rejects(read(form.subarray(0, end), 'b'), { code: 'ERR_BAD_REQUEST' }, `cut at ${end}`)
   await assert.rejects(read(Buffer.from('--bx\r\n'), 'b'), { code: 'ERR_BAD_REQUEST' })
+  const endless = Buffer.from(`--b${' '.repeat(limits.partHeadBytes)}\r\nA: 1\r\n\r\nabc\r\n--b--`)
+  await assert.rejects(read(endless, 'b'), { code: 'ERR_BAD_REQUEST' })
   assert.equal((await read(form, 'b')).length, 2)
 })
 

@@ -10,19 +10,22 @@ export interface FolderFile {
   readonly size: number
 }
 
-/** Stores the directories above files; answers with the topmost, and what it takes up. */
-export function storeFolder(files: readonly FolderFile[], store: (block: Block) => void): { cid: CID; size: number } {
+/** Stores the directories above files, from a level on; answers with the topmost of them, and what it takes up. */
+export function storeFolder(
+  files: readonly FolderFile[],
+  store: (block: Block) => void,
+  level = 0,
+): { cid: CID; size: number } {
   const entries = new Map<string, FolderFile | FolderFile[]>()
-  for (const { path, cid, size } of files) {
-    const [name = '', ...rest] = path
-    const file = { path: rest, cid, size }
+  for (const file of files) {
+    const name = file.path[level] ?? ''
     const below = entries.get(name)
-    if (rest.length === 0) entries.set(name, file)
+    if (file.path.length === level + 1) entries.set(name, file)
     else if (Array.isArray(below)) below.push(file)
     else entries.set(name, [file])
   }
   const links = [...entries].map(([name, entry]): Link => {
-    const { cid, size } = Array.isArray(entry) ? storeFolder(entry, store) : entry
+    const { cid, size } = Array.isArray(entry) ? storeFolder(entry, store, level + 1) : entry
     return { cid, name, size }
   })
   const block = makeBlock({ type: 'directory' }, sortedByName(links))
