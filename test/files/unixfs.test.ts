@@ -102,7 +102,7 @@ test('entries of a directory are in the order of the bytes of their names', () =
 })
 
 test('a directory of too many entries is refused', () => {
-  const files = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`file number ${i}`, 'x']))
+  const files = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i} ${'long'.repeat(700)}`, 'x']))
   assert.throws(() => folderOf(files), { code: 'ERR_BAD_REQUEST' })
 })
 

@@ -3,6 +3,7 @@ import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
 import { ChunkMemory, makeLeaf, type RoomyChunk } from './leaf.ts'
+import type { UnixFsData } from './unixfs-data.ts'
 
 /** A block that waits for the one that will link to it. */
 interface Part {
@@ -10,6 +11,8 @@ interface Part {
   /** Bytes of the file in it and below it. */
   readonly fileBytes: number
 }
+
+const emptyFile: UnixFsData = { type: 'file', data: new Uint8Array(0), size: 0, blockSizes: [] }
 
 /** A stored file. */
 export interface StoredFile {
@@ -46,7 +49,7 @@ export class FileBuilder {
   }
 
   finish(): StoredFile {
-    if (this.#size === 0) this.add(new Uint8Array(0))
+    if (this.#size === 0) this.#push(0, this.#part(makeBlock(emptyFile, []), 0))
     for (let level = 0; ; level++) {
       const parts = this.#levels[level] ?? []
       const [only] = parts
