@@ -66,7 +66,7 @@ test('names and files are taken back', async (t) => {
   await ok('rm', cid)
   const again = await run('rm', cid)
   assert.equal(again.code, 1)
-  assert.match(again.stderr, /ERR_NOT_FOUND/)
+  assert.match(again.stderr, /ERR_NOT_FOUND.*There is no upload bafy/)
 })
 
 test('a folder with one file becomes that file, and the command says so', async (t) => {
@@ -84,8 +84,16 @@ test('what cannot be done is said', async (t) => {
   const folder = temporaryFolder(t)
   assert.match((await run('add', folder)).stderr, /there are no files in/)
   assert.match((await run('add', join(folder, 'nowhere'))).stderr, /cannot read/)
-  assert.match((await run('get', 'nothing', join(folder, 'x'))).stderr, /ERR_METHOD_NOT_ALLOWED/)
+  assert.match(
+    (await run('get', 'nothing', join(folder, 'x'))).stderr,
+    /There is no name 'nothing', and it is no content/,
+  )
   const cid = await ok('add', example)
+  assert.match((await run('ls', `${cid}/nothing`)).stderr, /There is nothing at 'bafy\S+\/nothing'/)
+  assert.match((await run('ls', '')).stderr, /does not begin with a name/)
+  assert.match((await run('name', 'a/b', cid)).stderr, /'a\/b' cannot be a name/)
+  assert.match((await run('name', 'a', 'b')).stderr, /'b' is no content identifier/)
+  assert.match((await run('unname', cid)).stderr, /cannot be a name: it is a content identifier/)
   assert.match((await run('get', cid, folder)).stderr, /exists already/)
   assert.match((await run('get', cid, '-')).stderr, /is a directory/)
   const { code, stdout } = await shoal(t, ['files', 'ls', '--node', 'localhost:1', '--json'])

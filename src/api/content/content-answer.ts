@@ -47,7 +47,8 @@ export function asksForJson({ request }: Call): boolean {
 function redirect({ path, query }: Call): Answer {
   // A path that begins with two slashes would be taken for a host.
   const location = `${path.replace(/^\/+/, '/')}/${query === undefined ? '' : `?${query}`}`
-  return { status: 301, headers: { location, vary: 'accept' }, body: '' }
+  // A browser would keep it for good, but the name may mean something else tomorrow.
+  return { status: 301, headers: { location, 'cache-control': 'no-store', vary: 'accept' }, body: '' }
 }
 
 /** The parts of a path, decoded; nothing when it cannot be. */

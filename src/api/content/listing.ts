@@ -9,10 +9,13 @@ export interface Listing {
   readonly children: readonly Child[]
 }
 
+/** Whoever made a directory has given its entries their names: no browser should take them for something else. */
+const listingHeaders = { 'x-content-type-options': 'nosniff', vary: 'accept' } as const
+
 /** A directory for programs. */
 export function jsonListing(directory: Listing): Answer {
   const { status, headers, body } = jsonAnswer(200, { directory })
-  return { status, headers: { ...headers, vary: 'accept' }, body }
+  return { status, headers: { ...headers, ...listingHeaders }, body }
 }
 
 /** A directory for people. Links keep the query of the request, in which there may be a token. */
@@ -32,11 +35,6 @@ export function htmlListing({ name, cid, children }: Listing, query: string | un
     '</table></body></html>',
     '',
   ]
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    vary: 'accept',
-  }
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', ...listingHeaders }
   return { status: 200, headers, body: lines.join('\n') }
 }

@@ -1,5 +1,6 @@
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
+import { explained } from '../files/explained.ts'
 import { FolderForm } from '../files/form.ts'
 import { type Result, write } from '../output.ts'
 import { progressBar, progressLine } from '../progress.ts'
@@ -28,7 +29,7 @@ async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Pro
 
 /** The identifier goes to the standard output alone: it is what scripts take. */
 function oneFileNote(folder: string, name: string): string {
-  return `Note: ${folder} has only one file, so this is the identifier of ${name} itself, not of a directory. As a website it is served at /.`
+  return `Note: ${folder} has only one file, so this is the identifier of ${name} itself, not of a directory. As a website it is served at / without its name, a page as text. With another file beside it, it would be a directory.`
 }
 
 /** Downloads a file, or a directory with everything in it. */
@@ -77,16 +78,24 @@ function table(entries: readonly Entry[]): string {
 export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const headers = { 'content-length': Buffer.byteLength(cid) }
-  const before = await client.text(addressPath(name), { method: 'PUT', headers, body: cid })
+  const before = await explained(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
+    ERR_METHOD_NOT_ALLOWED: `${noName(name)} Or '${cid}' is no content identifier: \`shoal files add\` prints one.`,
+  })
   const text = before === '' ? `${name} is ${cid}.` : `${name} is ${cid}; it was ${before}.`
   return { text: () => text, json: { name, cid, before: before || null } }
 }
 
 export async function unnameFiles(node: string, name: string): Promise<Result> {
   const client = await ApiClient.connect(node)
-  const before = await client.text(addressPath(name), { method: 'DELETE' })
+  const before = await explained(client.text(addressPath(name), { method: 'DELETE' }), {
+    ERR_METHOD_NOT_ALLOWED: noName(name),
+  })
   const text = before === '' ? `There was no ${name}.` : `${name} is no name any more; it was ${before}.`
   return { text: () => text, json: { name, before: before || null } }
+}
+
+function noName(name: string): string {
+  return `'${name}' cannot be a name: it is a content identifier, or too long, or has one of / \\ < > " ? # in it.`
 }
 
 /** Keeps an upload no longer. What has a name stays as long as it has. */
@@ -94,6 +103,8 @@ export async function removeFiles(node: string, cid: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const body = JSON.stringify({ cid })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  await client.text('/api/v2/files/remove', { method: 'POST', headers, body })
+  await explained(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {
+    ERR_NOT_FOUND: `There is no upload ${cid}, or it is removed already.`,
+  })
   return { text: () => `${cid} is no longer kept, on any node, unless it has a name.`, json: { cid } }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../errors.ts'
 import { type ApiClient, textOf } from '../api-client.ts'
+import { explained } from './explained.ts'
 
 export interface Listing {
   readonly directory: {
@@ -26,9 +27,20 @@ export function addressPath(address: string): string {
   return `/api/v2/files/${address.split('/').map(encodeURIComponent).join('/')}`
 }
 
+/** What is at an address. */
+function answerAt(client: ApiClient, address: string): Promise<IncomingMessage> {
+  const [root = ''] = address.split('/')
+  if (root === '')
+    throw new ShoalError('ERR_INVALID_INPUT', `\`${address}\` does not begin with a name or an identifier`)
+  return explained(client.get(addressPath(address), asJson), {
+    ERR_METHOD_NOT_ALLOWED: `There is no name '${root}', and it is no content identifier. \`shoal files ls\` lists all names.`,
+    ERR_NOT_FOUND: `There is nothing at '${address}', or it is not on this node.`,
+  })
+}
+
 /** What is in a directory; nothing when it is a file. */
 export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
-  const answer = await client.get(addressPath(address), asJson)
+  const answer = await answerAt(client, address)
   if (!isFile(answer)) return JSON.parse(await textOf(answer)) as Listing
   answer.destroy()
   return undefined
@@ -42,7 +54,7 @@ export async function download(
   done: Downloaded,
   progress: (done: Downloaded) => void,
 ): Promise<void> {
-  const answer = await client.get(addressPath(address), asJson)
+  const answer = await answerAt(client, address)
   if (isFile(answer)) {
     await pipeline(answer, target === '-' ? process.stdout : newFile(target), { end: target !== '-' })
     done.files++
@@ -58,7 +70,8 @@ export async function download(
     // Whoever made the directory may have called its entries anything.
     if (/^\.{0,2}$|[/\\\0]/.test(name))
       throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
-    await download(client, `${address}/${name}`, join(target, name), done, progress)
+    // A name may mean something else by now.
+    await download(client, `${directory.cid}/${name}`, join(target, name), done, progress)
   }
 }
 
