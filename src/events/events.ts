@@ -44,7 +44,9 @@ export class Events {
   readonly #routing: Routing
   readonly #publisher: Publisher
   readonly #pruner: Pruner
+  /** What is being read by clients, and by the node itself, which takes nothing away from them. */
   readonly #open = new Set<Reading>()
+  readonly #own = new Set<Reading>()
   #offsetsWaiting = 0
   #stopping = false
   #closing = false
@@ -117,7 +119,7 @@ export class Events {
   /** Ends what is being read, and tells those who read; what is being published goes on. */
   stopReading(): void {
     this.#stopping = true
-    for (const reading of this.#open) reading.fail(failure('ERR_SHUTTING_DOWN', {}))
+    for (const reading of [...this.#open, ...this.#own]) reading.fail(failure('ERR_SHUTTING_DOWN', {}))
   }
 
   async close(): Promise<void> {
@@ -128,13 +130,14 @@ export class Events {
 
   #read(job: string, request: QueryRequest | SubscribeRequest): Reading {
     if (this.#stopping) throw failure('ERR_SHUTTING_DOWN', {})
-    if (this.#open.size >= limits.openStreams)
+    const open = request.via === 'node' ? this.#own : this.#open
+    if (open.size >= limits.openStreams)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
     const { startReading } = this.#options
     assert(startReading !== undefined, 'the store can run queries')
     const reading = startReading(job, request)
-    this.#open.add(reading)
-    reading.ended.then(() => this.#open.delete(reading))
+    open.add(reading)
+    reading.ended.then(() => open.delete(reading))
     return reading
   }
 

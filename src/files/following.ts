@@ -65,7 +65,7 @@ export class Following {
     const { events, thread } = this.#options
     const lowerBound = await thread.call('followed', [])
     if (this.#closed.signal.aborted) return
-    this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'websocket', lowerBound })
+    this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound })
     for await (const lines of linesOf(this.#reading)) await this.#take(lines as Line[])
   }
 

@@ -61,7 +61,7 @@ export class StandingQueries {
       const request = {
         query,
         appId: app,
-        via: 'websocket',
+        via: 'node',
         order: 'asc',
         lowerBound: {},
         upperBound: undefined,
@@ -79,7 +79,7 @@ export class StandingQueries {
   async #follow(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
     let reading: Reading | undefined
     try {
-      reading = this.#parts.events.subscribe({ query, appId, via: 'websocket', lowerBound })
+      reading = this.#parts.events.subscribe({ query, appId, via: 'node', lowerBound })
       this.#followed.add(reading)
       for await (const lines of linesOf(reading)) {
         const cids = cidsIn(lines as Line[])

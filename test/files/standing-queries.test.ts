@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
 import { StandingQueries } from '../../src/files/standing-queries.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { limits } from '../../src/limits.ts'
 import type { SqliteEventStore } from '../../src/store/index.ts'
 import { nodeId, silent, sqliteStore } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -54,7 +55,7 @@ async function open(t: TestContext) {
     while (files.collect({ count: 0, bytes: 0 }));
     return files.find(cid, []).content !== undefined
   }
-  return { queries, ask, say, add, has }
+  return { events, queries, ask, say, add, has }
 }
 
 test('what an event says that comes after the query is kept as soon as it has come', async (t) => {
@@ -85,4 +86,16 @@ test('a query that was replaced, or whose time is over, finds nothing any more',
   await say('b', one)
   await ask("FROM 'b'", 0, 3)
   assert.equal(has(one), false)
+})
+
+test('streams for standing queries are not among those of apps', async (t) => {
+  const { events, queries, ask, say, add, has } = await open(t)
+  await ask("FROM 'a'")
+  const request = { query: "FROM 'x'", appId: app, via: 'http', lowerBound: {} } as const
+  for (let i = 0; i < limits.openStreams; i++) await events.subscribe(request).started
+  assert.throws(() => events.subscribe(request), { code: 'ERR_BAD_REQUEST' })
+  const one = add('one')
+  await say('a', one)
+  await queries.ask()
+  assert.equal(has(one), true)
 })

@@ -8,8 +8,8 @@ export interface ReadRequest {
   readonly query: string
   /** The app that asks. */
   readonly appId: string
-  /** How it came: errors are told in other words, and ends of streams in another way. */
-  readonly via: 'http' | 'websocket'
+  /** How it came: errors are told in other words, and ends of streams in another way. Some the node asks for itself. */
+  readonly via: 'http' | 'websocket' | 'node'
 }
 
 export interface QueryRequest extends ReadRequest {
