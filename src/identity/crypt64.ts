@@ -1,19 +1,29 @@
 /** Base64 in the alphabet of crypt(3), without padding: its text sorts like the bytes it stands for. */
 const alphabet = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const standard = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const base64url = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-const toCrypt = new Map([...standard].map((character, value) => [character, alphabet.charAt(value)]))
-const toStandard = new Map([...alphabet].map((character, value) => [character, standard.charAt(value)]))
+const toCrypt = characters(base64url, alphabet)
+const fromCrypt = characters(alphabet, base64url)
 
 export function encodeCrypt64(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes).toString('base64').replace(/=+$/, '')
-  return Array.from(text, (character) => toCrypt.get(character)).join('')
+  return replaced(Buffer.from(bytes).toString('base64url'), toCrypt)
 }
 
 /** The bytes, or nothing when the text is not exactly what `encodeCrypt64` makes (another spelling is another name). */
 export function decodeCrypt64(text: string): Uint8Array | undefined {
-  const converted = Array.from(text, (character) => toStandard.get(character) ?? '?').join('')
-  if (converted.includes('?')) return undefined
-  const bytes = Buffer.from(converted, 'base64')
+  const bytes = Buffer.from(replaced(text, fromCrypt), 'base64url')
   return encodeCrypt64(bytes) === text ? new Uint8Array(bytes) : undefined
+}
+
+/** For each character of one alphabet, by its code, that of another. */
+function characters(from: string, to: string): Uint8Array {
+  const codes = new Uint8Array(256)
+  for (let i = 0; i < from.length; i++) codes[from.charCodeAt(i)] = to.charCodeAt(i)
+  return codes
+}
+
+function replaced(text: string, codes: Uint8Array): string {
+  const bytes = Buffer.from(text, 'latin1')
+  for (let i = 0; i < bytes.length; i++) bytes[i] = codes[bytes[i] as number] as number
+  return bytes.toString('latin1')
 }
