@@ -11,9 +11,9 @@ export const limits = {
   /** Events of one frame. */
   eventsPerFrame: 1024,
   /** Events after which this node ends a frame: a frame is a row of the tail, all of which is read for one of its events. */
-  eventsPerOwnFrame: 256,
+  eventsPerOwnFrame: 128,
   /** Bytes of labels and payloads after which it ends a frame, however few its events are. */
-  ownFrameBytes: 256 * 1024,
+  ownFrameBytes: 128 * 1024,
   /** Events after which a chunk ends with the next frame. */
   eventsPerCheckpoint: 1024,
   /** Bytes of records after which a chunk ends with the next frame. */

@@ -217,7 +217,7 @@ function measureQuery(filled: Filled, selection: Selection, events: number): num
 /** Opening is not part of what is measured. */
 function withReader<T>({ file, key, stored }: Filled, work: (reader: LogReader) => T): T {
   const counts = new SharedCounts()
-  counts.set(0, stored, 0)
+  counts.set(0, stored, 0, sealedEventsOf(file))
   const reader = new LogReader(file, counts, key.publicKey)
   try {
     return work(reader)

@@ -57,7 +57,7 @@ test('what is to be sealed on a full disk stays as it is, and is sealed when the
   await assertExactly(store, caller.stored)
   await store.close()
   const { problems, segments } = verifyLog(file)
-  assert.deepEqual([problems, segments], [[], 4])
+  assert.deepEqual([problems, segments], [[], 5])
 })
 
 test('removing on a full disk is refused as a whole, and done when there is room', async (t) => {

@@ -36,6 +36,7 @@ export class CandidateFinder {
 
   /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
   after(from: number, to: number): { candidates: Candidates; next: number } {
+    if (from >= this.#unindexed) return { candidates: { kind: 'all', from, to }, next: to + 1 }
     const range = this.#rangeAt(from)
     if (range === undefined) {
       const end = Math.min(to, this.#startAfter(from) - 1)
@@ -47,13 +48,19 @@ export class CandidateFinder {
 
   /** The same backwards: the candidates from an offset down to another. */
   before(from: number, to: number): { candidates: Candidates; next: number } {
-    const range = this.#rangeAt(to)
+    const unindexed = this.#unindexed
+    const range = to < unindexed ? this.#rangeAt(to) : undefined
     if (range === undefined) {
-      const start = Math.max(from, this.#endBefore(to))
+      const start = Math.max(from, to < unindexed ? this.#endBefore(to) : unindexed)
       return { candidates: { kind: 'all', from: start, to }, next: start - 1 }
     }
     const start = Math.max(from, range.first)
     return { candidates: this.#inRange(range, start, to), next: start - 1 }
+  }
+
+  /** The first event that has no index yet. */
+  get #unindexed(): number {
+    return this.#reader.counts.sealed(this.#stream)
   }
 
   #ranges(): readonly IndexRange[] {

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { DamagedData } from './checksum.ts'
 import type { StreamNumber } from './row-key.ts'
 import { type IndexRange, type PostingRow, pairsOf, postingKey, rangeCrc, rangesPerDatabase } from './tag-index.ts'
@@ -12,10 +12,18 @@ export function soundRanges(database: DatabaseSync, stream: StreamNumber): Index
 
 /** The same for whoever asks again and again. */
 export function soundRangesOf(database: DatabaseSync): (stream: StreamNumber) => IndexRange[] {
-  const statement = database.prepare(`SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
-  // Damage can make numbers that are too large to be read in another way; then their checksum does not fit.
-  statement.setReadBigInts(true)
-  return (stream) => statement.all(stream).flatMap((row) => soundRange(row) ?? [])
+  const prepare = (): StatementSync => database.prepare(`SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
+  const [usual, exact] = [prepare(), prepare()]
+  exact.setReadBigInts(true)
+  const rows = (stream: StreamNumber): Record<string, SQLOutputValue>[] => {
+    try {
+      return usual.all(stream)
+    } catch {
+      // Damage can make numbers that are too large to be read in the usual way; then their checksum does not fit.
+      return exact.all(stream)
+    }
+  }
+  return (stream) => rows(stream).flatMap((row) => soundRange(row) ?? [])
 }
 
 function soundRange(row: Record<string, SQLOutputValue>): IndexRange | undefined {

@@ -219,9 +219,12 @@ export class LogReader {
 
   #block(stream: StreamNumber, offset: number, step: 1 | -1): Block | undefined {
     const key = rowKey(stream, offset)
+    const sealed = (): Block | undefined => this.#sealed.at(stream, key)
+    const tail = (): Block | undefined => this.#tail.at(this.#streamId(stream), key, step)
+    const [first, second] = offset < this.counts.sealed(stream) ? [sealed, tail] : [tail, sealed]
     // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
     for (let round = 0; round < 10; round++) {
-      const block = this.#sealed.at(stream, key) ?? this.#tail.at(this.#streamId(stream), key, step)
+      const block = first() ?? second()
       if (block !== undefined) return block
       if (offset < this.#pruned(stream)) return undefined
     }

@@ -113,5 +113,6 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
   })
   state.sealed = end
+  log.changed.add(state)
   return true
 }

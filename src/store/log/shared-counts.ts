@@ -3,6 +3,8 @@ import type { StreamNumber } from './row-key.ts'
 
 /** Number of streams, times of sealing, times of removing, whose events are waited for. */
 const header = 4
+/** How many events a stream has, how many are pruned, how many sealed. */
+const perStream = 3
 
 /** Whose new events are waited for: from 2 on it is the hash of an app ID. */
 const waiting = { forAll: 0, forNone: 1, forApp: 2 } as const
@@ -15,7 +17,7 @@ export class SharedCounts {
   readonly memory: SharedArrayBuffer
   readonly #cells: BigUint64Array
 
-  constructor(memory = new SharedArrayBuffer(8 * (header + 2 * limits.streamsPerTopic))) {
+  constructor(memory = new SharedArrayBuffer(8 * (header + perStream * limits.streamsPerTopic))) {
     this.memory = memory
     this.#cells = new BigUint64Array(memory)
   }
@@ -36,25 +38,31 @@ export class SharedCounts {
   }
 
   count(stream: StreamNumber): number {
-    return this.#get(header + 2 * stream)
+    return this.#get(header + perStream * stream)
   }
 
   pruned(stream: StreamNumber): number {
-    return this.#get(header + 1 + 2 * stream)
+    return this.#get(header + perStream * stream + 1)
   }
 
-  set(stream: StreamNumber, count: number, pruned: number): void {
-    this.#set(header + 2 * stream, count)
-    this.#set(header + 1 + 2 * stream, pruned)
+  /** Events before this one are sealed or pruned. More may be by now: it only says where to look first. */
+  sealed(stream: StreamNumber): number {
+    return this.#get(header + perStream * stream + 2)
+  }
+
+  set(stream: StreamNumber, count: number, pruned: number, sealed: number): void {
+    this.#set(header + perStream * stream, count)
+    this.#set(header + perStream * stream + 1, pruned)
+    this.#set(header + perStream * stream + 2, sealed)
     // Last, so that whoever sees the stream sees how far it goes.
     if (stream >= this.streams) this.#set(0, stream + 1)
   }
 
-  sealed(): void {
+  tellSealed(): void {
     this.#set(1, this.seals + 1)
   }
 
-  removed(): void {
+  tellRemoved(): void {
     this.#set(2, this.removals + 1)
   }
 

@@ -12,7 +12,7 @@ export function readStopped(file: string, own: PublicKey | undefined): LogReader
   try {
     const { topic, kind } = metaOf(database)
     const streams = reading(() => loadStreams(database, topic, kind, own))
-    for (const { number, count, pruned } of streams) counts.set(number, count, pruned)
+    for (const { number, count, pruned, sealed } of streams) counts.set(number, count, pruned, sealed)
   } finally {
     database.close()
   }

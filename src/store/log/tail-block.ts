@@ -27,7 +27,8 @@ export class TailBlock implements Block {
     this.#known = known
     this.lamports = new Float64Array(this.count)
     this.times = new Float64Array(this.count)
-    this.labelOf = Uint16Array.from({ length: this.count }, (_, i) => i)
+    this.labelOf = new Uint16Array(this.count)
+    for (let i = 0; i < this.count; i++) this.labelOf[i] = i
     this.#spans = new Int32Array(2 * this.count)
     const frameOf: Frame[] = []
     for (const frame of frames) {

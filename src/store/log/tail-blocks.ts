@@ -19,12 +19,11 @@ interface TailRun {
 }
 
 /** Events that are read together for whoever goes backwards: they may be rows each, and often the last few are enough. */
-const eventsBack = { first: 16, most: limits.eventsPerBlock } as const
+const eventsBack = { first: 12, most: limits.eventsPerBlock } as const
 
 /** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
 export class TailBlocks {
   readonly #place: StatementSync
-  readonly #placeBack: StatementSync
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
   readonly #labels = new KnownLabels()
@@ -33,7 +32,6 @@ export class TailBlocks {
 
   constructor(database: DatabaseSync) {
     this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
-    this.#placeBack = database.prepare('SELECT key FROM tail WHERE key >= ? AND key < ? ORDER BY key LIMIT 1')
     this.#rows = database.prepare(
       'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
     )
@@ -49,7 +47,7 @@ export class TailBlocks {
     if (run === undefined || run.end <= key) return undefined
     const { start, end, frames, blocks } = run
     const size = limits.eventsPerBlock
-    const isSmall = end - start <= 2 * size
+    const isSmall = end - start < 2 * size
     const from = isSmall ? start : start + Math.floor((key - start) / size) * size
     const known = blocks.get(from)
     if (known !== undefined) return known
@@ -70,25 +68,25 @@ export class TailBlocks {
   #runBefore(key: number): TailRun | undefined {
     // Whoever goes on gets twice as many.
     const events = key + 1 === this.#back.start ? Math.min(2 * this.#back.events, eventsBack.most) : eventsBack.first
-    const least = Math.max(key + 1 - events, rowKey(streamOf(key), 0))
-    const start = this.#placeBack.get(least, key)?.['key'] as number | undefined
-    if (start === undefined) return undefined
-    this.#back = { start, events }
-    const run = this.#read(start, key + 1)
-    return run.end > key ? run : undefined
+    const run = this.#read(Math.max(key + 1 - events, rowKey(streamOf(key), 0)), key + 1)
+    if (run === undefined || run.end <= key) return undefined
+    this.#back = { start: run.start, events }
+    return run
   }
 
-  /** Rows from one key on to before another, as many as make about a block. */
-  #read(start: number, to: number): TailRun {
+  /** Rows that begin between two keys, as many as make about a block; nothing when there are none. */
+  #read(from: number, to: number): TailRun | undefined {
+    const rows = this.#rows.all(from, Math.min(to, from + limits.eventsPerBlock)) as unknown[] as TailRow[]
+    if (rows[0] === undefined) return undefined
+    const start = rows[0].key
     const frames: Frame[] = []
     let end = start
     let bytes = 0
-    for (const row of this.#rows.iterate(start, to) as Iterable<unknown> as Iterable<TailRow>) {
+    for (const row of rows) {
       if (row.key !== end) break
       frames.push(...framesOf(row))
       end = row.key + row.count
       bytes += row.raw
-      if (end - start >= limits.eventsPerBlock) break
     }
     const run = { start, end, frames, blocks: new Map() }
     // Once more for the lines.

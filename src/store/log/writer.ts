@@ -99,8 +99,8 @@ export class LogWriter {
 
   /** Puts what was sealed in its place. */
   applySeal(sealed: Sealed): boolean {
-    const applied = applySeal(this.#log, sealed)
-    this.counts.sealed()
+    const applied = this.#telling(() => applySeal(this.#log, sealed))
+    this.counts.tellSealed()
     return applied
   }
 
@@ -117,7 +117,7 @@ export class LogWriter {
 
   applyMerge(merged: Merged): boolean {
     const applied = applyMerge(this.#log, merged)
-    this.counts.sealed()
+    this.counts.tellSealed()
     return applied
   }
 
@@ -137,14 +137,14 @@ export class LogWriter {
   /** Makes a piece of the index anew, if one is missing; answers whether one was. */
   reindexNext(): boolean {
     const done = reindexNext(this.#log)
-    if (done) this.counts.sealed()
+    if (done) this.counts.tellSealed()
     return done
   }
 
   /** Drops a piece of the index that was found damaged; it is made anew when there is time. */
   dropIndexAt(stream: number, offset: number): void {
     dropIndexAt(this.#log, stream, offset)
-    this.counts.sealed()
+    this.counts.tellSealed()
   }
 
   /** Folds the write-ahead log back into the database and empties it. */
@@ -168,14 +168,14 @@ export class LogWriter {
     try {
       return this.#telling(work)
     } finally {
-      this.counts.removed()
+      this.counts.tellRemoved()
     }
   }
 
   #tell(): void {
-    for (const { number, count, pruned } of this.#log.changed) {
+    for (const { number, count, pruned, sealed } of this.#log.changed) {
       if (count > this.counts.count(number)) this.#grown.push(number)
-      this.counts.set(number, count, pruned)
+      this.counts.set(number, count, pruned, sealed)
     }
     this.#log.changed.clear()
   }

@@ -95,9 +95,9 @@ export const redacting = rules(({ small, large }) => {
           removed,
           places.filter((offset) => offset >= frame.first && offset < frame.first + frame.count),
         )
-        // All salts follow from the seed.
+        // All salts of a frame follow from its seed.
         const seed = before[i]?.frames[j]?.seed as Buffer
-        assert.equal(Buffer.from(chunk).indexOf(seed), -1)
+        assert.equal(Buffer.from(chunk).includes(seed), removed.length === 0)
       }
     }
     assert.equal(await textOf(other), await textOf(store))
@@ -131,14 +131,14 @@ export const redacting = rules(({ small, large }) => {
 
   large('a payload that was removed does not come back with a chunk that still has it', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
-    await source.append(requestOf(numbered(600)))
+    await source.append(requestOf(numbered(500)))
     await replicate(source, store)
-    await source.append(requestOf(numbered(600, 600)))
+    await source.append(requestOf(numbered(500, 500)))
     const whole = (await source.chunk(0, 0)) as Uint8Array
     await store.applyRedaction(await source.redact(0, 3))
     await store.receive(whole)
     await store.receive(whole)
-    assert.deepEqual(await numbersOf(store), without([3], 1200))
+    assert.deepEqual(await numbersOf(store), without([3], 1000))
   })
 
   small('a redaction record for another topic, or with a wrong signature, is refused', async (t, open) => {

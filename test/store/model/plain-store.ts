@@ -62,7 +62,7 @@ export interface PlainSelection {
   readonly upper?: ReadonlyMap<number, number>
 }
 
-const [eventsPerFrame, eventsPerCheckpoint, eventsPerChunk, waitingChunks] = [256, 1024, 2047, 64]
+const [eventsPerFrame, eventsPerCheckpoint, eventsPerChunk, waitingChunks] = [128, 1024, 2047, 64]
 
 export class PlainStore {
   readonly node: string
