@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { SqliteEventStore, verifyLog } from '../../src/store/index.ts'
+import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/process.ts'
 
 function request(count: number, from: number): Parameters<SqliteEventStore['append']>[0] {
   const events = Array.from({ length: count }, (_, i) => ({
@@ -119,6 +120,19 @@ test('a query that never gives way does not keep a store from closing', async (t
   await store.append(request(10, 0))
   store.start('hang', {})
   await store.close()
+})
+
+test('whole chunks are sealed once nobody appends any more, the first ones and those that come later', async (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate() })
+  t.after(() => store.close())
+  for (const chunks of [1, 2]) {
+    await store.append(request(1100, chunks * 10_000))
+    await until(
+      () => logStats(file).streams.find(({ segments }) => segments === chunks),
+      () => JSON.stringify(logStats(file)),
+    )
+  }
 })
 
 test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {

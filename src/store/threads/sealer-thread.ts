@@ -11,6 +11,8 @@ export interface SealerData {
   readonly file: string
   /** To the writer, which says what to seal and puts it in its place. */
   readonly port: MessagePort
+  /** What it was started for. */
+  readonly first: ToSealer
 }
 
 export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan }
@@ -20,15 +22,15 @@ export type FromSealer =
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
-const { file, port } = workerData as SealerData
+const { file, port, first } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
   const database = openForReading(file)
   // What was published before is published again: labels of the last chunks are those of the next.
   const known = new KnownLabels()
-  port.on('message', (message: ToSealer) => {
-    port.postMessage(answerTo(database, known, message))
-  })
+  const work = (task: ToSealer): void => port.postMessage(answerTo(database, known, task))
+  work(first)
+  port.on('message', work)
   port.on('close', () => database.close())
 })
 

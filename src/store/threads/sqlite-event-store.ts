@@ -10,7 +10,7 @@ import type { BackupData, FromBackup } from './backup-thread.ts'
 import { fromMessage, Gate, type Opened, packRequest, unpackAppended } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
-import type { SealerData } from './sealer-thread.ts'
+import type { SealerData, ToSealer } from './sealer-thread.ts'
 import { spawn, untilOpen } from './spawn.ts'
 import { Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
@@ -87,19 +87,28 @@ export class SqliteEventStore implements EventStore {
       await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
-    // Nobody waits for the sealer: what it is to do waits in its port until it has started.
-    const sealerData: SealerData = { file: this.#options.file, port: this.#seals.port2 }
-    const sealer = spawn(moduleOf('sealer-thread'), sealerData, [this.#seals.port2])
-    this.#sealer = sealer
-    untilOpen(sealer).catch((error) => this.#fail(error))
-    for (const thread of [this.#writer, sealer]) {
-      let cause = new Error('a thread of the store has ended')
-      thread.on('error', (error) => {
-        cause = error
-      })
-      // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
-      thread.on('exit', () => this.#fail(cause))
-    }
+    this.#watch(this.#writer)
+    // A start is quicker without another thread, and many a node never has anything to seal.
+    this.#seals.port2.once('message', (first: ToSealer) => this.#startSealer(first))
+  }
+
+  #startSealer(first: ToSealer): void {
+    if (this.#closing !== undefined || this.#ended !== undefined) return
+    const port = this.#seals.port2
+    this.#sealer = spawn(moduleOf('sealer-thread'), { file: this.#options.file, port, first } satisfies SealerData, [
+      port,
+    ])
+    untilOpen(this.#sealer).catch((error) => this.#fail(error))
+    this.#watch(this.#sealer)
+  }
+
+  #watch(thread: Worker): void {
+    let cause = new Error('a thread of the store has ended')
+    thread.on('error', (error) => {
+      cause = error
+    })
+    // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
+    thread.on('exit', () => this.#fail(cause))
   }
 
   append(request: AppendRequest): Promise<Appended> {
