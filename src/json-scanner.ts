@@ -45,14 +45,16 @@ export class JsonScanner {
   /** Where it stands. */
   at = 0
   readonly #end: number
+  #valuesLeft: number
   readonly #closing = new Uint8Array(limits.jsonNesting)
   /** Where the bytes of the value are copied to, and where the part begins that is still to be copied. */
   #sink: ByteSink | undefined
   #from = 0
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY) {
     this.bytes = bytes
     this.#end = bytes.length
+    this.#valuesLeft = maxValues
     if (!isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
   }
 
@@ -159,6 +161,7 @@ export class JsonScanner {
     let depth = 0
     while (true) {
       const byte = this.next()
+      if (--this.#valuesLeft < 0) throw this.error(`more than ${limits.requestValues} values in a request`)
       if (byte === openObject || byte === openList) {
         if (depth === limits.jsonNesting) throw this.error(`more than ${limits.jsonNesting} levels of nesting`)
         const close = byte + 2
@@ -267,9 +270,9 @@ export class JsonScanner {
   }
 }
 
-/** The value of JSON text that was checked by a scanner. */
+/** The value of the JSON text of a request. What is small as text can be large as a value: hence the limit on their number. */
 export function parseJson(bytes: Buffer): unknown {
-  const scanner = new JsonScanner(bytes)
+  const scanner = new JsonScanner(bytes, limits.requestValues)
   scanner.value()
   scanner.finish()
   return JSON.parse(bytes.toString('utf8'))

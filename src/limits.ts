@@ -6,6 +6,8 @@ export const limits = {
   settingsDocumentBytes: 1024 * 1024,
   /** Levels of nesting in any JSON document. */
   jsonNesting: 512,
+  /** Values in the JSON of a request that is parsed: payloads are not, however many are in them. */
+  requestValues: 100_000,
   /** Characters of the path of a setting. */
   scopeLength: 4096,
   /** Events of one frame. */

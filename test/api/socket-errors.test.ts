@@ -29,6 +29,11 @@ test('a payload that does not fit is told as badRequest, and what it asks for is
     ['query', { query: "FROM 'a'" }, /missing field `order`/],
     ['query', { query: "FROM 'a'", order: 'up' }, /unknown variant `up`/],
     ['query', { query: "FROM 'a'", order: 'asc', lowerBound: { nonsense: 1 } }, /StreamId/],
+    [
+      'query',
+      { query: "FROM 'a'", order: 'asc', more: Array(limits.requestValues).fill({}) },
+      /^more than 100000 values/,
+    ],
     ['subscribe', { query: 7 }, /invalid type: number/],
     ['subscribe_monotonic', { query: "FROM 'a'" }, /missing field `session`/],
   ]

@@ -104,6 +104,18 @@ test('nesting has a limit', () => {
   })
 })
 
+test('a request that is parsed has a limit of values, wherever they are; payloads have none', () => {
+  const list = (count: number) => `[${'{},'.repeat(count - 2)}{}]`
+  const object = (count: number) => `{${'"a":0,'.repeat(count - 2)}"a":[]}`
+  for (const text of [list, object]) {
+    assert.ok(parseJson(Buffer.from(text(limits.requestValues))))
+    assert.throws(() => parseJson(Buffer.from(text(limits.requestValues + 1))), {
+      message: /^more than 100000 values in a request at line 1 column \d+$/,
+    })
+    assert.ok(compact(text(limits.requestValues + 1)))
+  }
+})
+
 test('what is no UTF-8 is refused, a byte order mark too', () => {
   const bad = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]]
   for (const bytes of bad) {
