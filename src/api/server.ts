@@ -51,15 +51,21 @@ export class HttpService {
 
   /** A server that answers; there is one for each address. */
   server(): Server {
+    const { sockets } = this.#options
     const timeouts = { headersTimeout: limits.requestHeadMs, requestTimeout: limits.requestMs }
-    const server = createServer({ maxHeaderSize: limits.requestHeadBytes, noDelay: true, ...timeouts })
+    const server = createServer({
+      maxHeaderSize: limits.requestHeadBytes,
+      noDelay: true,
+      ...timeouts,
+      // Some clients offer HTTP/2 with every request, and are content with an answer in HTTP/1.1.
+      shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
+    })
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       this.#handle(new Call(request, response, this.#bodies)).catch((error) => this.#failed(request, response, error))
     }
     server.on('request', handle)
     // Whether a body is wanted is decided by whoever reads it.
     server.on('checkContinue', handle)
-    const { sockets } = this.#options
     if (sockets !== undefined) server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
     server.maxConnections = limits.connections
     server.on('clientError', (error, socket) => this.#refuse(error, socket))

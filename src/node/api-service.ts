@@ -84,13 +84,15 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
   )
   const domains = [namingDomain, namingDomains.own]
   const allowed = new Hosts(hosts ?? [], domains)
+  const cors = new Cors(corsOrigins)
+  const failed = (kind: string): void => socketErrors.add(1, kind)
   return new HttpService({
     routes,
     log,
     tokens,
     hosts: allowed,
-    sockets: new EventSockets({ events, tokens, hosts: allowed, log, failed: (kind) => socketErrors.add(1, kind) }),
-    cors: new Cors(corsOrigins),
+    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, failed }),
+    cors,
     websites: new Websites(files, domains),
     answered: (status) => requests.add(1, status),
   })

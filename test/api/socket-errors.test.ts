@@ -133,6 +133,33 @@ test('streams on one socket have a limit, and those that end make room', async (
   assert.equal((await socket.answered(201))[0]?.type, 'next')
 })
 
+test('whoever would like another protocol is answered in HTTP/1.1, its body included', async (t) => {
+  const { url, token } = await startApi(t, { store: await sqliteStore(t) })
+  const port = Number(new URL(url).port)
+  const offer = 'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAA\r\n'
+  const ask = (line: string, body = '') =>
+    exchange(port, `${line} HTTP/1.1\r\nHost: localhost\r\n${offer}Content-Length: ${body.length}\r\n\r\n${body}`)
+  assert.match(await ask('GET /api/v2/node/id'), /^HTTP\/1\.1 200 OK\r\n/)
+  const body = JSON.stringify({ data: [{ tags: ['a'], payload: 1 }] })
+  assert.match(await ask(`POST /api/v2/events/publish?access_token=${token}`, body), /200 OK.*"offset":4,/s)
+  assert.match(await ask(`GET /api/v2/events?${token}`), /400 Bad Request.*lacks `Upgrade: websocket`/s)
+})
+
+test('a WebSocket is not for a website that is kept out', async (t) => {
+  const origins = { good: 'https://good.example', evil: 'https://evil.example' }
+  const { url, token } = await startApi(t, { store: await sqliteStore(t), corsOrigins: [origins.good] })
+  const opened = async (origin: string) => {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v2/events?${token}`, { origin })
+    t.after(() => socket.terminate())
+    return await new Promise((resolve) => {
+      socket.once('open', () => resolve('open')).once('error', ({ message }) => resolve(message))
+    })
+  }
+  assert.equal(await opened(origins.good), 'open')
+  assert.equal(await opened(url), 'open')
+  assert.equal(await opened(origins.evil), 'Unexpected server response: 403')
+})
+
 test('whoever has no valid token gets an answer of HTTP instead of a WebSocket', async (t) => {
   const { url, token } = await startApi(t, { store: await sqliteStore(t) })
   const port = Number(new URL(url).port)

@@ -128,11 +128,12 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
   const hosts = new Hosts(settings.hosts ?? [])
+  const cors = new Cors(settings.corsOrigins)
   const port = await served(t, routes, {
     tokens,
     hosts,
-    sockets: new EventSockets({ events: Promise.resolve(events), tokens, hosts, log: silent }),
-    cors: new Cors(settings.corsOrigins),
+    sockets: new EventSockets({ events: Promise.resolve(events), tokens, hosts, cors, log: silent }),
+    cors,
   })
   const url = `http://127.0.0.1:${port}`
   const token = tokens.issue({ ...manifest, mode: 'trial' })

@@ -6,14 +6,21 @@ import type { Events } from '../../events/index.ts'
 import type { App, Tokens } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
+import { type Answer, errorAnswer } from '../answer.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
+import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
+
+// Not imported, for the same reason as in the server.
+const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface SocketParts {
   readonly events: Promise<Events>
   readonly tokens: Tokens
   readonly hosts: Hosts
+  /** Browsers let every website open a WebSocket: whether it may is for the node to see. */
+  readonly cors: Cors
   readonly log: Logger
   /** Is told what kind of error a request was answered with. */
   readonly failed?: (kind: SocketError['type']) => void
@@ -31,10 +38,16 @@ export class EventSockets {
 
   /** Answers a request to change to another protocol. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { log } = this.#parts
+    const { hosts, cors, log } = this.#parts
     // Whoever goes away in the middle of it is not missed.
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
     try {
+      hosts.check(request.headers.host)
+      const forbidden = cors.answer(request.method, request.headers)
+      if (forbidden !== undefined) {
+        refuse(socket, forbidden)
+        return
+      }
       const app = this.#admit(request)
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
@@ -44,7 +57,7 @@ export class EventSockets {
       })
     } catch (error) {
       if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
-      refuse(socket, error instanceof ShoalError ? error : failure('ERR_INTERNAL', {}))
+      refuse(socket, errorAnswer(error instanceof ShoalError ? error : failure('ERR_INTERNAL', {})))
     }
   }
 
@@ -60,8 +73,7 @@ export class EventSockets {
 
   /** The order of the checks is that of other requests. */
   #admit(request: IncomingMessage): App {
-    const { hosts, tokens } = this.#parts
-    hosts.check(request.headers.host)
+    const { tokens } = this.#parts
     const [path = '', ...rest] = (request.url ?? '').split('?')
     if (path !== '/api/v2/events' && path !== '/api/v2/events/') throw failure('ERR_NOT_FOUND', {})
     if (request.method !== 'GET') throw failure('ERR_METHOD_NOT_ALLOWED', {})
@@ -87,8 +99,9 @@ export class EventSockets {
   }
 }
 
-function refuse(socket: Duplex, error: ShoalError): void {
-  const body = JSON.stringify(error)
-  const head = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
-  socket.end(`HTTP/1.1 ${error.status} ${error.code}\r\n${head}\r\n\r\n${body}`)
+function refuse(socket: Duplex, { status, headers, body }: Answer): void {
+  const text = String(body)
+  const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`)
 }
