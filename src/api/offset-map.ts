@@ -1,6 +1,6 @@
 import { failure, messageOf, type ShoalError } from '../errors.ts'
 import type { OffsetMap } from '../events/index.ts'
-import { formatStreamId, parseStreamId } from '../identity/index.ts'
+import { parseStreamId } from '../identity/index.ts'
 
 /** Offsets of streams as clients send them. What is before the first event is the same as nothing. */
 export function offsetMap(value: unknown, name: string): OffsetMap {
@@ -8,17 +8,17 @@ export function offsetMap(value: unknown, name: string): OffsetMap {
     throw invalid(`invalid type, expected a map of offsets at \`${name}\``)
   const offsets: Record<string, number> = {}
   for (const [stream, given] of Object.entries(value)) {
+    checkStreamId(stream)
     const offset = offsetOf(given)
-    if (offset >= 0) offsets[streamName(stream)] = offset
-    else streamName(stream)
+    if (offset >= 0) offsets[stream] = offset
   }
   return offsets
 }
 
-/** As the node writes it: numbers may come with zeros in front. */
-function streamName(text: string): string {
+/** A stream ID has one spelling only. */
+function checkStreamId(text: string): void {
   try {
-    return formatStreamId(parseStreamId(text))
+    parseStreamId(text)
   } catch (error) {
     throw invalid(`parsing StreamId: ${messageOf(error)}`)
   }

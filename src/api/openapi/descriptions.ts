@@ -34,10 +34,6 @@ const invalid = json('The request cannot be understood, or goes past a limit.', 
   code: 'ERR_BAD_REQUEST',
   message: 'Invalid request. missing field `data` at line 1 column 2',
 })
-const tooLarge = json('More bytes than a limit allows.', 'Error', {
-  code: 'ERR_PAYLOAD_TOO_LARGE',
-  message: 'Payload too large (67108865 > 67108864).',
-})
 const unavailable = json('Too much waits to be stored, the disk refuses, or the node is stopping.', 'Error', {
   code: 'ERR_SERVICE_OVERLOADED',
   message: 'Service overloaded. Channel towards event store is overloaded.',
@@ -146,7 +142,14 @@ export const descriptions: Readonly<Record<string, Description>> = {
   'GET /api/v2/events': {
     summary: 'A WebSocket for all that can be done with events; the token is its query',
     tag: 'events',
-    responses: { 101: { description: 'The WebSocket.' }, 400: invalid },
+    responses: {
+      101: { description: 'The WebSocket.' },
+      400: invalid,
+      401: json('No token, or none that is valid.', 'Error', {
+        code: 'ERR_MISSING_TOKEN_PARAM',
+        message: '"token" parameter is missing.',
+      }),
+    },
   },
   'GET /api/v2/events/offsets': {
     summary: 'Which events are here',
@@ -163,7 +166,6 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: {
       200: json('What each of them got, in the same order.', 'PublishResponse', { data: [published] }),
       400: invalid,
-      413: tooLarge,
       503: unavailable,
     },
   },
@@ -174,8 +176,6 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: {
       200: lines('Results, diagnostics, and at the end the offsets up to which it was read.', eventLine, offsetsLine),
       400: invalid,
-      413: tooLarge,
-      418: unsupported,
       503: unavailable,
     },
   },
@@ -190,7 +190,6 @@ export const descriptions: Readonly<Record<string, Description>> = {
         offsetsLine,
       ),
       400: invalid,
-      413: tooLarge,
       418: unsupported,
       503: unavailable,
     },
@@ -210,7 +209,6 @@ export const descriptions: Readonly<Record<string, Description>> = {
         { type: 'timeTravel', newStart: { lamport: 3, stream: `${node}-0`, offset: 2 } },
       ),
       400: invalid,
-      413: tooLarge,
       418: unsupported,
       503: unavailable,
     },
@@ -246,7 +244,6 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: {
       200: text('The identifier of the file, or of the directory.', 'text/plain', cid),
       400: invalid,
-      413: tooLarge,
       415: json('The body is no form.', 'Error', {
         code: 'ERR_UNSUPPORTED_MEDIA_TYPE',
         message: "The request's content-type is not supported.",
@@ -329,7 +326,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     tag: 'blobs',
     parameters: blobPath,
     requestBody: { required: true, content: { '*/*': { schema: {} } } },
-    responses: { 204: empty, 400: invalid, 413: tooLarge, 503: unavailable },
+    responses: { 204: empty, 400: invalid, 503: unavailable },
   },
   'DELETE /api/v2/blob/{app}/{path}': {
     summary: 'Remove a blob, and everything below its path',

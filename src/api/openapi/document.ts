@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts'
+import { limits } from '../../limits.ts'
 import { versionString } from '../../version.ts'
 import type { Endpoint, Route } from '../router.ts'
 import { type Description, descriptions } from './descriptions.ts'
@@ -65,6 +66,13 @@ function operation({ summary, tag, parameters, requestBody, responses }: Descrip
       ...(endpoint.token && { 401: error('No token, or none that is valid.', 'ERR_TOKEN_EXPIRED', 'Expired token.') }),
       ...(endpoint.produces && {
         406: error('The answer is not accepted.', 'ERR_NOT_ACCEPTABLE', 'Content with type …'),
+      }),
+      ...(requestBody && {
+        413: error(
+          'More bytes than a limit allows.',
+          'ERR_PAYLOAD_TOO_LARGE',
+          `Payload too large (${limits.bodyBytes + 1} > ${limits.bodyBytes}).`,
+        ),
       }),
       ...(endpoint.consumes && {
         415: error(

@@ -12,7 +12,7 @@ function object(properties: Fragment, optional: readonly string[] = []): Fragmen
 }
 
 function bound(description: string): Fragment {
-  return { anyOf: [reference('OffsetMap'), { type: 'null' }], description }
+  return { anyOf: [reference('Bounds'), { type: 'null' }], description }
 }
 
 /** What goes over the wire, by name. */
@@ -30,6 +30,17 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   Token: object({ token: text }),
   StreamId: { ...text, description: 'The ID of a node, a dash, and the number of one of its streams.' },
   OffsetMap: { type: 'object', description: 'Offsets by stream.', additionalProperties: count },
+  Bounds: {
+    type: 'object',
+    description:
+      'Offsets by stream, as numbers or texts. `min`, like -1, is before the first event, `max` after the last.',
+    additionalProperties: {
+      anyOf: [
+        { type: 'integer', minimum: -1 },
+        { type: 'string', pattern: '^(-1|[0-9]+|min|max)$' },
+      ],
+    },
+  },
   Offsets: object({
     present: reference('OffsetMap'),
     toReplicate: { ...reference('OffsetMap'), description: 'How many events are known elsewhere and not yet here.' },
