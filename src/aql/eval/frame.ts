@@ -25,7 +25,6 @@ export class Session {
   readonly plans = new Map<object, Plan>()
   readonly allowance = new Allowance()
   readonly #turn: Turn
-  #steps = 0
 
   constructor(events: Events, appId: string, turn: Turn) {
     this.events = events
@@ -33,19 +32,13 @@ export class Session {
     this.#turn = turn
   }
 
-  /** Whether to give way. Called once per event or item; the clock is only looked at now and then. */
+  /** Whether to give way. Called once per event or item. */
   step(): boolean {
     // Work on long values counts like many events.
-    this.#steps += 1 + (this.allowance.settle() >> 10)
-    if (this.#turn.isFull === true) return true
-    if (this.#steps < stepsPerLook) return false
-    this.#steps = 0
-    return this.#turn.isOver()
+    const steps = 1 + (this.allowance.settle() >> 10)
+    return this.#turn.isFull === true || this.#turn.isOver(steps)
   }
 }
-
-/** Events or items after which to look at the clock. */
-const stepsPerLook = 64
 
 /** The variables of one run of a query. Which slot a variable has is known since the query was compiled. */
 export class Frame {

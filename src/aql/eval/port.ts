@@ -29,8 +29,8 @@ export const later: unique symbol = Symbol('later')
 
 /** Says when it is another one's turn. */
 export interface Turn {
-  /** Whether a query has computed long enough. It is asked now and then, not every step. */
-  isOver(): boolean
+  /** Whether a query has computed long enough, so many steps after the last time. It is asked after every event. */
+  isOver(steps: number): boolean
   /** Whether so much was written that somebody has to take it first. It is looked at after every event. */
   readonly isFull?: boolean
 }

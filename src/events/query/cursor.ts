@@ -4,9 +4,6 @@ import { LogCursor, type LogReader, type ReadStream, type Selection, type Stream
 import { type NamedStream, StoredEvent } from './stored-event.ts'
 import type { JobTurn } from './turn.ts'
 
-/** Events that are passed over between two looks at the clock. */
-const clockEvery = 64
-
 /** The events of a plan, one by one, as long as the turn lasts. */
 export class PlanCursor implements Cursor {
   readonly #cursor: LogCursor
@@ -23,12 +20,12 @@ export class PlanCursor implements Cursor {
 
   next(): StoredEvent | typeof later | undefined {
     this.#begin()
-    for (let passed = 1; ; passed++) {
+    for (;;) {
       const at = this.#cursor.next()
       if (at?.block === undefined) return undefined
       const event = new StoredEvent(this.#named(at.stream), at.block, at.index)
       if (this.#residual?.(event) !== false) return event
-      if (passed % clockEvery === 0 && this.#turn.isOver()) return later
+      if (this.#turn.isOver()) return later
     }
   }
 

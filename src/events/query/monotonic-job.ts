@@ -73,7 +73,7 @@ class MonotonicJob implements Job {
   }
 
   #read(): 'all' | 'some' | 'end' {
-    for (let read = 1; ; read++) {
+    for (;;) {
       const event = this.#following.next()
       if (event === undefined) return 'all'
       if (event === later) return 'some'
@@ -87,7 +87,7 @@ class MonotonicJob implements Job {
         this.#fail()
         return 'end'
       }
-      if (this.#lines.isFull || (read % 64 === 0 && this.#turn.isOver())) return 'some'
+      if (this.#lines.isFull || this.#turn.isOver()) return 'some'
     }
   }
 

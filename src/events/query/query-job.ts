@@ -70,7 +70,7 @@ class QueryJob implements Job {
       if (step.done !== true) continue
       this.#end(step.value)
       return 'done'
-    } while (!this.#lines.isFull && !this.#turn.isOver())
+    } while (!this.#lines.isFull && performance.now() < deadline)
     return 'busy'
   }
 

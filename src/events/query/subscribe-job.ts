@@ -52,13 +52,13 @@ class SubscribeJob implements Job {
 
   /** Reads on, and answers whether everything was read that there is, or that can matter. */
   #read(): boolean {
-    for (let read = 1; ; read++) {
+    for (;;) {
       if (this.#subscription.done) return true
       const event = this.#following.next()
       if (event === undefined) return true
       if (event === later) return false
       this.#subscription.push(event)
-      if (this.#lines.isFull || (read % 64 === 0 && this.#turn.isOver())) return false
+      if (this.#lines.isFull || this.#turn.isOver()) return false
     }
   }
 

@@ -1,12 +1,19 @@
 import type { Turn } from '../../aql/index.ts'
 import type { NdjsonWriter } from '../../store/log/index.ts'
 
+/** Steps that are taken without a look at the clock, however quick they are. */
+const mostPerLook = 64
+
 /** The turns of one job: until when it may work, and whether what it has written has to be taken first. */
 export class JobTurn implements Turn {
   /** Counts turns, so that cursors see when another one has begun. */
   number = 0
   readonly #lines: NdjsonWriter
   #deadline = 0
+  #isOver = false
+  /** Steps between two looks at the clock, and how many of them are left: the longer they take, the fewer. */
+  #perLook = 1
+  #left = 1
 
   constructor(lines: NdjsonWriter) {
     this.#lines = lines
@@ -18,6 +25,7 @@ export class JobTurn implements Turn {
 
   begin(deadline: number): void {
     this.#deadline = deadline
+    this.#isOver = false
     this.number++
   }
 
@@ -25,7 +33,12 @@ export class JobTurn implements Turn {
     return this.#lines.isFull
   }
 
-  isOver(): boolean {
-    return performance.now() >= this.#deadline
+  isOver(steps = 1): boolean {
+    this.#left -= steps
+    if (this.#isOver || this.#left > 0) return this.#isOver
+    this.#isOver = performance.now() >= this.#deadline
+    this.#perLook = this.#isOver ? Math.max(this.#perLook / 2, 1) : Math.min(this.#perLook * 2, mostPerLook)
+    this.#left = this.#perLook
+    return this.#isOver
   }
 }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { JobTurn } from '../../src/events/query/turn.ts'
+import { NdjsonWriter } from '../../src/store/log/index.ts'
+
+const [never, longAgo] = [Number.POSITIVE_INFINITY, 0]
+
+/** The steps of a turn until it is over. */
+function stepsOf(turn: JobTurn, deadline: number, most: number): number {
+  turn.begin(deadline)
+  for (let steps = 1; steps <= most; steps++) if (turn.isOver()) return steps
+  return most
+}
+
+test('a turn of slow steps is over soon, whatever was quick before', () => {
+  const turn = new JobTurn(new NdjsonWriter(1024))
+  assert.equal(stepsOf(turn, longAgo, 1000), 1, 'the first step may be the slowest')
+  assert.equal(stepsOf(turn, never, 1000), 1000)
+  const slow = Array.from({ length: 9 }, () => stepsOf(turn, longAgo, 1000))
+  assert.ok((slow[0] ?? 0) <= 64, `${slow}`)
+  assert.deepEqual(slow.slice(7), [1, 1])
+})
+
+test('a turn that is over stays over, and the next one is not', () => {
+  const turn = new JobTurn(new NdjsonWriter(1024))
+  stepsOf(turn, longAgo, 1000)
+  assert.equal(turn.isOver(), true)
+  turn.begin(never)
+  assert.equal(turn.isOver(), false)
+})
+
+test('work that is as much as many steps counts like them', () => {
+  const turn = new JobTurn(new NdjsonWriter(1024))
+  stepsOf(turn, never, 1000)
+  turn.begin(longAgo)
+  assert.equal(turn.isOver(64), true)
+})
