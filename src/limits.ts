@@ -104,10 +104,12 @@ export const limits = {
   chunksTogether: 4,
   /** How often chunks of one upload are on their way before more is taken from the network. */
   chunksAhead: 2,
-  /** Bytes of blocks that go into one commit. */
-  blockCommitBytes: 64 * 1024 * 1024,
-  /** Bytes of blocks that are written before the disk is asked to begin with them. */
-  slotBytesAhead: 4 * 1024 * 1024,
+  /** Bytes of small blocks that go into one commit; large ones have slots, and wait for none. */
+  blockCommitBytes: 16 * 1024 * 1024,
+  /** Bytes of large blocks that are written before the disk is asked to begin with them: others who need it wait for no more. */
+  slotBytesAhead: 1024 * 1024,
+  /** Bytes of large blocks by which the disk may fall behind before nothing more is written. */
+  slotBytesBehind: 16 * 1024 * 1024,
   /** Bytes of blocks of directories and large files that are kept ready to be used. */
   linkCacheBytes: 1024 * 1024,
   /** Blocks that are evicted before other work gets its turn. */

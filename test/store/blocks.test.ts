@@ -94,21 +94,23 @@ class PlainStore {
 }
 
 interface Step {
-  readonly kind: 'put' | 'pin' | 'unpin' | 'discard' | 'collect'
+  readonly kind: 'put' | 'putPinned' | 'pin' | 'unpin' | 'discard' | 'collect'
   readonly block: number
   readonly owner: string
 }
 
 function take({ kind, block, owner }: Step, blocks: readonly Block[], store: BlockStore, plain: PlainStore): void {
   const { cid, bytes, links } = blocks[block] as Block
+  const below = links.map((i) => (blocks[i] as Block).cid)
   switch (kind) {
     case 'put':
-      store.put(
-        cid,
-        bytes,
-        links.map((i) => (blocks[i] as Block).cid),
-      )
+      store.put(cid, bytes, below)
       plain.here.add(block)
+      break
+    case 'putPinned':
+      store.putPinned(owner, cid, bytes, below)
+      plain.here.add(block)
+      plain.pins(owner).add(block)
       break
     case 'pin':
       store.pin(owner, cid)
@@ -130,7 +132,7 @@ function take({ kind, block, owner }: Step, blocks: readonly Block[], store: Blo
 
 const steps = fc.array(
   fc.record({
-    kind: fc.constantFrom<Step['kind']>('put', 'put', 'pin', 'unpin', 'discard', 'collect'),
+    kind: fc.constantFrom<Step['kind']>('put', 'put', 'putPinned', 'pin', 'unpin', 'discard', 'collect'),
     block: fc.nat({ max: 7 }),
     owner: fc.constantFrom('a', 'b'),
   }),

@@ -3,7 +3,7 @@ import { failure, messageOf, ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Slots } from '../../store/index.ts'
 
-/** Puts changes into transactions: many small ones, or some large blocks, share one. */
+/** Puts changes into transactions: many share one, until what the database has to write for them is enough. */
 export class Batches {
   readonly #database: DatabaseSync
   readonly #slots: Slots
@@ -17,14 +17,18 @@ export class Batches {
   }
 
   /** Makes a change. It is stored for good with the next commit, or lost with everything else that waits for it. */
-  change<T>(work: () => T, bytes = 0): T {
+  change<T>(work: () => T): T {
     return this.#orLose(() => {
       if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE')
       const result = work()
-      this.#bytes += bytes
       if (this.#bytes > limits.blockCommitBytes) this.#commit()
       return result
     })
+  }
+
+  /** Counts bytes that the database has to write for a change. */
+  count(bytes: number): void {
+    this.#bytes += bytes
   }
 
   /** Stores everything so far for good. */

@@ -56,7 +56,7 @@ export class Uploads {
   addChunks(id: UploadId, memory: ChunkMemory, length: number): void {
     for (let i = 0; i * limits.fileChunkBytes < length; i++) {
       const count = Math.min(limits.fileChunkBytes, length - i * limits.fileChunkBytes)
-      this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count), count)
+      this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count))
     }
   }
 
@@ -107,18 +107,14 @@ export class Uploads {
 
   #storeFor(owner: string): (block: Block) => void {
     return ({ cid, bytes, links }) => {
-      this.#blocks.pin(owner, cid.bytes)
-      this.#blocks.put(
-        cid.bytes,
-        bytes,
-        links.map((link) => link.cid.bytes),
-      )
+      const below = links.map((link) => link.cid.bytes)
+      this.#batches.count(this.#blocks.putPinned(owner, cid.bytes, bytes, below))
     }
   }
 
-  #change<T>(id: UploadId, work: (upload: Upload) => T, bytes = 0): T {
+  #change<T>(id: UploadId, work: (upload: Upload) => T): T {
     const upload = this.#upload(id)
-    return this.#batches.change(() => work(upload), bytes)
+    return this.#batches.change(() => work(upload))
   }
 
   #upload(id: UploadId): Upload {

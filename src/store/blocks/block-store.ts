@@ -22,6 +22,13 @@ export interface BlockUsage {
   readonly cachedBytes: number
 }
 
+interface NewBlock {
+  readonly bytes: Uint8Array
+  readonly slot: number | null
+  readonly links: readonly Uint8Array[]
+  readonly isHeld: boolean
+}
+
 /**
  * Blocks by their content identifiers, and what holds them: a pin holds a block, and a block that is held holds those it
  * links to. How often a block is held is counted with every change, so that finding what can go is no search. A block can
@@ -62,15 +69,28 @@ export class BlockStore {
     return Number(this.#sql.find.get(cid)?.['evicted'] ?? 0) > 0
   }
 
-  /** Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. */
-  put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): void {
-    if (this.has(cid)) return
+  /**
+   * Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. Answers with
+   * the bytes that the database has to write for it.
+   */
+  put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number {
+    if (this.has(cid)) return 0
     const id = this.#known(cid)
     const slot = needsSlot(bytes) ? this.#slots.write(bytes) : null
-    if (slot === null) this.#sql.insertBody.run(id, bytes)
-    for (const link of links) this.#sql.insertLink.run(id, this.#known(link))
     const refs = this.#sql.fill.get(bytes.length, slot, this.#now(), id)?.['refs']
-    if (Number(refs) > 0) this.#count(this.#children(id), 1)
+    return this.#fill(id, { bytes, slot, links, isHeld: Number(refs) > 0 })
+  }
+
+  /** Stores a block that an owner holds. For one that is new, and most are, that is one step and not two. */
+  putPinned(owner: string, cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number {
+    if (this.#sql.find.get(cid) !== undefined) {
+      this.pin(owner, cid)
+      return this.put(cid, bytes, links)
+    }
+    const slot = needsSlot(bytes) ? this.#slots.write(bytes) : null
+    const id = Number(this.#sql.insertHeld.run(cid, this.#now(), bytes.length, slot).lastInsertRowid)
+    this.#sql.insertPin.run(owner, id)
+    return this.#fill(id, { bytes, slot, links, isHeld: true })
   }
 
   /** Holds a block, and all below it, for an owner; it need not be here yet. */
@@ -144,6 +164,14 @@ export class BlockStore {
     return { cachedBlocks: Number(cached['count']), cachedBytes: Number(cached['bytes'] ?? 0) }
   }
 
+  /** Stores what a block that is here from now on has, other than in its slot. */
+  #fill(id: BlockNumber, { bytes, slot, links, isHeld }: NewBlock): number {
+    if (slot === null) this.#sql.insertBody.run(id, bytes)
+    for (const link of links) this.#sql.insertLink.run(id, this.#known(link))
+    if (isHeld && links.length > 0) this.#count(this.#children(id), 1)
+    return slot === null ? bytes.length : 0
+  }
+
   #known(cid: Uint8Array): BlockNumber {
     const found = this.#sql.find.get(cid)?.['id']
     return typeof found === 'number' ? found : Number(this.#sql.insertBlock.run(cid, this.#now()).lastInsertRowid)
@@ -190,6 +218,7 @@ class Statements {
   readonly pinned: StatementSync
   readonly owners: StatementSync
   readonly insertBlock: StatementSync
+  readonly insertHeld: StatementSync
   readonly insertBody: StatementSync
   readonly insertLink: StatementSync
   readonly insertPin: StatementSync
@@ -217,6 +246,7 @@ class Statements {
     this.pinned = sql('SELECT id, cid FROM pin JOIN block ON id = block WHERE owner = ?')
     this.owners = sql('SELECT DISTINCT owner FROM pin WHERE substr(owner, 1, ?) = ?')
     this.insertBlock = sql('INSERT INTO block (cid, refs, used, evicted) VALUES (?, 0, ?, 0)')
+    this.insertHeld = sql('INSERT INTO block (cid, refs, used, size, slot, evicted) VALUES (?, 1, ?, ?, ?, 0)')
     this.insertBody = sql('INSERT INTO body VALUES (?, ?)')
     this.insertLink = sql('INSERT OR IGNORE INTO link VALUES (?, ?)')
     this.insertPin = sql('INSERT OR IGNORE INTO pin VALUES (?, ?)')

@@ -29,6 +29,7 @@ export class Slots {
   #isSynced = true
   /** Bytes since the disk was last asked to begin with them. */
   #ahead = 0
+  #isSyncing = false
   #failure: Error | undefined
 
   constructor(file: string, database: DatabaseSync) {
@@ -49,7 +50,8 @@ export class Slots {
     for (let at = 0; at < bytes.length; )
       at += writeSync(this.#descriptor, bytes, at, bytes.length - at, slot * slotBytes + at)
     this.#ahead += bytes.length
-    if (this.#ahead >= limits.slotBytesAhead) this.#beginSync()
+    if (this.#ahead >= limits.slotBytesAhead && !this.#isSyncing) this.#beginSync()
+    if (this.#ahead >= limits.slotBytesBehind) this.#syncNow()
     return slot
   }
 
@@ -66,10 +68,9 @@ export class Slots {
   /** To be called before a transaction is committed: everything that was written is on the disk when this returns. */
   sync(): void {
     if (this.#isSynced) return
-    fdatasyncSync(this.#descriptor)
+    this.#syncNow()
     if (this.#failure !== undefined) throw this.#failure
     this.#isSynced = true
-    this.#ahead = 0
   }
 
   /** To be called after that: what it gave up can be taken again. */
@@ -107,10 +108,17 @@ export class Slots {
     closeSync(this.#descriptor)
   }
 
+  #syncNow(): void {
+    fdatasyncSync(this.#descriptor)
+    this.#ahead = 0
+  }
+
   /** Lets the disk begin while the next blocks are made: the less it has to do when somebody waits for it. */
   #beginSync(): void {
     this.#ahead = 0
+    this.#isSyncing = true
     fdatasync(this.#descriptor, (error) => {
+      this.#isSyncing = false
       // It would be told to nobody else.
       if (error !== null) this.#failure ??= error
     })
