@@ -122,6 +122,8 @@ export const limits = {
   followAgainMs: 5000,
   /** Standing queries for files to be kept, one an app. */
   standingQueries: 256,
+  /** Files and directories that one standing query keeps. */
+  standingQueryResults: 100_000,
   /** Bytes of the text of a query. */
   queryBytes: 1024 * 1024,
   /** Queries and subscriptions that are under way, of all clients. */

@@ -135,7 +135,7 @@ export class Files {
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
-    await this.#queries.ask()
+    await this.#queries.ask(appId)
   }
 
   /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */

@@ -1,5 +1,6 @@
-import { messageOf } from '../errors.ts'
+import { failure, messageOf, type ShoalError } from '../errors.ts'
 import type { Events, OffsetMap, Reading } from '../events/index.ts'
+import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 import type { CalledThread } from '../store/index.ts'
 import { linesOf } from './lines.ts'
@@ -22,7 +23,8 @@ interface Line {
 /** The queries whose results apps want to be kept: asked now and then, and followed in between. */
 export class StandingQueries {
   readonly #parts: Parts
-  readonly #followed = new Set<Reading>()
+  /** By app. */
+  readonly #followed = new Map<string, Reading>()
   #asking: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -30,24 +32,22 @@ export class StandingQueries {
     this.#parts = parts
   }
 
-  /** Asks all of them anew, and keeps what they find until their time is over. */
-  ask(): Promise<void> {
-    this.#asking = this.#asking.catch(() => {}).then(() => this.#ask())
+  /** Asks all of them anew, or that of one app, and keeps what they find until their time is over. */
+  ask(app?: string): Promise<void> {
+    this.#asking = this.#asking.catch(() => {}).then(() => this.#ask(app))
     return this.#asking
   }
 
   close(): void {
     this.#isClosed = true
-    this.#stopFollowing()
+    for (const reading of this.#followed.values()) reading.cancel()
   }
 
-  async #ask(): Promise<void> {
+  async #ask(app?: string): Promise<void> {
     const { thread, log } = this.#parts
-    // What would be found meanwhile is found again: following goes on from where the question ends.
-    this.#stopFollowing()
     for (const standing of await thread.call('queries', []))
       try {
-        await this.#askOne(standing)
+        if (app === undefined || app === standing.app) await this.#askOne(standing)
       } catch (error) {
         log.warn(`the query of ${standing.app} for files to keep failed: ${messageOf(error)}`)
       }
@@ -55,6 +55,8 @@ export class StandingQueries {
 
   async #askOne({ app, query, until }: StandingQuery): Promise<void> {
     const { thread, events } = this.#parts
+    // What it would find meanwhile is found again: following goes on from where the question ends.
+    this.#followed.get(app)?.cancel()
     const cids = new Set<string>()
     let offsets: OffsetMap | undefined
     if (until > Date.now()) {
@@ -68,6 +70,7 @@ export class StandingQueries {
       } as const
       for await (const lines of linesOf(events.query(request))) {
         for (const cid of cidsIn(lines as Line[])) cids.add(cid)
+        if (cids.size > limits.standingQueryResults) throw tooMany()
         offsets = (lines as Line[]).find(({ type }) => type === 'offsets')?.offsets ?? offsets
       }
     }
@@ -80,7 +83,7 @@ export class StandingQueries {
     let reading: Reading | undefined
     try {
       reading = this.#parts.events.subscribe({ query, appId, via: 'node', lowerBound })
-      this.#followed.add(reading)
+      this.#followed.set(appId, reading)
       for await (const lines of linesOf(reading)) {
         const cids = cidsIn(lines as Line[])
         if (cids.length > 0) await this.#parts.thread.call('keepMore', [appId, cids])
@@ -88,14 +91,13 @@ export class StandingQueries {
     } catch (error) {
       this.#parts.log.debug(`the query of ${appId} for files to keep is not followed: ${messageOf(error)}`)
     } finally {
-      if (reading !== undefined) this.#followed.delete(reading)
+      if (this.#followed.get(appId) === reading) this.#followed.delete(appId)
     }
   }
+}
 
-  #stopFollowing(): void {
-    for (const reading of this.#followed) reading.cancel()
-    this.#followed.clear()
-  }
+function tooMany(): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause: `It finds more than ${limits.standingQueryResults} files.` })
 }
 
 /** The identifiers that were found; whatever else was found means nothing here. */

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
 import { StandingQueries } from '../../src/files/standing-queries.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { cidOf } from '../../src/files/unixfs/index.ts'
 import { limits } from '../../src/limits.ts'
 import type { SqliteEventStore } from '../../src/store/index.ts'
 import { nodeId, silent, sqliteStore } from '../support/api.ts'
@@ -19,7 +20,9 @@ async function open(t: TestContext) {
   const events = await Events.open(log, { node: nodeId, routes: [], log: silent, startReading })
   const files = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now)
   let told = Promise.withResolvers<void>()
+  const answered: unknown[] = []
   const call = async (name: string, args: readonly unknown[]): Promise<never> => {
+    if (name === 'keepResults') answered.push(args[0])
     const method = files[name as keyof FileStore] as (...args: readonly unknown[]) => never
     const result = method.apply(files, args as unknown[])
     if (name === 'keepMore') {
@@ -33,8 +36,10 @@ async function open(t: TestContext) {
     queries.close()
     files.close()
   })
-  const ask = async (query: string, until = Number.MAX_SAFE_INTEGER, lamport = 1) => {
-    files.apply([{ fact: { kind: 'query', app, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
+  const stand = (by: string, query: string, until = Number.MAX_SAFE_INTEGER, lamport = 1) =>
+    files.apply([{ fact: { kind: 'query', app: by, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
+  const ask = async (query: string, until?: number, lamport?: number) => {
+    stand(app, query, until, lamport)
     await queries.ask()
   }
   /** Fulfilled when the event is stored, and what it says to keep is kept. */
@@ -55,7 +60,7 @@ async function open(t: TestContext) {
     while (files.collect({ count: 0, bytes: 0 }));
     return files.find(cid, []).content !== undefined
   }
-  return { events, queries, ask, say, add, has }
+  return { events, queries, answered, stand, ask, say, add, has }
 }
 
 test('what an event says that comes after the query is kept as soon as it has come', async (t) => {
@@ -97,5 +102,26 @@ test('streams for standing queries are not among those of apps', async (t) => {
   const one = add('one')
   await say('a', one)
   await queries.ask()
+  assert.equal(has(one), true)
+})
+
+test('an app that asks for its own files has no other query asked', async (t) => {
+  const { queries, answered, stand } = await open(t)
+  const others = ['com.example.one', 'com.example.two']
+  for (const by of others) stand(by, "FROM 'a'")
+  await queries.ask(others[1])
+  assert.deepEqual(answered, [others[1]])
+  await queries.ask()
+  assert.deepEqual(answered, [others[1], ...others])
+})
+
+test('what was found before is kept when a query finds too many files', async (t) => {
+  const { events, ask, say, add, has } = await open(t)
+  await ask("FROM 'a'")
+  const one = add('one')
+  await say('a', one)
+  const payload = Array.from({ length: limits.standingQueryResults + 1 }, (_, i) => String(cidOf(Buffer.from(`${i}`))))
+  await events.publish(app, Buffer.from(JSON.stringify({ data: [{ tags: ['b'], payload }] })))
+  await ask("FEATURES(spread) FROM 'b' SELECT ..._", undefined, 2)
   assert.equal(has(one), true)
 })
