@@ -48,14 +48,16 @@ export const limits = {
   bytesAhead: 4 * 256 * 1024,
   /** Milliseconds that one query may take before it is another one's turn. */
   sliceMs: 10,
-  /** Mebibytes of young objects of a thread: with more it takes more memory and is hardly faster. */
-  youngGenerationMb: 8,
+  /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
+  youngGenerationMb: 1,
+  /** The same of the thread that reads: queries make many objects, and with less they take longer. */
+  readerYoungGenerationMb: 8,
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
   readersStopMs: 300,
   /** Bytes of the tail that a reader keeps decompressed. */
-  tailCacheBytes: 8 * 1024 * 1024,
+  tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
-  blockCacheBytes: 16 * 1024 * 1024,
+  blockCacheBytes: 8 * 1024 * 1024,
   /** Ranges of the index that become one. */
   rangesPerMerge: 8,
   /** Events of a merged range of the index: positions in it have 20 bits. */

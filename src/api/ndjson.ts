@@ -1,6 +1,7 @@
 import { failure, messageOf, ShoalError } from '../errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../log/index.ts'
+import { release } from '../memory.ts'
 import type { Answer, Pieces } from './answer.ts'
 
 const newline = Buffer.from('\n')
@@ -29,6 +30,10 @@ class Lines implements Pieces {
 
   cancel(): void {
     this.#reading.cancel()
+  }
+
+  sent(piece: Uint8Array): void {
+    if (piece !== newline) release(piece)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {

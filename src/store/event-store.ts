@@ -8,7 +8,7 @@ export interface StreamStatus extends ReadStream {
   readonly pruned: number
 }
 
-/** Events as lines of JSON, in pieces; it ends when whoever reads ends it, or with the last event. */
+/** Events as lines of JSON, in pieces that belong to whoever takes them; it ends when whoever reads ends it, or with the last event. */
 export interface Reading extends AsyncIterable<Buffer> {
   /** Fulfilled once it is under way; what is wrong with the request is its failure. */
   readonly started: Promise<void>

@@ -4,6 +4,7 @@ import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
+import { boundHeaps } from '../../memory.ts'
 import {
   type Addresses,
   type ApiOptions,
@@ -51,6 +52,7 @@ export async function run(options: RunOptions): Promise<number> {
     process.stderr.isTTY === true,
   )
   const nodeOptions = nodeOptionsOf(options)
+  boundHeaps()
   const format = logJson ? jsonLine : textLine(colour)
   const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')

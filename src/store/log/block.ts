@@ -21,4 +21,6 @@ export interface Block {
   lineBytes(from: number, to: number): number
   /** Copies these lines to a place that has room for them. */
   copyLines(from: number, to: number, target: Buffer, at: number): void
+  /** Told by whoever asked for it and has let go of all of it: nobody looks at it any more, unless it is kept for others. */
+  leave?(): void
 }

@@ -5,7 +5,7 @@ import type { StreamNumber } from './row-key.ts'
 import { branchesFor, type Selection } from './selection.ts'
 import { StreamCursor } from './stream-cursor.ts'
 
-/** Takes events; when it answers false it wants no more for now. */
+/** Takes events; when it answers false it wants no more for now. It looks at a block no longer than it is called. */
 export interface EventSink {
   event(stream: ReadStream, block: Block, index: number): boolean
   /** Takes events that follow each other at once: those from one index to before another; removed ones may be among them. */
@@ -121,8 +121,11 @@ export class LogCursor {
   #drain(cursor: StreamCursor, second: StreamCursor | undefined, slice: Slice): boolean {
     const before = second === undefined || this.#byStream ? Number.POSITIVE_INFINITY : second.lamport
     do {
+      const { block } = cursor
       const goesOn = slice.take(cursor, before)
-      if (!cursor.next() || !goesOn) return goesOn
+      const isLast = !cursor.next()
+      if (cursor.block !== block) block?.leave?.()
+      if (isLast || !goesOn) return goesOn
     } while (second === undefined || this.#isBefore(cursor, second))
     return true
   }

@@ -16,15 +16,22 @@ export class LruCache<K, V> {
     return entry.value
   }
 
-  set(key: K, value: V, size: number): void {
+  /** Answers whether it is kept. */
+  set(key: K, value: V, size: number): boolean {
     this.#remove(key)
-    if (size > this.#capacity) return
+    if (size > this.#capacity) return false
     this.#entries.set(key, { value, size })
     this.#size += size
     for (const oldest of this.#entries.keys()) {
       if (this.#size <= this.#capacity) break
       this.#remove(oldest)
     }
+    return true
+  }
+
+  /** Keeps it if nothing else has to go for it. Answers whether it is kept. */
+  setIfRoom(key: K, value: V, size: number): boolean {
+    return this.#size + size <= this.#capacity && this.set(key, value, size)
   }
 
   clear(): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
 import { pairsIn, soundRanges } from './ranges.ts'
@@ -59,8 +60,13 @@ export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
   for (const part of parts) {
     all.set(part, at)
     at += part.length
+    release(part)
   }
-  return { plan, ...encodeIndex(byHash(all)) }
+  const sorted = byHash(all)
+  release(all)
+  const index = encodeIndex(sorted)
+  release(sorted)
+  return { plan, ...index }
 }
 
 /** Puts the merged range in the place of its parts, in one transaction. */

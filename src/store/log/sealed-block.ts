@@ -1,3 +1,4 @@
+import { release } from '../../memory.ts'
 import { ByteReader, type Labels, MalformedBytes } from '../../protocol/index.ts'
 import type { Block } from './block.ts'
 import { readColumn } from './column.ts'
@@ -27,6 +28,8 @@ export class SealedBlock implements Block {
   readonly lines: Int32Array
   /** Bytes between the digits of the lamport timestamp and those of the offset. */
   readonly #middle: number
+  /** Whether somebody else may come to look at it, too. */
+  isKept = false
   #known: Details | undefined
   readonly #parsed: (Labels | undefined)[] = []
 
@@ -105,6 +108,13 @@ export class SealedBlock implements Block {
       putDigits(target, place, lamportDigits, lamport)
       putDigits(target, place + lamportDigits + middle, offsetDigits, first + i)
     }
+  }
+
+  leave(): void {
+    if (this.isKept) return
+    release(this.bytes)
+    release(this.lines)
+    if (this.#known !== undefined) release(this.#known.times)
   }
 
   /** Makes places of lengths. */

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { LruCache } from './lru.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import type { SealedBlock } from './sealed-block.ts'
@@ -43,8 +44,14 @@ export class SealedBlocks {
     const isNext = key === this.#before || key === this.#after
     const row = (isNext ? this.#all : this.#one).get(key) as unknown as Row | undefined
     if (row === undefined || !holds(row, key) || row[0] < rowKey(stream, 0)) return undefined
-    if (isNext) this.#ahead = row
-    return this.#blockIn(row, key, isNext)
+    if (!isNext) {
+      const block = this.#blockIn(row, key, false)
+      releaseBlocks(row)
+      return block
+    }
+    if (this.#ahead !== undefined) releaseBlocks(this.#ahead)
+    this.#ahead = row
+    return this.#blockIn(row, key, true)
   }
 
   #blockIn(row: Row, key: number, isWhole: boolean): SealedBlock {
@@ -56,9 +63,16 @@ export class SealedBlocks {
     const block = blockOf({ key: start, count, size }, index, row[3 + (isWhole ? index : 0)])
     this.#before = first - 1
     this.#after = first + block.count
-    this.#cache.set(first, block, block.bytes.length + 32 * block.count)
+    const bytes = block.bytes.length + 32 * block.count
+    // Whoever reads all of a large log comes back to none of it in time, and would only make garbage of what is kept.
+    block.isKept = isWhole ? this.#cache.setIfRoom(first, block, bytes) : this.#cache.set(first, block, bytes)
     return block
   }
+}
+
+/** What is compressed is nobody else's. */
+function releaseBlocks([, , , ...blocks]: Row): void {
+  for (const block of blocks) if (block instanceof Uint8Array) release(block)
 }
 
 function holds([first, count]: Row, key: number): boolean {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import type { Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
@@ -76,6 +77,7 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan, known = new Kn
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), known, each)
+    for (const { bytes } of frames) release(bytes)
     segments.push({ first, count: end - first, ...lamports, parts })
     first = end
   }

@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts'
+import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 
@@ -72,7 +73,11 @@ const digits = { bits: 11, shifts: [0, 11, 22] } as const
  */
 export function byHash(pairs: Float64Array): Float64Array {
   let sorted = pairs
-  for (const shift of digits.shifts) sorted = dealtOut(sorted, shift)
+  for (const shift of digits.shifts) {
+    const before = sorted
+    sorted = dealtOut(before, shift)
+    if (before !== pairs) release(before)
+  }
   return sorted
 }
 
@@ -134,13 +139,18 @@ export class IndexBuilder {
   }
 
   finish(): { bits: number; rows: IndexRow[] } {
-    return encodeIndex(this.pairs())
+    const pairs = this.pairs()
+    release(this.#pairs)
+    const index = encodeIndex(pairs)
+    release(pairs)
+    return index
   }
 
   #pair(hash: number, position: number): void {
     if (this.#length === this.#pairs.length) {
       const grown = new Float64Array(2 * this.#length)
       grown.set(this.#pairs)
+      release(this.#pairs)
       this.#pairs = grown
     }
     this.#pairs[this.#length++] = hash * maxRange + position

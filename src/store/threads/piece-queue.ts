@@ -65,8 +65,10 @@ export class PieceQueue implements Reading {
       while (true) {
         const piece = this.#pieces.shift()
         if (piece !== undefined) {
+          // Whoever is done with it may have given its memory back.
+          const { length } = piece
           yield piece
-          this.#tell(piece.length)
+          this.#tell(length)
         } else if (this.#ended) {
           if (this.#error !== undefined) throw this.#error
           return

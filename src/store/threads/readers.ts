@@ -84,7 +84,8 @@ export class Readers {
 
   #start(commits: MessagePort): Worker {
     const { module, data } = this.#options
-    const worker = spawn(module, { ...data, commits } satisfies ReaderData, [commits])
+    const readerData: ReaderData = { ...data, commits }
+    const worker = spawn(module, readerData, [commits], limits.readerYoungGenerationMb)
     let cause: Error = new Error('the thread that reads has ended')
     worker.on('message', (message: FromReader) => this.#receive(message))
     worker.on('error', (error) => {

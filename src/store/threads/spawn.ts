@@ -2,9 +2,13 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import { limits } from '../../limits.ts'
 import { fromMessage, type Opened } from './messages.ts'
 
-export function spawn(module: URL, workerData: unknown, transferList: MessagePort[] = []): Worker {
-  const resourceLimits = { maxYoungGenerationSizeMb: limits.youngGenerationMb }
-  return new Worker(module, { workerData, transferList, resourceLimits })
+export function spawn(
+  module: URL,
+  workerData: unknown,
+  transferList: MessagePort[] = [],
+  maxYoungGenerationSizeMb: number = limits.youngGenerationMb,
+): Worker {
+  return new Worker(module, { workerData, transferList, resourceLimits: { maxYoungGenerationSizeMb } })
 }
 
 /** Waits until a thread says that it is open: what keeps it from that is thrown here. */

@@ -1,0 +1,21 @@
+import { setFlagsFromString } from 'node:v8'
+import { isMarkedAsUntransferable } from 'node:worker_threads'
+import { limits } from './limits.ts'
+
+/**
+ * Gives memory back at once instead of leaving it to the garbage collector, which sees a small object and not the
+ * megabytes behind it. Nobody may look at it any more; small buffers that share their memory with others keep it.
+ */
+export function release({ buffer }: ArrayBufferView): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)) buffer.transfer(0)
+}
+
+/**
+ * Keeps the heaps of the process small. The main thread makes few objects that live for long, yet its room for young ones
+ * would grow to 64 MB and stay there; it cannot be bounded like that of other threads, so no heap grows, and the others
+ * begin with what they may have.
+ */
+export function boundHeaps(): void {
+  setFlagsFromString('--semi-space-growth-factor=1')
+  setFlagsFromString(`--min-semi-space-size=${limits.readerYoungGenerationMb / 2}`)
+}

@@ -1,0 +1,65 @@
+import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { KeyPair } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
+import { type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { LruCache } from '../../src/store/log/lru.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+type Block = Parameters<EventSink['event']>[1]
+
+/** Keeps the blocks that it saw, which it should not, and how large their lines were when it saw them. */
+class Blocks implements EventSink {
+  readonly seen = new Map<Block, number>()
+
+  event(_stream: unknown, block: Block): boolean {
+    this.seen.set(block, block.lineBytes(0, block.count))
+    return true
+  }
+}
+
+const payload = JSON.stringify('x'.repeat(1024 * 1024))
+
+test('what is read one after the other is kept while there is room, and given back at once when there is none', (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  const key = KeyPair.generate()
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+  const reader = new LogReader(file, writer.counts, key.publicKey)
+  t.after(() => {
+    reader.close()
+    writer.close()
+  })
+  const count = Math.ceil((2 * limits.blockCacheBytes) / payload.length)
+  for (let i = 0; i < count; i++)
+    writer.append([{ ...packed([{ appId: 'app', tags: ['t'], payload }]), streams: new Uint32Array(1) }])
+  writer.sealAll()
+  const scan = (order: 'asc' | 'desc'): Blocks => {
+    const blocks = new Blocks()
+    ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order }).run(blocks))
+    return blocks
+  }
+  const first = scan('asc')
+  equal(first.seen.size, count)
+  const kept = [...first.seen.keys()].filter(({ lamports }) => lamports.length > 0)
+  notEqual(kept.length, 0)
+  ok(kept.length <= limits.blockCacheBytes / payload.length + 1)
+  // Whoever comes later reads the same, and finds those that were kept; the last one was nobody's.
+  const second = scan('asc')
+  deepEqual([...second.seen.values()], [...first.seen.values()])
+  ok(kept.slice(0, -1).every((block) => second.seen.has(block)))
+  deepEqual([...scan('desc').seen.values()].reverse(), [...first.seen.values()])
+})
+
+test('a cache keeps what has room without letting go of anything', () => {
+  const cache = new LruCache<string, number>(10)
+  ok(cache.set('a', 1, 6))
+  ok(!cache.setIfRoom('b', 2, 5))
+  ok(cache.setIfRoom('c', 3, 4))
+  deepEqual(
+    ['a', 'b', 'c'].map((name) => cache.get(name)),
+    [1, undefined, 3],
+  )
+  ok(!cache.set('d', 4, 11))
+})
