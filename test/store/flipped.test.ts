@@ -14,9 +14,9 @@ import { buildSmallStore, ownKey } from './damage/small-store.ts'
 
 /** Each bit takes a few milliseconds: one in so many is flipped, from a random one on; all of them where time is no matter. */
 const everything = process.env['SHOAL_FLIPS'] === 'all'
-const steps = everything ? { rows: 1, file: 1, index: 1 } : { rows: 31, file: 997, index: 17 }
+const steps = everything ? { rows: 1, file: 1, index: 1, spelling: 1 } : { rows: 31, file: 997, index: 17, spelling: 1 }
 
-async function flipAll(t: TestContext, where: 'rows' | 'file'): Promise<Map<string, number>> {
+async function flipAll(t: TestContext, where: 'rows' | 'file' | 'spelling'): Promise<Map<string, number>> {
   const folder = memoryFolder(t)
   const processes = Math.min(4, availableParallelism())
   const start = Math.floor(Math.random() * steps[where])
@@ -51,6 +51,12 @@ test('a flipped bit of a row is told or does no harm; of the index it never does
 
 test('a flipped bit of the file is told or does no harm', { timeout: 36_000_000 }, async (t) => {
   await flipAll(t, 'file')
+})
+
+test('names of the index that are spelled in another way do no harm', { timeout: 3_600_000 }, async (t) => {
+  const counts = await flipAll(t, 'spelling')
+  assert.deepEqual([...counts.keys()], ['spelling: harmless'])
+  assert.ok((counts.get('spelling: harmless') ?? 0) > 100)
 })
 
 test('an index that is damaged is made anew', (t) => {

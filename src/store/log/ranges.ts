@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { DamagedData } from './checksum.ts'
 import type { StreamNumber } from './row-key.ts'
 import { type IndexRange, type PostingRow, pairsOf, postingKey, rangeCrc, rangesPerDatabase } from './tag-index.ts'
@@ -12,31 +12,32 @@ export function soundRanges(database: DatabaseSync, stream: StreamNumber): Index
 
 /** The same for whoever asks again and again. */
 export function soundRangesOf(database: DatabaseSync): (stream: StreamNumber) => IndexRange[] {
-  const prepare = (): StatementSync => database.prepare(`SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
-  const [usual, exact] = [prepare(), prepare()]
-  exact.setReadBigInts(true)
-  const rows = (stream: StreamNumber): Record<string, SQLOutputValue>[] => {
-    try {
-      return usual.all(stream)
-    } catch {
-      // Damage can make numbers that are too large to be read in the usual way; then their checksum does not fit.
-      return exact.all(stream)
-    }
-  }
+  const rows = rowsOf(database, `SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
   return (stream) => rows(stream).flatMap((row) => soundRange(row) ?? [])
 }
 
-function soundRange(row: Record<string, SQLOutputValue>): IndexRange | undefined {
-  const number = (name: string): number => Number(row[name])
-  const range = {
-    id: number('id'),
-    stream: number('stream'),
-    first: number('first'),
-    count: number('count'),
-    bits: number('bits'),
+type RangeRow = readonly (number | bigint)[]
+
+/** Rows by the places of their columns: in a damaged schema a name may be spelled in another way. */
+function rowsOf(database: DatabaseSync, sql: string): (...args: SQLInputValue[]) => RangeRow[] {
+  const [usual, exact] = [database.prepare(sql), database.prepare(sql)]
+  exact.setReadBigInts(true)
+  for (const statement of [usual, exact]) statement.setReturnArrays(true)
+  return (...args) => {
+    try {
+      return usual.all(...args) as unknown[] as RangeRow[]
+    } catch {
+      // Damage can make numbers that are too large to be read in the usual way; then their checksum does not fit.
+      return exact.all(...args) as unknown[] as RangeRow[]
+    }
   }
+}
+
+function soundRange(row: RangeRow): IndexRange | undefined {
+  const [id, stream, first, count, bits, crc] = row.map(Number) as [number, number, number, number, number, number]
+  const range = { id, stream, first, count, bits }
   try {
-    return rangeCrc(range) === number('crc') ? range : undefined
+    return rangeCrc(range) === crc ? range : undefined
   } catch {
     return undefined
   }
@@ -54,12 +55,10 @@ export function pairsIn(database: DatabaseSync, range: IndexRange, pruned = 0): 
 
 /** Drops the entries that are damaged, and all rows that belong to no entry then. Answers whether there was something to drop. */
 export function dropDamagedRanges(database: DatabaseSync): boolean {
-  const statement = database.prepare(`SELECT ${columns} FROM range`)
-  statement.setReadBigInts(true)
-  const damaged = statement.all().filter((row) => soundRange(row) === undefined)
+  const damaged = rowsOf(database, `SELECT ${columns} FROM range`)().filter((row) => soundRange(row) === undefined)
   if (damaged.length === 0) return false
   const remove = database.prepare('DELETE FROM range WHERE id = ?')
-  for (const { id } of damaged) remove.run(id as bigint)
+  for (const [id] of damaged) remove.run(id as number | bigint)
   database.prepare(`DELETE FROM posting WHERE key / ${postingKey(1, 0)} NOT IN (SELECT id FROM range)`).run()
   return true
 }

@@ -32,18 +32,32 @@ function flipRows(): void {
 }
 
 function flipFile(): void {
-  for (let i = Number(start); i < 8 * sound.length; i += Number(step)) {
-    const at = i >> 3
-    const bytes = Buffer.from(sound)
-    bytes[at] = (bytes[at] as number) ^ (1 << (i & 7))
-    writeSound(damaged.file, bytes)
-    tell({ place: 'the file', bit: `bit ${i & 7} of byte ${at}`, ...judge(right, ask(damaged)) })
-  }
+  for (let i = Number(start); i < 8 * sound.length; i += Number(step)) flip('the file', i >> 3, i & 7)
 }
 
+/** Makes large letters of small ones and the other way round in the tables of the index: SQLite takes both for the same name. */
+function flipSpelling(): void {
+  const letters = ['range', 'posting'].flatMap((table) => {
+    const text = /CREATE TABLE .*?\(.*?\) STRICT/.exec(
+      sound.toString('latin1', sound.indexOf(`CREATE TABLE ${table} `)),
+    )
+    const from = sound.indexOf(`CREATE TABLE ${table} `)
+    return Array.from(text?.[0] ?? '', (letter, i) => (/[a-z]/i.test(letter) ? from + i : -1)).filter((at) => at >= 0)
+  })
+  for (let i = Number(start); i < letters.length; i += Number(step)) flip('spelling', letters[i] as number, 5)
+}
+
+function flip(place: string, at: number, bit: number): void {
+  const bytes = Buffer.from(sound)
+  bytes[at] = (bytes[at] as number) ^ (1 << bit)
+  writeSound(damaged.file, bytes)
+  tell({ place, bit: `bit ${bit} of byte ${at}`, ...judge(right, ask(damaged)) })
+}
+
+const ways: Readonly<Record<string, () => void>> = { rows: flipRows, file: flipFile, spelling: flipSpelling }
+
 try {
-  if (where === 'rows') flipRows()
-  else flipFile()
+  ways[where]?.()
 } finally {
   rmSync(folder, { recursive: true, force: true })
   process.disconnect?.()
