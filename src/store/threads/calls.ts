@@ -1,7 +1,8 @@
-import { type MessagePort, type TransferListItem, Worker } from 'node:worker_threads'
+import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
 import { failure } from '../../errors.ts'
-import { limits } from '../../limits.ts'
-import { type ErrorMessage, fromMessage, type Opened, open, toMessage } from './messages.ts'
+import { type ErrorMessage, fromMessage, open, toMessage } from './messages.ts'
+import { spawn, untilOpen } from './spawn.ts'
+import { Waiting } from './waiting.ts'
 
 interface Call {
   readonly id: number
@@ -13,11 +14,6 @@ interface Answer {
   readonly id: number
   readonly result?: unknown
   readonly error?: ErrorMessage
-}
-
-interface Waiting {
-  resolve(value: unknown): void
-  reject(error: Error): void
 }
 
 type Method = (...args: never) => unknown
@@ -47,9 +43,8 @@ function handedOver(result: unknown): TransferListItem[] {
 export class CalledThread<T extends { close(): void }> {
   readonly #module: URL
   readonly #workerData: unknown
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Waiting()
   #thread: Promise<Worker> | undefined
-  #nextId = 0
   #isClosed = false
 
   constructor(module: URL, workerData: unknown) {
@@ -83,49 +78,27 @@ export class CalledThread<T extends { close(): void }> {
     args: readonly unknown[],
     transfer: readonly TransferListItem[],
   ): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++
-      this.#waiting.set(id, { resolve, reject })
-      thread.postMessage({ id, name, args } satisfies Call, transfer)
-    })
+    return this.#waiting.ask((id) => thread.postMessage({ id, name, args } satisfies Call, transfer))
   }
 
   async #start(): Promise<Worker> {
-    const resourceLimits = { maxYoungGenerationSizeMb: limits.youngGenerationMb }
-    const thread = new Worker(this.#module, { workerData: this.#workerData, resourceLimits })
+    const thread = spawn(this.#module, this.#workerData)
     try {
-      await opened(thread)
+      await untilOpen(thread)
     } catch (error) {
       // Whoever comes next tries again.
       this.#thread = undefined
       await thread.terminate()
       throw error
     }
-    thread.on('message', (message: Answer) => this.#settle(message))
-    thread.on('error', (error) => this.#fail(error))
+    thread.on('message', ({ id, result, error }: Answer) =>
+      this.#waiting.settle(id, result, error && fromMessage(error)),
+    )
+    // A thread that broke is replaced by the next call.
+    thread.on('error', (error) => {
+      this.#thread = undefined
+      this.#waiting.failAll(error)
+    })
     return thread
   }
-
-  #settle({ id, result, error }: Answer): void {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    if (error === undefined) waiting?.resolve(result)
-    else waiting?.reject(fromMessage(error))
-  }
-
-  /** A thread that broke is replaced by the next call. */
-  #fail(error: Error): void {
-    this.#thread = undefined
-    for (const { reject } of this.#waiting.values()) reject(error)
-    this.#waiting.clear()
-  }
-}
-
-async function opened(thread: Worker): Promise<void> {
-  const { error } = await new Promise<Opened>((resolve, reject) => {
-    thread.once('message', resolve)
-    thread.once('error', reject)
-  })
-  thread.removeAllListeners('error')
-  if (error !== undefined) throw fromMessage(error)
 }
