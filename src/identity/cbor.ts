@@ -4,7 +4,7 @@
  */
 export type Cbor = number | string | readonly Cbor[] | { readonly [key: string]: Cbor }
 
-export class CborError extends Error {}
+class CborError extends Error {}
 
 const kinds = { unsigned: 0, text: 3, list: 4, map: 5 } as const
 const indefinite = 31
@@ -26,6 +26,16 @@ export function decodeCbor(bytes: Uint8Array): Cbor {
   const value = reader.value(0)
   reader.finish()
   return value
+}
+
+/** The same, or nothing when the bytes are no such CBOR. */
+export function cborIn(bytes: Uint8Array): Cbor | undefined {
+  try {
+    return decodeCbor(bytes)
+  } catch (error) {
+    if (error instanceof CborError) return undefined
+    throw error
+  }
 }
 
 function isList(value: Cbor): value is readonly Cbor[] {

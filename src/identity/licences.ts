@@ -1,5 +1,5 @@
 import { decodeBase64 } from './base64.ts'
-import { type Cbor, CborError, decodeCbor, encodeCbor } from './cbor.ts'
+import { type Cbor, cborIn, encodeCbor } from './cbor.ts'
 import { type PublicKey, Verifier } from './keys.ts'
 
 /** The subject of a licence of the node itself. */
@@ -23,7 +23,8 @@ export function licenceProblem(text: string, subject: string, root: PublicKey, n
 }
 
 function parse(text: string): Licence | undefined {
-  const { licenseVersion, licenseType, createdAt, signature } = members(decoded(text))
+  const bytes = decodeBase64(text)
+  const { licenseVersion, licenseType, createdAt, signature } = members(bytes && cborIn(bytes))
   const { appId, expiresAt } = members(members(licenseType)['expiring'])
   if (licenseVersion !== 0 || typeof createdAt !== 'string' || typeof signature !== 'string') return undefined
   if (typeof appId !== 'string' || typeof expiresAt !== 'string') return undefined
@@ -36,14 +37,4 @@ function parse(text: string): Licence | undefined {
 
 function members(value: Cbor | undefined): Record<string, Cbor | undefined> {
   return typeof value === 'object' ? (value as Record<string, Cbor | undefined>) : {}
-}
-
-function decoded(text: string): Cbor | undefined {
-  const bytes = decodeBase64(text)
-  try {
-    return bytes && decodeCbor(bytes)
-  } catch (error) {
-    if (error instanceof CborError) return undefined
-    throw error
-  }
 }

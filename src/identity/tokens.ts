@@ -1,7 +1,7 @@
 import { failure } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { decodeBase64 } from './base64.ts'
-import { type Cbor, CborError, decodeCbor, encodeCbor } from './cbor.ts'
+import { type Cbor, cborIn, encodeCbor } from './cbor.ts'
 import { type KeyPair, Verifier } from './keys.ts'
 
 /** Who a token was made out to. */
@@ -100,22 +100,13 @@ function parts(envelope: Buffer): { message: Buffer; signatures: Buffer[] } | un
 }
 
 function claimsOf(message: Buffer): Claims | undefined {
-  const value = decoded(message)
+  const value = cborIn(message)
   if (typeof value !== 'object') return undefined
   const { created, appId, cycles, appVersion, validity, appMode } = value as Record<string, Cbor | undefined>
   if (typeof created !== 'number' || typeof cycles !== 'number' || typeof validity !== 'number') return undefined
   if (typeof appId !== 'string' || typeof appVersion !== 'string') return undefined
   if (appMode !== 'trial' && appMode !== 'signed') return undefined
   return { created, appId, cycle: cycles, version: appVersion, validity, mode: appMode }
-}
-
-function decoded(message: Buffer): Cbor | undefined {
-  try {
-    return decodeCbor(message)
-  } catch (error) {
-    if (error instanceof CborError) return undefined
-    throw error
-  }
 }
 
 /** The longest part of a token that an error shows: it goes into answers and logs. */

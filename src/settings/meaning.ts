@@ -3,7 +3,7 @@ import { base58btc } from 'multiformats/bases/base58'
 import * as Digest from 'multiformats/hashes/digest'
 import { messageOf } from '../errors.ts'
 import { weaknessOf } from '../identity/curve.ts'
-import { parsePublicKey } from '../identity/index.ts'
+import { decodeBase64, parsePublicKey } from '../identity/index.ts'
 import { isObject, type Json, ownValue } from './json.ts'
 import type { Problem } from './problem.ts'
 import { parseRoute } from './route.ts'
@@ -45,9 +45,7 @@ function each(path: string, texts: Json | undefined, rule: Rule): Problem[] {
 }
 
 function swarmKeyProblem(text: string): string | undefined {
-  const bytes = Buffer.from(text, 'base64')
-  if (bytes.length === 32 && bytes.toString('base64') === text) return undefined
-  return 'A swarm key is the base64 of 32 bytes'
+  return decodeBase64(text)?.length === 32 ? undefined : 'A swarm key is the base64 of 32 bytes'
 }
 
 function addressProblem(text: string, withPeer: boolean): string | undefined {
