@@ -8,12 +8,14 @@ import type { EventStore, Reading } from '../store/index.ts'
 import { type Clock, systemClock } from '../time.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { Publisher, publishedText } from './publish/index.ts'
-import type { QueryRequest, SubscribeRequest } from './query/index.ts'
+import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
 import { Pruner, type StreamSettings } from './retention/index.ts'
 import { Routing } from './routing.ts'
 import type { RouteSettings } from './routing-table.ts'
 import { StreamNames } from './stream-names.ts'
 import { SystemEvents } from './system-events.ts'
+
+type AnyRequest = QueryRequest | SubscribeRequest | ValidateRequest
 
 export interface EventsOptions {
   readonly node: NodeId
@@ -23,7 +25,7 @@ export interface EventsOptions {
   readonly log: Logger
   readonly clock?: Clock
   /** Starts a query or a subscription in the thread that reads, which was given `readerModule`. */
-  readonly startReading?: (job: string, request: QueryRequest | SubscribeRequest) => Reading
+  readonly startReading?: (job: string, request: AnyRequest) => Reading
   /** Is told how many events were published. */
   readonly published?: (events: number) => void
 }
@@ -116,6 +118,15 @@ export class Events {
     return this.#read('subscribe_monotonic', request)
   }
 
+  /** Looks at a query without running it; answers with JSON text that says what was found. */
+  async validate(request: ValidateRequest): Promise<string> {
+    const reading = this.#read('validate', request)
+    await reading.started
+    const pieces: Buffer[] = []
+    for await (const piece of reading) pieces.push(Buffer.from(piece))
+    return Buffer.concat(pieces).toString('utf8').trimEnd()
+  }
+
   /** Ends what is being read, and tells those who read; what is being published goes on. */
   stopReading(): void {
     this.#stopping = true
@@ -128,7 +139,7 @@ export class Events {
     await this.#store.close()
   }
 
-  #read(job: string, request: QueryRequest | SubscribeRequest): Reading {
+  #read(job: string, request: AnyRequest): Reading {
     if (this.#stopping) throw failure('ERR_SHUTTING_DOWN', {})
     const open = request.via === 'node' ? this.#own : this.#open
     if (open.size >= limits.openStreams)

@@ -17,6 +17,8 @@ export class ReadingMetrics {
 
   /** The same reading; what was refused does not count. */
   measured(job: string, reading: Reading): Reading {
+    // A query that is only looked at is neither.
+    if (job === 'validate') return reading
     const begun = performance.now()
     const count = job === 'query' ? () => this.#queried(reading, begun) : () => this.#subscribed(reading)
     reading.started.then(count, () => {})

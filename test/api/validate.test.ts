@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startApi } from '../support/api.ts'
+import { sqliteStore, startApi } from '../support/api.ts'
 
 async function validate(
   call: (path: string, init: RequestInit) => Promise<Response>,
@@ -15,7 +15,7 @@ async function validate(
 }
 
 test('a query is checked without being run', async (t) => {
-  const { call } = await startApi(t)
+  const { call, readings } = await startApi(t, { store: await sqliteStore(t) })
   assert.deepEqual(await validate(call, { query: "FROM 'a' & isLocal LIMIT 3" }), {
     status: 200,
     answer: { valid: true, canonical: "FROM ('a' & isLocal) LIMIT 3 END", features: ['limit'] },
@@ -23,10 +23,18 @@ test('a query is checked without being run', async (t) => {
   const { answer } = await validate(call, { query: 'FROM x' })
   assert.deepEqual([answer['valid'], answer['position']], [false, 5])
   assert.match(String(answer['error']), /^ --> 1:6\n/)
+  assert.equal(readings.length, 2, 'nothing else waits while a long query is checked')
+})
+
+test('a query of any length is checked, and its text comes back whole', async (t) => {
+  const { call } = await startApi(t, { store: await sqliteStore(t) })
+  const tags = Array.from({ length: 50_000 }, (_, i) => `'tag${i}'`)
+  const { answer } = await validate(call, { query: `FROM ${tags.join('|')}` })
+  assert.ok(answer['canonical'] === `FROM ${tags.join(' | ')} END`)
 })
 
 test('a query is checked for the endpoint that it is to be sent to', async (t) => {
-  const { call } = await startApi(t)
+  const { call } = await startApi(t, { store: await sqliteStore(t) })
   const { answer } = await validate(call, { query: "FROM 'a' LIMIT 3", endpoint: 'subscribe_monotonic' })
   assert.equal(answer['valid'], false)
   assert.match(String(answer['error']), /^Feature `limit` is not supported/)

@@ -227,6 +227,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
         features: [],
       }),
       400: invalid,
+      503: unavailable,
     },
   },
   'GET /api/v2/files': {

@@ -1,9 +1,10 @@
-import { AqlError, checkFeatures, compile, type Endpoint, parseQuery, print, usedFeatures } from '../../aql/index.ts'
+import type { Endpoint } from '../../aql/index.ts'
 import { failure } from '../../errors.ts'
+import type { Events } from '../../events/index.ts'
+import type { App } from '../../identity/index.ts'
 import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
-import { nowMicros } from '../../time.ts'
-import { type Answer, jsonAnswer } from '../answer.ts'
+import { type Answer, jsonTextAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { optionalText } from '../members.ts'
 import { queryText } from '../read-requests.ts'
@@ -12,10 +13,11 @@ import type { Route } from '../router.ts'
 const endpoints: readonly Endpoint[] = ['query', 'subscribe', 'subscribe_monotonic']
 
 /** Queries that are looked at and not run: for editors. */
-export function aqlRoutes(): Route[] {
-  const answer = async (call: Call): Promise<Answer> => {
+export function aqlRoutes(events: Promise<Events>): Route[] {
+  const answer = async (call: Call, { appId }: App): Promise<Answer> => {
     const value = parseJson(await call.body(limits.bodyBytes))
-    return jsonAnswer(200, validation(queryText(value), endpointOf(value)))
+    const request = { appId, via: 'http', query: queryText(value), endpoint: endpointOf(value) } as const
+    return jsonTextAnswer(200, await (await events).validate(request))
   }
   return [
     {
@@ -33,17 +35,4 @@ function endpointOf(value: unknown): Endpoint {
       cause: `unknown endpoint \`${given}\`, expected one of ${endpoints.join(', ')}`,
     })
   return endpoint
-}
-
-function validation(text: string, endpoint: Endpoint): Record<string, unknown> {
-  try {
-    const query = parseQuery(text, { now: BigInt(nowMicros()) })
-    compile(query)
-    const problem = checkFeatures(query, endpoint)
-    const known = { canonical: print(query), features: usedFeatures(query) }
-    return problem === undefined ? { valid: true, ...known } : { valid: false, ...known, error: problem.message }
-  } catch (error) {
-    if (!(error instanceof AqlError)) throw error
-    return { valid: false, error: error.detail, position: error.position }
-  }
 }

@@ -27,7 +27,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
     ...authRoutes(parts),
     ...nodeRoutes(parts),
     ...eventRoutes(parts),
-    ...aqlRoutes(),
+    ...aqlRoutes(parts.events),
     ...fileRoutes(parts.files),
     ...blobRoutes(parts.blobs),
     ...metricsRoutes(parts.metrics),

@@ -4,3 +4,4 @@ import { threadModule } from '../../thread-module.ts'
 export const readerModule = threadModule('query-thread', import.meta.url)
 
 export type { QueryRequest, SubscribeRequest } from './requests.ts'
+export type { ValidateRequest } from './validate-job.ts'
