@@ -130,6 +130,8 @@ export const limits = {
   queryBytes: 1024 * 1024,
   /** Queries and subscriptions that are under way, of all clients. */
   openStreams: 1024,
+  /** Characters of the texts of all of these: what a query is made into is a hundred times as long as its text. */
+  openQueriesLength: 16 * 1024 * 1024,
   /** Queries and subscriptions that are under way on one WebSocket. */
   openStreamsPerSocket: 128,
   /** Requests for offsets that are under way, of all clients. */

@@ -49,6 +49,7 @@ export class Events {
   /** What is being read by clients, and by the node itself, which takes nothing away from them. */
   readonly #open = new Set<Reading>()
   readonly #own = new Set<Reading>()
+  #queriesLength = 0
   #offsetsWaiting = 0
   #stopping = false
   #closing = false
@@ -144,11 +145,20 @@ export class Events {
     const open = request.via === 'node' ? this.#own : this.#open
     if (open.size >= limits.openStreams)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
+    const { length } = request.query
+    if (this.#queriesLength + length > limits.openQueriesLength)
+      throw failure('ERR_BAD_REQUEST', {
+        cause: `The queries of all open streams would have more than ${limits.openQueriesLength} characters, which is the limit.`,
+      })
     const { startReading } = this.#options
     assert(startReading !== undefined, 'the store can run queries')
     const reading = startReading(job, request)
     open.add(reading)
-    reading.ended.then(() => open.delete(reading))
+    this.#queriesLength += length
+    reading.ended.then(() => {
+      open.delete(reading)
+      this.#queriesLength -= length
+    })
     return reading
   }
 
