@@ -43,8 +43,9 @@ function prepare(database: DatabaseSync): void {
   if (version > formatVersion) throw new Error(`Detected future version ${version}`)
   if (version > 0 && pragma('application_id') !== applicationId) throw new Error('it holds no blocks')
   if (version === 0) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
-  // One connection does everything, so nobody needs a write-ahead log, and without one new blocks are written only once.
-  database.exec('PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = -4096')
+  // A commit is one sync and not four. What is written twice is little: large blocks are not in here.
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 8388608')
+  database.exec('PRAGMA cache_size = -4096')
   if (version === 0)
     database.exec(
       `BEGIN IMMEDIATE; ${tables} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`,
