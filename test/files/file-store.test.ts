@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { base58btc } from 'multiformats/bases/base58'
+import { CID } from 'multiformats/cid'
 import { Batches } from '../../src/files/thread/batches.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { Uploads } from '../../src/files/thread/uploads.ts'
@@ -48,6 +50,19 @@ test('an event that comes late takes nothing back that a later one has said', (t
   store.endUpload(two.id)
   assert.equal(store.cidOf('name'), two.cid)
   assert.deepEqual([has(store, one.cid), has(store, two.cid)], [false, true])
+})
+
+test('a name keeps what it means when it is given the same identifier in another spelling', (t) => {
+  const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
+  const { id, cid } = storeFile(store, 'one')
+  const spellings = [String(CID.create(0, 0x70, CID.parse(cid).multihash)), cid, CID.parse(cid).toString(base58btc)]
+  for (const [i, spelling] of spellings.entries())
+    store.apply([{ fact: { kind: 'name', name: 'name', cid: spelling }, place: place(i) }])
+  store.endUpload(id)
+  assert.equal(has(store, cid), true)
+  store.apply([{ fact: { kind: 'name', name: 'name', cid: undefined }, place: place(spellings.length) }])
+  store.collect({ count: 0, bytes: 0 })
+  assert.equal(has(store, cid), false)
 })
 
 test('when the disk refuses, every upload that may have lost something fails, and the next ones work', (t) => {

@@ -81,10 +81,13 @@ export class Catalogue {
   }
 
   #move(owner: string, before: string | undefined, after: string | undefined): void {
-    if (before === after) return
+    const [[toKey, to] = []] = blockCid(after)
+    const [[fromKey, from] = []] = blockCid(before)
+    // One identifier can be written in several ways.
+    if (fromKey === toKey) return
     // First the new one: what both have in common stays held.
-    for (const [, bytes] of blockCid(after)) this.#blocks.pin(owner, bytes)
-    for (const [, bytes] of blockCid(before)) this.#blocks.unpin(owner, bytes)
+    if (to !== undefined) this.#blocks.pin(owner, to)
+    if (from !== undefined) this.#blocks.unpin(owner, from)
   }
 }
 
