@@ -2,6 +2,9 @@ import { setFlagsFromString } from 'node:v8'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { limits } from './limits.ts'
 
+// Only buffers of more than half of this have memory of their own, which can be given back.
+Buffer.poolSize = 8 * 1024
+
 /**
  * Gives memory back at once instead of leaving it to the garbage collector, which sees a small object and not the
  * megabytes behind it. Nobody may look at it any more; small buffers that share their memory with others keep it.

@@ -1,5 +1,6 @@
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
@@ -47,6 +48,7 @@ export function encodeSegment(
       if (builder.count === size) close()
     }
   close()
+  builder.leave()
   assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }
@@ -54,10 +56,12 @@ export function encodeSegment(
 /** A part as it is stored: its size, a checksum that holds in its place only, its compressed bytes. */
 function pack(raw: Buffer, first: number, count: number): Buffer {
   const packed = compress(raw)
-  return new ByteWriter(packed.length + 16)
+  const writer = new ByteWriter(packed.length + 16)
     .uvarint(raw.length)
     .uvarint(checksum(packed, raw.length, first, count))
-    .bytes(packed).written
+    .bytes(packed)
+  release(packed)
+  return writer.written
 }
 
 function unpack(bytes: unknown, first: number, count: number): Buffer {
