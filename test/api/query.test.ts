@@ -88,7 +88,7 @@ test('a client that goes away ends its subscription', async (t) => {
   const lines = new Lines(await read(api, 'subscribe', { query: "FROM 'x'" }))
   await lines.next()
   await lines.cancel()
-  await api.readings[0]?.ended
+  await api.reading(0).ended
 })
 
 test('a client that does not read and goes away ends its query', async (t) => {
@@ -202,7 +202,7 @@ test('streams of all clients have a limit', async (t) => {
   assert.equal(refused.status, 400)
   assert.match(await refused.text(), /There are 1024 open streams, which is the limit\./)
   await open[0]?.cancel()
-  await api.readings[0]?.ended
+  await api.reading(0).ended
   assert.equal((await read(api, 'query', { query: "FROM 'x'", order: 'asc' })).status, 200)
   await Promise.all(open.map((lines) => lines.cancel()))
 })

@@ -4,10 +4,10 @@ import { sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { TestSocket } from '../support/socket.ts'
 
 const events = 400
-/** More than all the buffers between a node and its client together. */
-const payload = 'x'.repeat(100_000)
+/** More than the buffers between a node and its client take: some systems give a receiver 32 MB. */
+const tooMuch = 'x'.repeat(250_000)
 
-async function filled(t: TestContext): Promise<TestApi> {
+async function filled(t: TestContext, payload = 'x'.repeat(100_000)): Promise<TestApi> {
   const api = await startApi(t, { store: await sqliteStore(t) })
   for (let from = 0; from < events; from += 100) {
     const data = Array.from({ length: 100 }, (_, i) => ({ tags: ['large'], payload: { n: from + i, payload } }))
@@ -20,7 +20,7 @@ const query = { query: "FROM 'large'", order: 'asc' }
 
 /** A client that asks and does not read, and what another one got that did. */
 async function slowAndFast(t: TestContext): Promise<{ api: TestApi; slow: TestSocket; fast: unknown[] }> {
-  const api = await filled(t)
+  const api = await filled(t, tooMuch)
   const slow = await TestSocket.open(t, api)
   slow.socket.pause()
   slow.request(1, 'query', query)
@@ -35,8 +35,8 @@ test('for a client that does not read, nothing more is read; when it does, it ge
   assert.equal(fast.length, events + 1)
   const [forSlow, forFast] = api.readings
   assert.ok(forSlow && forFast)
-  assert.ok(forFast.bytes > events * payload.length)
-  assert.ok(forSlow.bytes < forFast.bytes / 2, `${forSlow.bytes} bytes were read for a client that does not read`)
+  assert.ok(forFast.bytes > events * tooMuch.length)
+  assert.ok(forSlow.bytes < 0.75 * forFast.bytes, `${forSlow.bytes} bytes were read for a client that does not read`)
   slow.socket.resume()
   const received = (await slow.answered(1)).flatMap((message) => message.payload ?? [])
   assert.deepEqual(
@@ -76,7 +76,7 @@ test('a client that asks and does not read is not heard, until it does', async (
 test('a client that does not read can go away', async (t) => {
   const { api, slow } = await slowAndFast(t)
   slow.socket.terminate()
-  await api.readings[0]?.ended
+  await api.reading(0).ended
 })
 
 test('a large answer does not keep others on the same socket waiting', async (t) => {
@@ -99,7 +99,7 @@ test('a subscription that is cancelled in the middle says nothing more', async (
   socket.request(1, 'subscribe', { query: query.query })
   await socket.take()
   socket.cancel(1)
-  await api.readings[0]?.ended
+  await api.reading(0).ended
   await socket.settled()
   const count = socket.texts.length
   await api.publish(JSON.stringify({ data: [{ tags: ['large'], payload: 1 }] }))

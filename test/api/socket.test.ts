@@ -63,7 +63,7 @@ test('requests are answered as in the transcript of the specification', async (t
     ['a', 'b'],
   )
   socket.cancel(6)
-  await api.readings.at(-1)?.ended
+  await api.reading(-1).ended
 
   socket.request(9, 'subscribe_monotonic', { session: 'x', query: "FROM 'live'", lowerBound: {} })
   const caught = await socket.take()
@@ -109,7 +109,7 @@ test('a number that is used again ends the request that had it, without a word',
   socket.request(1, 'subscribe', { query: "FROM 'first'" })
   await socket.take()
   socket.request(1, 'subscribe', { query: "FROM 'second'" })
-  await api.readings[0]?.ended
+  await api.reading(0).ended
   await socket.take()
   await api.publish(JSON.stringify({ data: ['first', 'second'].map((tag) => ({ tags: [tag], payload: tag })) }))
   assert.deepEqual(
@@ -194,7 +194,7 @@ test('a message that is none ends everything, and closes the socket without a wo
     socket.send(frame)
     assert.equal(await socket.closed, 1005, name)
     assert.equal(socket.texts.length, 1, name)
-    await api.readings.at(-1)?.ended
+    await api.reading(-1).ended
   }
   const socket = await TestSocket.open(t, api)
   await socket.settled()

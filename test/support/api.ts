@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -82,6 +83,8 @@ export interface TestApi {
   readonly store: EventStore
   /** The queries and subscriptions so far. */
   readonly readings: readonly CountedReading[]
+  /** One of them, which has to be there; -1 is the last. */
+  reading(at: number): CountedReading
   /** Calls the API as the test app. */
   call(path: string, init?: RequestInit): Promise<Response>
   publish(body: string | Uint8Array): Promise<Response>
@@ -146,7 +149,12 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
       headers: { 'content-type': 'application/json' },
       body: Buffer.from(body),
     })
-  return { url, token, otherToken, events, store, readings, call, publish }
+  const reading = (at: number): CountedReading => {
+    const found = readings.at(at)
+    assert.ok(found, 'something is being read')
+    return found
+  }
+  return { url, token, otherToken, events, store, readings, reading, call, publish }
 }
 
 /** All events of a store, as a query would answer them. */
