@@ -15,11 +15,26 @@ const bounds = [
   [],
   'max',
 ]
+const cids = ['bafybeif7ztnhq65lumvvtr4ekcwd2ifwgm3awq4zfr3srh462rwyinlb4y', 'bafy', 'x'] as const
 const orders = ['asc', 'desc', 'stream-asc', 'up', null] as const
 
 function anyQuery(random: Random): string {
   if (random.chance(0.3)) return random.pick(["FROM 'a'", 'FROM allEvents', "FROM 'a' | 'b' SELECT _.k0 ?? 1"])
   return random.chance(0.4) ? random.pick(queries) : anyText(random, queries)
+}
+
+/** What separates the parts of a form. */
+export const boundary = 'limit'
+
+const fileNames = ['a', 'b', 'folder/a', '/a', '../a', 'a//b', '', 'é', 'x'.repeat(5000)] as const
+
+/** A form with files, as uploads are. */
+export function anyForm(random: Random): Buffer {
+  const parts = Array.from({ length: random.below(4) }, () => {
+    const head = `Content-Disposition: form-data; name="file"; filename="${random.pick(fileNames)}"`
+    return `--${boundary}\r\n${head}\r\n\r\n${JSON.stringify(anyValue(random))}\r\n`
+  })
+  return Buffer.from(`${parts.join('')}--${boundary}--\r\n`)
 }
 
 /** A body that publish takes. */
@@ -48,6 +63,10 @@ export function anyBody(path: string, random: Random): unknown {
       return { session: 's', query, ...(random.chance(0.2) && { lowerBound }) }
     case 'validate':
       return { query, endpoint: random.pick(['query', 'subscribe', 'x']) }
+    case 'prefetch':
+      return { query, duration: { secs: random.below(100), nanos: 0 } }
+    case 'remove':
+      return { cid: random.pick(cids) }
     case 'auth':
       return { appId: random.pick(['com.example.a', 'A', '..', '']), displayName: 'x', version: '1', signature: null }
     default:

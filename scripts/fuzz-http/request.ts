@@ -1,5 +1,5 @@
 import type { Random } from '../crash/random.ts'
-import { anyBody } from './bodies.ts'
+import { anyBody, anyForm, boundary } from './bodies.ts'
 import { damagedText } from './json-texts.ts'
 
 /** How the bytes of a request are sent. */
@@ -19,12 +19,15 @@ export interface FuzzRequest {
   readonly endless: boolean
 }
 
+const uploads = '/api/v2/files'
 const jsonPaths = [
   '/api/v2/events/publish',
   '/api/v2/events/query',
   '/api/v2/events/subscribe',
   '/api/v2/events/subscribe_monotonic',
   '/api/v2/aql/validate',
+  '/api/v2/files/prefetch',
+  '/api/v2/files/remove',
   '/api/v2/auth',
 ] as const
 const otherPaths = [
@@ -36,6 +39,13 @@ const otherPaths = [
   '/api/v2/blob/-/a',
   '/api/v2/blob/BAD/x',
   '/api/v2/blob/com.example.other/x%zz',
+  uploads,
+  '/api/v2/files/',
+  '/api/v2/files/name',
+  '/api/v2/files/bafybeif7ztnhq65lumvvtr4ekcwd2ifwgm3awq4zfr3srh462rwyinlb4y',
+  '/api/v2/files/bafybeif7ztnhq65lumvvtr4ekcwd2ifwgm3awq4zfr3srh462rwyinlb4y/x/%2e%2e',
+  '/api/v2/files/%ff',
+  '/api/v2/openapi',
   '/api/v2/openapi.json',
   '/metrics',
   '/readyz',
@@ -71,16 +81,25 @@ const oddHeaders = [
 export function anyRequest(random: Random, token: string): FuzzRequest {
   const isJson = random.chance(0.75)
   const path = isJson ? random.pick(jsonPaths) : random.pick(otherPaths)
-  const usual = isJson ? 'POST' : 'GET'
-  const method = random.chance(0.1) ? random.pick(methods) : path.includes('/blob/') ? random.pick(methods) : usual
-  const text = Buffer.from(JSON.stringify(anyBody(path, random)))
+  const usual = isJson || path === uploads ? 'POST' : 'GET'
+  const takesAll = /\/blob\/|\/files\/(?!prefetch|remove)/.test(path)
+  const method = takesAll || random.chance(0.1) ? random.pick(methods) : usual
+  const text = path === uploads ? anyForm(random) : Buffer.from(JSON.stringify(anyBody(path, random)))
   const body = random.chance(0.5) ? damagedText(text, random) : text
   const sending = random.chance(0.05) ? 'half' : random.chance(0.1) ? 'pieces' : 'whole'
   const odd = random.chance(0.15) ? [random.pick(oddHeaders)] : []
+  const type = path === uploads ? [`Content-Type: multipart/form-data; boundary=${boundary}`] : []
   const query = random.chance(0.02) ? `?access_token=${random.pick(['', 'x', '%', '%ff', '&&'])}` : ''
   const authorization = random.chance(0.97) ? [`Authorization: Bearer ${token}`] : []
   // What comes first counts, so that the odd ones do.
-  const headers = [...odd, 'Host: localhost', 'Connection: close', ...authorization, `Content-Length: ${body.length}`]
+  const headers = [
+    ...odd,
+    ...type,
+    'Host: localhost',
+    'Connection: close',
+    ...authorization,
+    `Content-Length: ${body.length}`,
+  ]
   const head = Buffer.from(`${method} ${path}${query} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
   return { method, path, bytes: Buffer.concat([head, body]), sending, endless: path.includes('subscribe') }
 }
