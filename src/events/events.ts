@@ -7,6 +7,7 @@ import type { Logger } from '../log/index.ts'
 import type { EventStore, Reading } from '../store/index.ts'
 import { type Clock, systemClock } from '../time.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
+import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedText } from './publish/index.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
 import { Pruner, type StreamSettings } from './retention/index.ts'
@@ -47,9 +48,8 @@ export class Events {
   readonly #publisher: Publisher
   readonly #pruner: Pruner
   /** What is being read by clients, and by the node itself, which takes nothing away from them. */
-  readonly #open = new Set<Reading>()
-  readonly #own = new Set<Reading>()
-  #queriesLength = 0
+  readonly #open = new OpenReadings()
+  readonly #own = new OpenReadings()
   #offsetsWaiting = 0
   #stopping = false
   #closing = false
@@ -131,7 +131,7 @@ export class Events {
   /** Ends what is being read, and tells those who read; what is being published goes on. */
   stopReading(): void {
     this.#stopping = true
-    for (const reading of [...this.#open, ...this.#own]) reading.fail(failure('ERR_SHUTTING_DOWN', {}))
+    for (const readings of [this.#open, this.#own]) readings.fail(failure('ERR_SHUTTING_DOWN', {}))
   }
 
   async close(): Promise<void> {
@@ -142,24 +142,10 @@ export class Events {
 
   #read(job: string, request: AnyRequest): Reading {
     if (this.#stopping) throw failure('ERR_SHUTTING_DOWN', {})
-    const open = request.via === 'node' ? this.#own : this.#open
-    if (open.size >= limits.openStreams)
-      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
-    const { length } = request.query
-    if (this.#queriesLength + length > limits.openQueriesLength)
-      throw failure('ERR_BAD_REQUEST', {
-        cause: `The queries of all open streams would have more than ${limits.openQueriesLength} characters, which is the limit.`,
-      })
     const { startReading } = this.#options
     assert(startReading !== undefined, 'the store can run queries')
-    const reading = startReading(job, request)
-    open.add(reading)
-    this.#queriesLength += length
-    reading.ended.then(() => {
-      open.delete(reading)
-      this.#queriesLength -= length
-    })
-    return reading
+    const readings = request.via === 'node' ? this.#own : this.#open
+    return readings.start(request.query, () => startReading(job, request))
   }
 
   /** What fails because the node stops is told as that. */
