@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../support/folder.ts'
@@ -48,14 +48,20 @@ test('names and files are taken back', async (t) => {
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'ü d'))
   writeFileSync(join(folder, 'ü d', '100% "x".txt'), 'odd')
+  writeFileSync(join(folder, 'ü d', 'back\\slash'), '')
+  writeFileSync(join(folder, 'red \u009b31m'), '')
   writeFileSync(join(folder, 'empty'), '')
   const added = JSON.parse(await ok('add', folder, '--json')) as {
     result: { cid: string; files: number; bytes: number }
   }
   const { cid } = added.result
-  assert.deepEqual(added.result, { cid, files: 2, bytes: 3 })
+  assert.deepEqual(added.result, { cid, files: 4, bytes: 3 })
   await ok('name', 'odd', cid)
   assert.equal(await ok('get', 'odd/ü d/100% "x".txt', '-'), 'odd')
+  assert.match(await ok('ls', 'odd'), /^red \ufffd31m /m)
+  const copy = join(temporaryFolder(t), 'copy')
+  await ok('get', 'odd', copy)
+  assert.deepEqual(readdirSync(copy, { recursive: true }).sort(), readdirSync(folder, { recursive: true }).sort())
   const names = JSON.parse(await ok('ls', '--json')) as { result: { name: string; cid: string }[] }
   assert.deepEqual(
     names.result.map(({ name }) => name),

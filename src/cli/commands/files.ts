@@ -69,10 +69,12 @@ interface Entry {
 }
 
 function table(entries: readonly Entry[]): string {
-  const width = Math.max(0, ...entries.map(({ name }) => name.length))
+  // A terminal would obey some characters, and whoever gave a name may have put any into it.
+  const names = entries.map(({ name }) => name.replace(/\p{Cc}/gu, '\u{fffd}'))
+  const width = Math.max(0, ...names.map(({ length }) => length))
   const sizes = entries.map(({ size }) => (size === undefined ? 'not here' : String(size)))
   const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
-  return entries.map(({ name, cid }, i) => `${name.padEnd(width)}  ${sizes[i]?.padStart(sizeWidth)}  ${cid}`).join('\n')
+  return entries.map(({ cid }, i) => `${names[i]?.padEnd(width)}  ${sizes[i]?.padStart(sizeWidth)}  ${cid}`).join('\n')
 }
 
 export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {

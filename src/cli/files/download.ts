@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../errors.ts'
 import { type ApiClient, textOf } from '../api-client.ts'
@@ -19,6 +19,9 @@ export interface Downloaded {
   files: number
   bytes: number
 }
+
+/** Whoever made a directory may have called its entries anything: some would be written elsewhere. */
+const unwritable = sep === '/' ? /^\.{0,2}$|[/\0]/ : /^\.{0,2}$|[/\\:\0]/
 
 const asJson = { headers: { accept: 'application/json' } }
 
@@ -67,8 +70,7 @@ export async function download(
   if (existsSync(target)) throw alreadyThere(target)
   mkdirSync(target, { recursive: true })
   for (const { name } of directory.children) {
-    // Whoever made the directory may have called its entries anything.
-    if (/^\.{0,2}$|[/\\\0]/.test(name))
+    if (unwritable.test(name))
       throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
     // A name may mean something else by now.
     await download(client, `${directory.cid}/${name}`, join(target, name), done, progress)
