@@ -65,6 +65,22 @@ test('a name keeps what it means when it is given the same identifier in another
   assert.equal(has(store, cid), false)
 })
 
+test('a host means the name that is spelled like it, or else one that differs in capital letters', (t) => {
+  const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
+  const [one, two] = [storeFile(store, 'one'), storeFile(store, 'two')]
+  const found = () => store.findSite('app', []).content?.cid
+  const named = (name: string, cid: string | undefined, lamport: number) =>
+    store.apply([{ fact: { kind: 'name', name, cid }, place: place(lamport) }])
+  named('App', one.cid, 1)
+  assert.equal(found(), one.cid)
+  named('app', two.cid, 2)
+  assert.equal(found(), two.cid)
+  named('app', undefined, 3)
+  assert.equal(found(), one.cid)
+  named('App', undefined, 4)
+  assert.equal(found(), undefined)
+})
+
 test('when the disk refuses, every upload that may have lost something fails, and the next ones work', (t) => {
   const folder = temporaryFolder(t)
   const database = openBlocks(join(folder, 'blocks.db'))

@@ -29,6 +29,11 @@ export class Catalogue {
     return this.#registers.get('name', name)
   }
 
+  /** The identifier that a host means: names of hosts do not know capital letters, names of files do. */
+  cidOfHost(host: string): string | undefined {
+    return this.#registers.getAnyCase('name', host)
+  }
+
   /** Names with identifiers, by name. */
   get names(): [string, string][] {
     return this.#registers.all('name')

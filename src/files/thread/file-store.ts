@@ -93,11 +93,9 @@ export class FileStore {
     return this.#findNamed(this.#catalogue.cidOf(root), path)
   }
 
-  /** What is at a path of a website: names of hosts do not know capital letters, names of files do. */
+  /** What is at a path of a website. */
   findSite(host: string, path: readonly string[]): Found {
-    const sameLetters = (): string | undefined =>
-      this.#catalogue.names.find(([name]) => name.toLowerCase() === host)?.[1]
-    return this.#findNamed(this.#catalogue.cidOf(host) ?? sameLetters(), path)
+    return this.#findNamed(this.#catalogue.cidOfHost(host), path)
   }
 
   read(file: string, offset: number): Uint8Array | undefined {

@@ -12,6 +12,7 @@ export interface Place {
  */
 export class Registers {
   readonly #get: StatementSync
+  readonly #getAnyCase: StatementSync
   readonly #all: StatementSync
   readonly #set: StatementSync
   readonly #followed: StatementSync
@@ -19,6 +20,9 @@ export class Registers {
 
   constructor(database: DatabaseSync) {
     this.#get = database.prepare('SELECT lamport, stream, value FROM register WHERE kind = ? AND key = ?')
+    this.#getAnyCase = database.prepare(
+      'SELECT value FROM register WHERE kind = ? AND key = ? COLLATE NOCASE AND value IS NOT NULL ORDER BY key DESC',
+    )
     this.#all = database.prepare(
       'SELECT key, lamport, stream, value FROM register WHERE kind = ? AND value IS NOT NULL ORDER BY key',
     )
@@ -31,6 +35,12 @@ export class Registers {
 
   get(kind: string, key: string): string | undefined {
     const value = this.#get.get(kind, key)?.['value']
+    return typeof value === 'string' ? value : undefined
+  }
+
+  /** The value of a key that is the same but for capital letters; before others of one that has none. */
+  getAnyCase(kind: string, key: string): string | undefined {
+    const value = this.#getAnyCase.get(kind, key)?.['value']
     return typeof value === 'string' ? value : undefined
   }
 
