@@ -49,7 +49,7 @@ export const limits = {
   /** Milliseconds that one query may take before it is another one's turn. */
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
-  youngGenerationMb: 1,
+  youngGenerationMb: 4,
   /** The same of the thread that reads: queries make many objects, and with less they take longer. */
   readerYoungGenerationMb: 8,
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
