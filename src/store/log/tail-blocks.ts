@@ -21,6 +21,9 @@ interface TailRun {
 /** Events that are read together for whoever goes backwards: they may be rows each, and often the last few are enough. */
 const eventsBack = { first: 12, most: limits.eventsPerBlock } as const
 
+/** What the objects of a frame take, however small it is: those who follow a stream look at each event in a run of its own. */
+const bytesPerFrame = 4096
+
 /** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
 export class TailBlocks {
   readonly #place: StatementSync
@@ -90,7 +93,7 @@ export class TailBlocks {
     }
     const run = { start, end, frames, blocks: new Map() }
     // Once more for the lines.
-    this.#runs.set(start, run, 2 * bytes)
+    this.#runs.set(start, run, 2 * bytes + bytesPerFrame * frames.length)
     return run
   }
 }
