@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { KeyPair } from '../../src/identity/index.ts'
+import { genesis, type Hash, heads, MalformedBytes, pruneRecords, redactionRecords } from '../../src/protocol/index.ts'
+import { naiveGenesis, naiveHead, naiveRecord } from './naive.ts'
+
+const key = new KeyPair(Buffer.alloc(32, 7))
+const numbers = fc.oneof(fc.nat(300), fc.maxSafeNat())
+const topics = fc.string({ minLength: 1, maxLength: 5, unit: 'grapheme' })
+const signed = { topic: topics, stream: numbers.map((number) => ({ node: key.publicKey, number })), time: numbers }
+const hashes = fc
+  .uint8Array({ minLength: 32, maxLength: 32 })
+  .map((bytes) => Buffer.from(bytes).toString('latin1') as Hash)
+const someHeads = fc.record(
+  { ...signed, count: numbers, lamport: numbers, hash: hashes, checkpoint: fc.boolean() },
+  { noNullPrototype: true },
+)
+
+test('a chain begins with the hash that the protocol describes', () => {
+  fc.assert(
+    fc.property(signed.topic, signed.stream, (topic, stream) => {
+      const expected = (name?: string) => naiveGenesis(topic, stream.node, stream.number, name).toString('latin1')
+      assert.equal(genesis(topic, stream), expected())
+      assert.equal(genesis(topic, stream, 'imported'), expected('shoal/imported-genesis/1'))
+    }),
+  )
+})
+
+test('a head is the bytes that the protocol describes with their signature, and reads back as what was put in', () => {
+  fc.assert(
+    fc.property(someHeads, (head) => {
+      const { topic, stream, hash, ...rest } = head
+      const bytes = naiveHead(topic, stream.node, stream.number, { ...rest, hash: Buffer.from(hash, 'latin1') })
+      assert.deepEqual(heads.sign(head, key), Buffer.concat([bytes, key.sign(bytes)]))
+      assert.deepEqual(heads.verify(heads.sign(head, key)), head)
+    }),
+  )
+})
+
+test('so are the records of what was pruned and redacted', () => {
+  fc.assert(
+    fc.property(fc.record(signed), numbers, (common, value) => {
+      const { topic, stream, time } = common
+      const expected = (name: string) => {
+        const bytes = naiveRecord(name, topic, stream.node, stream.number, value, time)
+        return Buffer.concat([bytes, key.sign(bytes)])
+      }
+      const [prune, redaction] = [
+        { ...common, count: value },
+        { ...common, offset: value },
+      ]
+      assert.deepEqual(pruneRecords.sign(prune, key), expected('shoal/prune/1'))
+      assert.deepEqual(pruneRecords.verify(expected('shoal/prune/1')), prune)
+      assert.deepEqual(redactionRecords.sign(redaction, key), expected('shoal/redaction/1'))
+      assert.deepEqual(redactionRecords.verify(expected('shoal/redaction/1')), redaction)
+    }),
+  )
+})
+
+test('what is signed is nothing else: no bit of it can change, and no statement passes for another kind', () => {
+  fc.assert(
+    fc.property(someHeads, fc.nat(), (head, at) => {
+      const bytes = heads.sign(head, key)
+      assert.throws(() => pruneRecords.verify(bytes), MalformedBytes)
+      assert.throws(() => redactionRecords.verify(bytes), MalformedBytes)
+      const bit = at % (8 * bytes.length)
+      const place = bit >> 3
+      bytes[place] = (bytes[place] ?? 0) ^ (1 << (bit & 7))
+      assert.throws(() => heads.verify(bytes), MalformedBytes)
+    }),
+  )
+})
