@@ -1,4 +1,5 @@
 import type { Order } from '../ast.ts'
+import type { Aggregate } from './aggregate.ts'
 import type { Frame } from './frame.ts'
 import { foundBy } from './items.ts'
 import { type Cursor, later } from './port.ts'
@@ -60,10 +61,7 @@ function* feedEvents<T>(
     } finally {
       cursor.close()
     }
-    for (const aggregate of aggregates) {
-      if (aggregate.flushesBriefly) aggregate.flush()
-      else yield* aggregate.flushSlowly()
-    }
+    if (aggregates.length > 0) yield* flush(aggregates)
   } finally {
     end.close()
   }
@@ -94,12 +92,17 @@ function* feedItems<T>(
       }
       allowance.leave(spent, held)
     }
-    for (const aggregate of aggregates) {
-      if (aggregate.flushesBriefly) aggregate.flush()
-      else yield* aggregate.flushSlowly()
-    }
+    if (aggregates.length > 0) yield* flush(aggregates)
   } finally {
     end.close()
   }
   return end.outcome()
+}
+
+/** Lets every aggregate say what it has come to, the first ones first: what they say is input of those after them. */
+function* flush(aggregates: readonly Aggregate[]): Steps<void> {
+  for (const aggregate of aggregates) {
+    if (aggregate.flushesBriefly) aggregate.flush()
+    else yield* aggregate.flushSlowly()
+  }
 }

@@ -44,7 +44,6 @@ export interface ArraySource {
 /** The stages of a run. */
 export interface Pipeline {
   readonly first: Stage
-  /** The first ones first: what they say when all has come is input of those after them. */
   readonly aggregates: readonly Aggregate[]
 }
 
