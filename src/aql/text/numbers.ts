@@ -1,7 +1,6 @@
+import { greatestNatural } from '../values/numbers.ts'
 import { isDigit } from './characters.ts'
 import type { Reader } from './reader.ts'
-
-export const largestNatural = 2n ** 64n - 1n
 
 export const tooLarge = 'number too large to fit in target type'
 
@@ -42,7 +41,7 @@ export function naturalOf(digits: string): bigint | undefined {
   while (start < digits.length - 1 && digits[start] === '0') start++
   if (digits.length - start > 20) return undefined
   const value = BigInt(digits.slice(start))
-  return value <= largestNatural ? value : undefined
+  return value <= greatestNatural ? value : undefined
 }
 
 function digitsEnd(text: string, start: number): number {
