@@ -13,7 +13,7 @@ import type { Workspace } from './workspace.ts'
 
 const rounds = 7
 const singlesPerRound = 500
-export const batchSize = 1000
+const batchSize = 1000
 
 /** One event at a time, each on disk before the next one comes. */
 export async function singleAppends(workspace: Workspace, watch: LoopWatch): Promise<Line[]> {

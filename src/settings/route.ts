@@ -7,7 +7,7 @@ export interface TagCondition {
   readonly anyOf: readonly (readonly string[])[]
 }
 
-export class RouteSyntaxError extends Error {}
+class RouteSyntaxError extends Error {}
 
 export function parseRoute(text: string): TagCondition {
   const anyOf: string[][] = [[]]

@@ -34,7 +34,7 @@ export function naiveGenesis(topic: string, node: Uint8Array, number: number, na
   return sha256(word(name), text(topic), stream(node, number))
 }
 
-export function naiveSalts(seed: Uint8Array, count: number): Buffer[] {
+function naiveSalts(seed: Uint8Array, count: number): Buffer[] {
   const all = createHash('shake128', { outputLength: 16 * count })
     .update(Buffer.concat([word('shoal/salts/1'), seed]))
     .digest()

@@ -35,7 +35,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApi {
 }
 
 /** Method and path of everything under `/api/v2/` that there is to describe. */
-export function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
+function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
   return routes
     .filter(({ path }) => path.startsWith('/api/v2/'))
     .flatMap(({ path, methods }) =>

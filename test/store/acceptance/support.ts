@@ -122,7 +122,7 @@ export function nameOf({ key }: StreamStatus): string {
 }
 
 /** Everything that a store says about its events; nothing may change in it when something is refused. */
-export async function stateOf(store: EventStore): Promise<unknown> {
+async function stateOf(store: EventStore): Promise<unknown> {
   const streams = await Promise.all(
     (await store.streams()).map(async (stream) => ({
       name: nameOf(stream),

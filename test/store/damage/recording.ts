@@ -126,7 +126,7 @@ function foldLog({ database }: LogWriter): void {
   if (busy !== 0) throw new Error('the log is folded back')
 }
 
-export function writeDisk(file: string, { database, log }: Disk): void {
+function writeDisk(file: string, { database, log }: Disk): void {
   rmSync(`${file}-shm`, { force: true })
   writeFileSync(file, database)
   writeFileSync(`${file}-wal`, log)
