@@ -12,6 +12,8 @@ export function optionalText(value: unknown, name: string): string | undefined {
   const member = memberOf(value, name)
   if (member === undefined || member === null) return undefined
   if (typeof member !== 'string') throw invalid(`invalid type: ${typeName(member)}, expected a string at \`${name}\``)
+  // Half of a character would become another one on its way into bytes.
+  if (!member.isWellFormed()) throw invalid(`lone surrogate in hex escape at \`${name}\``)
   return member
 }
 

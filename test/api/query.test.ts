@@ -127,6 +127,8 @@ test('what is wrong with a request is told before the first line', async (t) => 
   ])
   const [teapot, feature] = await refused('subscribe_monotonic', { query: "FROM 'x' LIMIT 1", session: 's' })
   assert.deepEqual([teapot, feature], [418, 'ERR_UNSUPPORTED_FEATURE'])
+  const half = await refused('query', { query: "FROM '\ud800'", order: 'asc' })
+  assert.deepEqual(half, [400, 'ERR_BAD_REQUEST', 'Invalid request. lone surrogate in hex escape at `query`'])
   const long = `FROM '${'x'.repeat(limits.queryBytes)}'`
   assert.match((await refused('query', { query: long, order: 'asc' }))[2], /The query has more than 1048576 bytes\./)
 })
