@@ -196,6 +196,20 @@ test('an error ends a subscription of either kind, with the error object last', 
   }
 })
 
+test('an aggregate that has come to nothing says so once, whatever else is published', async (t) => {
+  const api = await start(t)
+  const lines = new Lines(await read(api, 'subscribe', { query: "FEATURES(aggregate) FROM 'x' AGGREGATE SUM(_)" }))
+  const next = async () => {
+    const { type, severity, payload } = JSON.parse(await lines.next()) as Record<string, unknown>
+    return payload ?? severity ?? type
+  }
+  assert.deepEqual([await next(), await next()], ['warning', 'offsets'])
+  for (let i = 0; i < 3; i++) await api.publish('{"data":[{"tags":["y"],"payload":1}]}')
+  await publish(api, 1)
+  assert.equal(await next(), 1)
+  await lines.cancel()
+})
+
 test('streams of all clients have a limit', async (t) => {
   const api = await start(t)
   const open: Lines[] = []

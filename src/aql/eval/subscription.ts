@@ -23,6 +23,8 @@ export class Subscription {
   readonly #frame: Frame
   readonly #pipeline: Pipeline
   #broken = false
+  /** Whether aggregates may come to something else than the last time. */
+  #hasNews = true
 
   /** `appId` is the app that asks. Throws what is wrong with the text, also with a template in its tags. */
   constructor(query: Query, appId: string, sink: Sink) {
@@ -48,6 +50,7 @@ export class Subscription {
 
   push(event: AqlEvent): void {
     if (this.done) return
+    this.#hasNews = true
     this.#guarded(() => {
       this.#frame.setEvent(event)
       this.#pipeline.first.feed(false)
@@ -56,6 +59,8 @@ export class Subscription {
 
   /** Lets aggregates say what they have come to, if that is not what they said before. */
   flush(): void {
+    if (!this.#hasNews) return
+    this.#hasNews = false
     for (const aggregate of this.#pipeline.aggregates) {
       if (!this.#broken) this.#guarded(() => aggregate.flush())
     }
