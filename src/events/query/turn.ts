@@ -1,8 +1,8 @@
 import type { Turn } from '../../aql/index.ts'
 import type { NdjsonWriter } from '../../store/log/index.ts'
 
-/** Steps that are taken without a look at the clock, however quick they are. */
-const mostPerLook = 64
+/** Steps without a look at the clock: as long as nobody knows how long they take, and when they are quick. */
+const [firstPerLook, mostPerLook] = [16, 64]
 
 /** The turns of one job: until when it may work, and whether what it has written has to be taken first. */
 export class JobTurn implements Turn {
@@ -12,8 +12,8 @@ export class JobTurn implements Turn {
   #deadline = 0
   #isOver = false
   /** Steps between two looks at the clock, and how many of them are left: the longer they take, the fewer. */
-  #perLook = 1
-  #left = 1
+  #perLook = firstPerLook
+  #left = firstPerLook
 
   constructor(lines: NdjsonWriter) {
     this.#lines = lines
