@@ -52,8 +52,11 @@ export class Upload {
       }
     if (size > 0) await this.#addChunks(memory, size)
     else this.#spare.push(memory)
+    // The thread does one after the other, so that nobody has to wait in between.
+    const ended = this.#thread.call('endFile', [this.#id])
+    ended.catch(() => {})
     await this.#settled(0)
-    this.#files.push({ path, ...(await this.#thread.call('endFile', [this.#id])) })
+    this.#files.push({ path, ...(await ended) })
   }
 
   /** Everything is stored for good when this has been fulfilled. */
