@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
 import { type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
@@ -22,7 +22,8 @@ class Blocks implements EventSink {
 
 const payload = JSON.stringify('x'.repeat(1024 * 1024))
 
-test('what is read one after the other is kept while there is room, and given back at once when there is none', (t) => {
+/** A log whose blocks hold one large event each, and take twice as much as is kept of them. */
+function largeLog(t: TestContext): { reader: LogReader; count: number } {
   const file = join(temporaryFolder(t), 'log.db')
   const key = KeyPair.generate()
   const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
@@ -35,21 +36,57 @@ test('what is read one after the other is kept while there is room, and given ba
   for (let i = 0; i < count; i++)
     writer.append([{ ...packed([{ appId: 'app', tags: ['t'], payload }]), streams: new Uint32Array(1) }])
   writer.sealAll()
-  const scan = (order: 'asc' | 'desc'): Blocks => {
-    const blocks = new Blocks()
-    ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order }).run(blocks))
-    return blocks
-  }
-  const first = scan('asc')
+  return { reader, count }
+}
+
+function scan(reader: LogReader, order: 'asc' | 'desc'): Blocks {
+  const blocks = new Blocks()
+  ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order }).run(blocks))
+  return blocks
+}
+
+test('what is read one after the other is kept while there is room, and given back at once when there is none', (t) => {
+  const { reader, count } = largeLog(t)
+  const first = scan(reader, 'asc')
   equal(first.seen.size, count)
   const kept = [...first.seen.keys()].filter(({ lamports }) => lamports.length > 0)
   notEqual(kept.length, 0)
   ok(kept.length <= limits.blockCacheBytes / payload.length + 1)
   // Whoever comes later reads the same, and finds those that were kept; the last one was nobody's.
-  const second = scan('asc')
+  const second = scan(reader, 'asc')
   deepEqual([...second.seen.values()], [...first.seen.values()])
   ok(kept.slice(0, -1).every((block) => second.seen.has(block)))
-  deepEqual([...scan('desc').seen.values()].reverse(), [...first.seen.values()])
+  deepEqual([...scan(reader, 'desc').seen.values()].reverse(), [...first.seen.values()])
+})
+
+test('what is read here and there is given back when it has to go for something else', (t) => {
+  const { reader, count } = largeLog(t)
+  const blocks = new Blocks()
+  for (let i = 0; i < count; i++) {
+    // Each time far from the one before, and on to the next: the first one is left then.
+    const from = (i * 7) % (count - 1)
+    const bounds = { lower: new Map([[0, from - 1]]), upper: new Map([[0, from + 1]]) }
+    ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order: 'asc', ...bounds }).run(blocks))
+  }
+  ok([...blocks.seen.keys()].some(({ lamports }) => lamports.length === 0))
+})
+
+test('whoever stands at a block finds it whole, whatever others read in the meantime', (t) => {
+  const { reader, count } = largeLog(t)
+  const expected = [...scan(reader, 'asc').seen.values()]
+  for (const order of ['asc', 'desc'] as const) {
+    const sizes: number[] = []
+    const cursor = new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order })
+    const oneByOne: EventSink = {
+      event(_stream, block) {
+        sizes.push(block.lineBytes(0, block.count))
+        return false
+      },
+    }
+    while (!cursor.run(oneByOne)) scan(reader, sizes.length % 2 === 0 ? 'asc' : 'desc')
+    equal(sizes.length, count)
+    deepEqual(order === 'asc' ? sizes : sizes.reverse(), expected)
+  }
 })
 
 test('a cache keeps what has room without letting go of anything', () => {

@@ -2,10 +2,13 @@
 export class LruCache<K, V> {
   readonly #entries = new Map<K, { value: V; size: number }>()
   readonly #capacity: number
+  /** Is told of what had to go for something else. */
+  readonly #evicted: (value: V) => void
   #size = 0
 
-  constructor(capacity: number) {
+  constructor(capacity: number, evicted: (value: V) => void = () => {}) {
     this.#capacity = capacity
+    this.#evicted = evicted
   }
 
   get(key: K): V | undefined {
@@ -22,9 +25,10 @@ export class LruCache<K, V> {
     if (size > this.#capacity) return false
     this.#entries.set(key, { value, size })
     this.#size += size
-    for (const oldest of this.#entries.keys()) {
+    for (const [oldest, { value: evicted }] of this.#entries) {
       if (this.#size <= this.#capacity) break
       this.#remove(oldest)
+      this.#evicted(evicted)
     }
     return true
   }

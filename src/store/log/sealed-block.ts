@@ -28,8 +28,10 @@ export class SealedBlock implements Block {
   readonly lines: Int32Array
   /** Bytes between the digits of the lamport timestamp and those of the offset. */
   readonly #middle: number
-  /** Whether somebody else may come to look at it, too. */
-  isKept = false
+  /** Who may still look at it: whoever asked for it first, those who come later while it is kept, others. */
+  #isLeft = false
+  #isKept = false
+  #isShared = false
   #known: Details | undefined
   readonly #parsed: (Labels | undefined)[] = []
 
@@ -110,8 +112,28 @@ export class SealedBlock implements Block {
     }
   }
 
+  keep(): void {
+    this.#isKept = true
+  }
+
+  share(): void {
+    this.#isShared = true
+  }
+
   leave(): void {
-    if (this.isKept) return
+    this.#isLeft = true
+    this.#releaseUnused()
+  }
+
+  /** It is not kept any more. */
+  drop(): void {
+    this.#isKept = false
+    this.#releaseUnused()
+  }
+
+  /** Of those who share it nobody knows when the last one leaves: that is for the garbage collector to find out. */
+  #releaseUnused(): void {
+    if (!this.#isLeft || this.#isKept || this.#isShared) return
     release(this.bytes)
     release(this.lines)
     if (this.#known !== undefined) release(this.#known.times)

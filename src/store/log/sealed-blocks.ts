@@ -14,7 +14,7 @@ type Row = readonly [key: number, count: number, size: number, ...blocks: unknow
 export class SealedBlocks {
   readonly #one: StatementSync
   readonly #all: StatementSync
-  readonly #cache = new LruCache<number, SealedBlock>(limits.blockCacheBytes)
+  readonly #cache = new LruCache<number, SealedBlock>(limits.blockCacheBytes, (block) => block.drop())
   /** The keys before and after the block that was read last. */
   #before = -1
   #after = -1
@@ -59,13 +59,15 @@ export class SealedBlocks {
     const index = Math.floor((key - start) / size)
     const first = start + index * size
     const known = this.#cache.get(first)
+    known?.share()
     if (known !== undefined) return known
     const block = blockOf({ key: start, count, size }, index, row[3 + (isWhole ? index : 0)])
     this.#before = first - 1
     this.#after = first + block.count
     const bytes = block.bytes.length + 32 * block.count
     // Whoever reads all of a large log comes back to none of it in time, and would only make garbage of what is kept.
-    block.isKept = isWhole ? this.#cache.setIfRoom(first, block, bytes) : this.#cache.set(first, block, bytes)
+    const isKept = isWhole ? this.#cache.setIfRoom(first, block, bytes) : this.#cache.set(first, block, bytes)
+    if (isKept) block.keep()
     return block
   }
 }

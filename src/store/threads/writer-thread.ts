@@ -3,6 +3,7 @@ import { assert } from '../../assert.ts'
 import { ShoalError } from '../../errors.ts'
 import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
 import { type ErrorMessage, Gate, open, packAppended, toMessage, unpackRequest } from './messages.ts'
@@ -135,6 +136,7 @@ class WriterThread {
         results,
       )
       this.#port.postMessage(answers satisfies FromWriter)
+      for (const { request } of appends) release(request.source)
     } catch (error) {
       // What one of them has done wrong is no failure of the others.
       if (appends.length > 1 && !(error instanceof ShoalError && error.code === 'ERR_STORAGE')) {
