@@ -99,6 +99,11 @@ function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number,
   return frames
 }
 
+/** Gives the memory of sealed chunks back, when they are in their place or somebody else has a copy. */
+export function releaseSealed({ segments }: Sealed): void {
+  for (const { parts } of segments) for (const bytes of [parts.framing, ...parts.blocks]) release(bytes)
+}
+
 /** Puts sealed chunks in the place of their rows in the tail, in one short transaction. */
 export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed): boolean {
   const state = [...log.streams].find(({ number }) => number === plan.stream)

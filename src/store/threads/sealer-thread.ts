@@ -4,7 +4,7 @@ import { assert } from '../../assert.ts'
 import { openForReading } from '../log/database.ts'
 import { KnownLabels } from '../log/known-labels.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
-import { buildSeal, type Sealed, type SealPlan } from '../log/sealing.ts'
+import { buildSeal, releaseSealed, type Sealed, type SealPlan } from '../log/sealing.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
 
 export interface SealerData {
@@ -28,7 +28,11 @@ open(parentPort, () => {
   const database = openForReading(file)
   // What was published before is published again: labels of the last chunks are those of the next.
   const known = new KnownLabels()
-  const work = (task: ToSealer): void => port.postMessage(answerTo(database, known, task))
+  const work = (task: ToSealer): void => {
+    const answer = answerTo(database, known, task)
+    port.postMessage(answer)
+    if ('sealed' in answer) releaseSealed(answer.sealed)
+  }
   work(first)
   port.on('message', work)
   port.on('close', () => database.close())

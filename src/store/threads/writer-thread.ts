@@ -6,6 +6,7 @@ import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
+import { releaseSealed } from '../log/sealing.ts'
 import { type ErrorMessage, Gate, open, packAppended, toMessage, unpackRequest } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
@@ -211,7 +212,10 @@ class WriterThread {
   }
 
   #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
-    return 'sealed' in message ? this.#writer.applySeal(message.sealed) : this.#writer.applyMerge(message.merged)
+    if ('merged' in message) return this.#writer.applyMerge(message.merged)
+    const isApplied = this.#writer.applySeal(message.sealed)
+    releaseSealed(message.sealed)
+    return isApplied
   }
 
   /** Work that nobody waits for: when it fails, it is done another time. */
