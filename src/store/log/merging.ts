@@ -63,9 +63,9 @@ export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
     release(part)
   }
   const sorted = byHash(all)
-  release(all)
   const index = encodeIndex(sorted)
   release(sorted)
+  release(all)
   return { plan, ...index }
 }
 

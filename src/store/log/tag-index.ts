@@ -69,19 +69,20 @@ const digits = { bits: 11, shifts: [0, 11, 22] } as const
 
 /**
  * Pairs in the order of their hashes. Those of one hash stay as they are, in the order of their positions: so there is
- * nothing to compare, and a few passes that deal them out are enough.
+ * nothing to compare, and a few passes that deal them out are enough: from one place to another and back, so that those
+ * that were given are in another order then.
  */
 export function byHash(pairs: Float64Array): Float64Array {
   let sorted = pairs
+  let other: Float64Array = new Float64Array(pairs.length)
   for (const shift of digits.shifts) {
-    const before = sorted
-    sorted = dealtOut(before, shift)
-    if (before !== pairs) release(before)
+    dealOut(sorted, other, shift)
+    ;[sorted, other] = [other, sorted]
   }
   return sorted
 }
 
-function dealtOut(pairs: Float64Array, shift: number): Float64Array {
+function dealOut(pairs: Float64Array, dealt: Float64Array, shift: number): void {
   const mask = 2 ** digits.bits - 1
   const ends = new Uint32Array(mask + 1)
   for (let i = 0; i < pairs.length; i++) {
@@ -94,7 +95,6 @@ function dealtOut(pairs: Float64Array, shift: number): Float64Array {
     end += ends[digit] as number
     ends[digit] = start
   }
-  const dealt = new Float64Array(pairs.length)
   for (let i = 0; i < pairs.length; i++) {
     const pair = pairs[i] as number
     const digit = (hashOf(pair) >>> shift) & mask
@@ -102,7 +102,6 @@ function dealtOut(pairs: Float64Array, shift: number): Float64Array {
     dealt[at] = pair
     ends[digit] = at + 1
   }
-  return dealt
 }
 
 export interface IndexRow {
@@ -140,9 +139,9 @@ export class IndexBuilder {
 
   finish(): { bits: number; rows: IndexRow[] } {
     const pairs = this.pairs()
-    release(this.#pairs)
     const index = encodeIndex(pairs)
     release(pairs)
+    release(this.#pairs)
     return index
   }
 
