@@ -162,6 +162,8 @@ test('names are bound, changed and taken away, and an event says so', async (t) 
   assert.equal(await (await put('a%20b', `${cid}\n`)).text(), '')
   assert.equal(await (await put('a%20b', cid)).text(), cid)
   assert.equal((await call('/api/v2/files/a%20b/s.css')).status, 200)
+  assert.equal((await call('/api/v2/files/a%20b/%ff')).status, 404)
+  assert.equal((await call('/api/v2/files/%ff')).status, 405)
   const later = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
   await put('later', later)
   assert.equal((await call('/api/v2/files/later')).status, 404)

@@ -30,10 +30,14 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     return textAnswer(cid)
   }
   const get = async (call: Call): Promise<Answer> => {
-    const [root = '', ...path] = decodedPath(call.path.slice(prefix.length)) ?? []
+    const [first = '', ...rest] = call.path.slice(prefix.length + 1).split('/')
+    const below = decodedPath(rest.join('/'))
+    const [root = '', ...path] = [...(decodedPath(first) ?? []), ...(below ?? [])]
     const opened = await files
     const { by, content } = await opened.find(root, path)
     if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    // No file has a path that cannot be read.
+    if (below === undefined) throw failure('ERR_NOT_FOUND', {})
     return await contentAnswer(call, opened, { by, content, path }, asksForHtml(call))
   }
   const put = async (call: Call): Promise<Answer> => {
