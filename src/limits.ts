@@ -38,8 +38,8 @@ export const limits = {
   knownLabels: 8192,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
-  /** Seals that wait to be made before whoever appends has to wait for them: the tail stays short. */
-  sealsBehind: 3,
+  /** Chunks that wait to be sealed before whoever appends has to wait for them: the tail stays short. */
+  chunksBehind: 40,
   /** Bytes of requests that go into one commit; what comes after that goes into the next. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of lines that a reader hands over at a time. */

@@ -146,7 +146,7 @@ export async function rareTag(workspace: Workspace, filled: Filled): Promise<Lin
   ]
 }
 
-const repeats = 25
+const repeats = 75
 
 /** The last ten, when all is sealed and when the newest events are not. */
 export async function lastTen(workspace: Workspace, filled: Filled, store: SqliteEventStore): Promise<Line[]> {

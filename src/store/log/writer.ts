@@ -92,7 +92,7 @@ export class LogWriter {
 
   /** Whether so much waits to be sealed that nothing should be added before some of it is. */
   get isBehind(): boolean {
-    const most = limits.sealsBehind * limits.chunksPerSeal * limits.eventsPerCheckpoint
+    const most = limits.chunksBehind * limits.eventsPerCheckpoint
     for (const state of this.#log.streams) if (state.sealable && state.checkpoint - state.sealed > most) return true
     return false
   }
@@ -147,8 +147,13 @@ export class LogWriter {
     this.counts.tellSealed()
   }
 
-  /** Folds the write-ahead log back into the database and empties it. */
+  /** Folds the write-ahead log back into the database. Its file stays: to write over it is faster than to let it grow again. */
   foldLog(): void {
+    this.#log.database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  }
+
+  /** The same, and gives its room back. */
+  emptyLog(): void {
     this.#log.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 

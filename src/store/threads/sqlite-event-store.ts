@@ -164,7 +164,7 @@ export class SqliteEventStore implements EventStore {
   /** Seals everything that can be sealed, and folds the write-ahead log back. */
   async settle(): Promise<void> {
     await this.#write('sealAll')
-    await this.#write('foldLog')
+    await this.#write('emptyLog')
   }
 
   /** Copies everything that is stored at one moment into a new file, while the store is used. */

@@ -34,7 +34,7 @@ export type WriterCall =
   | 'head'
   | 'dropIndexAt'
   | 'sealAll'
-  | 'foldLog'
+  | 'emptyLog'
   | 'close'
 
 export type ToWriter =
