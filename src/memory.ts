@@ -13,12 +13,16 @@ export function release({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)) buffer.transfer(0)
 }
 
+/** Lets threads that start from now on begin with the room for young objects that they may have: it will not grow. */
+export function prepareHeaps(): void {
+  setFlagsFromString(`--min-semi-space-size=${limits.readerYoungGenerationMb / 2}`)
+}
+
 /**
- * Keeps the heaps of the process small. The main thread makes few objects that live for long, yet its room for young ones
- * would grow to 64 MB and stay there; it cannot be bounded like that of other threads, so no heap grows, and the others
- * begin with what they may have.
+ * Keeps the heaps of the process as they are. The main thread makes few objects that live for long, yet its room for young
+ * ones would grow to 64 MB and stay there; it cannot be bounded like that of other threads, so no heap grows any more. To
+ * be called once the node runs: a start makes more objects than anything after it.
  */
 export function boundHeaps(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString(`--min-semi-space-size=${limits.readerYoungGenerationMb / 2}`)
 }

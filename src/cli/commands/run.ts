@@ -4,7 +4,7 @@ import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
-import { boundHeaps } from '../../memory.ts'
+import { boundHeaps, prepareHeaps } from '../../memory.ts'
 import {
   type Addresses,
   type ApiOptions,
@@ -52,7 +52,7 @@ export async function run(options: RunOptions): Promise<number> {
     process.stderr.isTTY === true,
   )
   const nodeOptions = nodeOptionsOf(options)
-  boundHeaps()
+  prepareHeaps()
   const format = logJson ? jsonLine : textLine(colour)
   const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')
@@ -155,6 +155,7 @@ async function untilStopped(
   options: RunOptions,
   output: LogOutput,
 ): Promise<number> {
+  boundHeaps()
   let hasPidFile = false
   try {
     if (options.pidFile !== undefined) {
