@@ -6,7 +6,7 @@ import {
   type Branch,
   buildSeal,
   LogCursor,
-  LogReader,
+  type LogReader,
   LogWriter,
   NdjsonWriter,
   type Order,
@@ -14,6 +14,7 @@ import {
 } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { openLog } from '../support/log.ts'
 
 interface Line {
   lamport: number
@@ -25,17 +26,9 @@ interface Line {
   payload: unknown
 }
 
-function open(t: TestContext): { writer: LogWriter; reader: LogReader } {
-  const file = join(temporaryFolder(t), 'log.db')
-  const key = KeyPair.generate()
+function open(t: TestContext): ReturnType<typeof openLog> {
   let time = 1_700_000_000_000_000
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time++ })
-  const reader = new LogReader(file, writer.counts, key.publicKey)
-  t.after(() => {
-    reader.close()
-    writer.close()
-  })
-  return { writer, reader }
+  return openLog(t, () => time++)
 }
 
 function lines(reader: LogReader, anyOf: Branch[] = [{ tags: [] }], order: Order = 'asc'): Line[] {

@@ -1,24 +1,15 @@
 import { deepEqual } from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { KeyPair } from '../../src/identity/index.ts'
-import { type Branch, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { type Branch, LogCursor } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { openLog } from '../support/log.ts'
 
 const tagsOf = (i: number): string[] => [`of60:${i % 60}`, `id:${i}`, `"ü" ${i % 40}`]
 const count = 3000
 
 test('hundreds of branches select what each of them does alone', (t) => {
-  const file = join(temporaryFolder(t), 'log.db')
-  const key = KeyPair.generate()
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
-  const reader = new LogReader(file, writer.counts, key.publicKey)
-  t.after(() => {
-    reader.close()
-    writer.close()
-  })
+  const { writer, reader } = openLog(t)
   const events = Array.from({ length: count }, (_, i) => ({ appId: `app${i % 3}`, tags: tagsOf(i), payload: '1' }))
   writer.append([{ ...packed(events), streams: new Uint32Array(count) }])
   // Two chunks are sealed and indexed, the rest stays in the tail.

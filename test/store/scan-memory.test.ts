@@ -1,12 +1,10 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { KeyPair } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
-import { type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { type EventSink, LogCursor, type LogReader } from '../../src/store/log/index.ts'
 import { LruCache } from '../../src/store/log/lru.ts'
 import { packed } from '../support/events.ts'
-import { temporaryFolder } from '../support/folder.ts'
+import { openLog } from '../support/log.ts'
 
 type Block = Parameters<EventSink['event']>[1]
 
@@ -24,14 +22,7 @@ const payload = JSON.stringify('x'.repeat(1024 * 1024))
 
 /** A log whose blocks hold one large event each, and take twice as much as is kept of them. */
 function largeLog(t: TestContext): { reader: LogReader; count: number } {
-  const file = join(temporaryFolder(t), 'log.db')
-  const key = KeyPair.generate()
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
-  const reader = new LogReader(file, writer.counts, key.publicKey)
-  t.after(() => {
-    reader.close()
-    writer.close()
-  })
+  const { writer, reader } = openLog(t)
   const count = Math.ceil((2 * limits.blockCacheBytes) / payload.length)
   for (let i = 0; i < count; i++)
     writer.append([{ ...packed([{ appId: 'app', tags: ['t'], payload }]), streams: new Uint32Array(1) }])

@@ -43,7 +43,7 @@ export type ToWriter =
   | { readonly commits: MessagePort }
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
 
-export interface WriterAnswer {
+interface WriterAnswer {
   readonly id: number
   readonly result?: unknown
   readonly error?: ErrorMessage
