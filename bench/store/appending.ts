@@ -7,7 +7,7 @@ import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-stor
 import { BareRows } from './bare.ts'
 import { EventSource, recordOf } from './events.ts'
 import type { GroupResult } from './group-process.ts'
-import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
+import { collectGarbage, interleave, type LoopWatch, time, timeAsync } from './measure.ts'
 import { atLeast, atMost, figure, type Line, large, millis, speed } from './report.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -58,6 +58,14 @@ export async function groupedAppends(workspace: Workspace, watch: LoopWatch): Pr
     unit: 'events',
   })
   return [
+    speed({
+      name: '… where a sync takes 1 ms',
+      ours: slow.one,
+      bare: slow.bare,
+      bareName: 'bare commits of a row',
+      operations: 1,
+      unit: 'events',
+    }),
     speed({ ...line('256 callers where a sync takes 1 ms', slow), goal: atLeast(50) }),
     speed(line('256 callers on this disk', real)),
   ]
@@ -131,6 +139,7 @@ export async function sealing(workspace: Workspace, watch: LoopWatch, events: nu
   const prepared = new EventSource({ unique: false }).requests(Math.min(count, mostPrepared), batchSize)
   return workspace.withStore(async (store, { file }) => {
     const tail = new TailWatch(file)
+    collectGarbage()
     let appended = 0
     const append = async (): Promise<void> => {
       while (appended < count) {
@@ -206,6 +215,7 @@ async function appendAll(
   watch: LoopWatch,
   activity: string,
 ): Promise<number> {
+  collectGarbage()
   return watch.during(activity, () =>
     timeAsync(async () => {
       for (const request of requests) await store.append(request)
@@ -214,6 +224,7 @@ async function appendAll(
 }
 
 function commitAll(rows: BareRows, bodies: readonly Uint8Array[]): number {
+  collectGarbage()
   return time(() => {
     for (const body of bodies) rows.commit(body)
   })

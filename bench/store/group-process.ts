@@ -1,7 +1,8 @@
-// Appends single events, from one caller and from many, in rounds. Prints milliseconds per event.
+// Appends single events, from one caller and from many, in rounds, beside bare commits of a row. Prints milliseconds per event.
 import { parseArgs } from 'node:util'
-import { EventSource } from './events.ts'
-import { interleave, LoopWatch, timeAsync } from './measure.ts'
+import { BareRows } from './bare.ts'
+import { EventSource, recordOf } from './events.ts'
+import { collectGarbage, interleave, LoopWatch, time, timeAsync } from './measure.ts'
 import { Workspace } from './workspace.ts'
 
 const { values } = parseArgs({ options: { callers: { type: 'string', default: '256' } } })
@@ -13,6 +14,7 @@ export interface GroupResult {
   /** Milliseconds per event, by round. */
   readonly one: readonly number[]
   readonly many: readonly number[]
+  readonly bare: readonly number[]
   readonly loopP99: number
 }
 
@@ -22,6 +24,7 @@ const workspace = new Workspace()
 await workspace.withStore(async (store) => {
   const measure = async (count: number, each: number): Promise<number> => {
     const requests = Array.from({ length: count }, () => source.requests(each, 1))
+    collectGarbage()
     const ms = await watch.during('group', () =>
       timeAsync(() =>
         Promise.all(
@@ -33,10 +36,21 @@ await workspace.withStore(async (store) => {
     )
     return ms / (count * each)
   }
-  const { one, many } = await interleave(rounds, {
+  const rows = new BareRows(workspace.newFile())
+  const commit = (): number => {
+    const records = source.requests(perCaller.one, 1).map(recordOf)
+    collectGarbage()
+    const ms = time(() => {
+      for (const record of records) rows.commit(record)
+    })
+    return ms / perCaller.one
+  }
+  const { one, many, bare } = await interleave(rounds, {
     one: () => measure(1, perCaller.one),
     many: () => measure(callers, perCaller.many),
+    bare: commit,
   })
+  rows.close()
   const [[, loopP99] = ['', Number.NaN]] = watch.p99()
-  console.log(JSON.stringify({ one, many, loopP99 } satisfies GroupResult))
+  console.log(JSON.stringify({ one, many, bare, loopP99 } satisfies GroupResult))
 })

@@ -7,11 +7,12 @@ const never = new Int32Array(new SharedArrayBuffer(4))
 
 DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string): StatementSync {
   const statement = prepare.call(this, sql)
-  if (sql !== 'COMMIT') return statement
+  if (sql !== 'COMMIT' && !sql.startsWith('INSERT')) return statement
   const { run } = statement
-  statement.run = () => {
-    const result = Reflect.apply(run, statement, []) as ReturnType<StatementSync['run']>
-    Atomics.wait(never, 0, 0, 1)
+  statement.run = (...values: unknown[]) => {
+    const result = Reflect.apply(run, statement, values) as ReturnType<StatementSync['run']>
+    // Within a transaction nothing is committed yet.
+    if (!this.isTransaction) Atomics.wait(never, 0, 0, 1)
     return result
   }
   return statement
