@@ -18,7 +18,7 @@ import { atLeast, atMost, figure, type Line, speed } from './store/report.ts'
 const mib = 127
 const bytes = mib * 1024 * 1024
 const atOnce = 10
-const publishes = 300
+const publishes = 1000
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
 const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-files-'))
@@ -90,8 +90,9 @@ async function publishLine(): Promise<Line> {
   const { base, token } = client
   const program = join(import.meta.dirname, 'files/transfers.ts')
   const transfers = spawn(process.execPath, [program, base, token, String(bytes)], {
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
+  await once(transfers.stdout.resume(), 'data')
   const meanwhile = await publishTail()
   transfers.stdin.end()
   await once(transfers, 'exit')

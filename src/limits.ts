@@ -82,6 +82,8 @@ export const limits = {
   packedBlobBytes: 1024 * 1024,
   /** Bytes of the form with which files are uploaded. */
   uploadBytes: 128 * 1024 * 1024,
+  /** Bytes of files that are moved in a millisecond while events are published: files give way to them. */
+  fileBytesPerMs: 64 * 1024,
   /** Uploads that are under way. */
   uploadsTogether: 64,
   /** Files of one upload. */

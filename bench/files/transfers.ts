@@ -1,7 +1,13 @@
 import { FilesClient } from './client.ts'
 
-/** Uploads and downloads, in a process of its own so that nobody else waits for it, until the standard input ends. */
+/**
+ * Uploads and downloads, in a process of its own so that nobody else waits for it, until the standard input ends. Says so
+ * when the first ones are done: a process that starts takes more than one that sends.
+ */
 const [base = '', token = '', bytes = ''] = process.argv.slice(2)
 const client = new FilesClient(base, token)
 process.stdin.on('end', () => process.exit()).resume()
-while (true) await client.download(await client.upload(Number(bytes)))
+while (true) {
+  await client.download(await client.upload(Number(bytes)))
+  process.stdout.write('.')
+}

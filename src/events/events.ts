@@ -51,6 +51,7 @@ export class Events {
   readonly #open = new OpenReadings()
   readonly #own = new OpenReadings()
   #offsetsWaiting = 0
+  #publishes = 0
   #stopping = false
   #closing = false
 
@@ -87,8 +88,14 @@ export class Events {
     await this.#unlessClosing(() => this.#pruner.run())
   }
 
+  /** How many publish calls there were so far. */
+  get publishes(): number {
+    return this.#publishes
+  }
+
   /** Stores the events of a publish call; answers with the JSON text that says what became of each. */
   async publish(appId: string, body: Buffer): Promise<string> {
+    this.#publishes++
     const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
     this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
     return publishedText(this.#options.node, appended)

@@ -6,6 +6,7 @@ import type { Logger } from '../log/index.ts'
 import { type CacheLimits, CalledThread } from '../store/index.ts'
 import { factOf } from './facts.ts'
 import { Following } from './following.ts'
+import { GivingWay } from './giving-way.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
 import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
@@ -35,6 +36,7 @@ export class Files {
   readonly #following: Following
   readonly #followed: Promise<void>
   readonly #queries: StandingQueries
+  readonly #givingWay: GivingWay
   /** Changes of what is kept, one after the other: each is taken over before the next is made. */
   #changing: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -43,6 +45,7 @@ export class Files {
 
   constructor(options: FilesOptions) {
     this.#options = options
+    this.#givingWay = new GivingWay(() => options.events.publishes)
     this.#thread = new CalledThread(filesModule, { file: options.file } satisfies FilesData)
     this.#following = new Following({ ...options, thread: this.#thread })
     this.#followed = this.#following.run()
@@ -56,7 +59,7 @@ export class Files {
     if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#uploads++
     try {
-      const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []))
+      const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#givingWay)
       try {
         await add(upload)
         const uploaded = await upload.finish()
@@ -89,6 +92,7 @@ export class Files {
       const piece = await next
       const taken = piece.subarray(0, end - at)
       at += taken.length
+      await this.#givingWay.pass(taken.length)
       next = at < end ? this.#read(cid, at) : undefined
       yield taken
     }

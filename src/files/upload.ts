@@ -1,6 +1,7 @@
 import { failure } from '../errors.ts'
 import { limits } from '../limits.ts'
 import type { CalledThread } from '../store/index.ts'
+import type { GivingWay } from './giving-way.ts'
 import type { FileStore } from './thread/file-store.ts'
 import type { UploadedFile } from './thread/uploads.ts'
 import { ChunkMemory } from './unixfs/index.ts'
@@ -21,6 +22,7 @@ const memoryBytes = limits.chunksTogether * limits.fileChunkBytes
 export class Upload {
   readonly #thread: CalledThread<FileStore>
   readonly #id: number
+  readonly #givingWay: GivingWay
   readonly #paths = new UploadPaths()
   readonly #files: UploadedFile[] = []
   /** Chunks that the thread has not answered yet. */
@@ -28,9 +30,10 @@ export class Upload {
   /** Memory of chunks that were stored: one large file would leave its own size behind it otherwise. */
   readonly #spare: ChunkMemory[] = []
 
-  constructor(thread: CalledThread<FileStore>, id: number) {
+  constructor(thread: CalledThread<FileStore>, id: number, givingWay: GivingWay) {
     this.#thread = thread
     this.#id = id
+    this.#givingWay = givingWay
   }
 
   /** Stores a file as its bytes come. */
@@ -79,6 +82,7 @@ export class Upload {
   /** Hands chunks over to the thread, and waits while too many are on their way. */
   async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
     await this.#settled(limits.chunksAhead - 1)
+    await this.#givingWay.pass(length)
     const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
     // Whoever waits for it is told.
     added.catch(() => {})

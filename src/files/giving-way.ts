@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../limits.ts'
+
+/**
+ * Files can wait, events cannot: while events are published, those who move files rest after every piece. All of them
+ * share one rest after the other, so that many at once take no more from events than one.
+ */
+export class GivingWay {
+  /** How many publish calls there were so far. */
+  readonly #published: () => number
+  readonly #rest: (ms: number) => Promise<unknown>
+  #seen: number
+  /** Bytes that were moved since the last rest. */
+  #moved = 0
+  #resting: Promise<unknown> = Promise.resolve()
+
+  constructor(published: () => number, rest: (ms: number) => Promise<unknown> = sleep) {
+    this.#published = published
+    this.#rest = rest
+    this.#seen = published()
+  }
+
+  /** To be waited for before so many bytes are moved. */
+  async pass(bytes: number): Promise<void> {
+    this.#moved += bytes
+    if (this.#moved < limits.fileChunkBytes) return
+    const published = this.#published()
+    const isPublished = published !== this.#seen
+    const ms = this.#moved / limits.fileBytesPerMs
+    this.#seen = published
+    this.#moved = 0
+    if (isPublished) this.#resting = this.#resting.then(() => this.#rest(ms))
+    await this.#resting
+  }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GivingWay } from '../../src/files/giving-way.ts'
+import { limits } from '../../src/limits.ts'
+
+const piece = limits.fileChunkBytes
+const restMs = piece / limits.fileBytesPerMs
+
+/** Rests that last until they are ended. */
+class Rests {
+  /** How long each was to be. */
+  readonly lengths: number[] = []
+  readonly #ends: (() => void)[] = []
+
+  readonly begin = (ms: number): Promise<void> => {
+    this.lengths.push(ms)
+    return new Promise((resolve) => this.#ends.push(resolve))
+  }
+
+  async endFirst(): Promise<void> {
+    this.#ends.shift()?.()
+    await settled()
+  }
+}
+
+/** Everything has happened that waits for no rest. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+}
+
+async function move(givingWay: GivingWay, bytes: number): Promise<{ readonly passed: boolean }> {
+  const state = { passed: false }
+  givingWay.pass(bytes).then(() => {
+    state.passed = true
+  })
+  await settled()
+  return state
+}
+
+test('nobody rests while nothing is published', async () => {
+  const rests = new Rests()
+  const givingWay = new GivingWay(() => 7, rests.begin)
+  for (let i = 0; i < 10; i++) assert.ok((await move(givingWay, piece)).passed)
+  assert.deepEqual(rests.lengths, [])
+})
+
+test('whoever moves a piece after something was published rests in proportion to it', async () => {
+  const rests = new Rests()
+  let published = 0
+  const givingWay = new GivingWay(() => published, rests.begin)
+  published++
+  const moved = await move(givingWay, 4 * piece)
+  assert.ok(!moved.passed)
+  assert.deepEqual(rests.lengths, [4 * restMs])
+  await rests.endFirst()
+  assert.ok(moved.passed)
+  assert.ok((await move(givingWay, 4 * piece)).passed, 'nothing was published since')
+})
+
+test('small files add up: none of them rests, but all of them together do', async () => {
+  const rests = new Rests()
+  let published = 0
+  const givingWay = new GivingWay(() => published, rests.begin)
+  published++
+  for (let i = 0; i < 3; i++) assert.ok((await move(givingWay, piece / 4)).passed)
+  const last = await move(givingWay, piece / 4)
+  assert.ok(!last.passed)
+  assert.deepEqual(rests.lengths, [restMs])
+  await rests.endFirst()
+  assert.ok(last.passed)
+})
+
+test('many at once rest one after the other', async () => {
+  const rests = new Rests()
+  let published = 0
+  const givingWay = new GivingWay(() => published++, rests.begin)
+  const movers = [await move(givingWay, piece), await move(givingWay, piece), await move(givingWay, piece)]
+  for (let rested = 0; rested < movers.length; rested++) {
+    assert.equal(movers.filter(({ passed }) => passed).length, rested)
+    assert.equal(rests.lengths.length, rested + 1)
+    await rests.endFirst()
+  }
+  assert.ok(movers.every(({ passed }) => passed))
+})
