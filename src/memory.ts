@@ -26,3 +26,8 @@ export function prepareHeaps(): void {
 export function boundHeaps(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
+
+/** Lets them grow again: those that have given everything back would have too little room for the next work. */
+export function unboundHeaps(): void {
+  setFlagsFromString('--semi-space-growth-factor=2')
+}

@@ -55,7 +55,7 @@ test('what is read here and there is given back when it has to go for something 
   const blocks = new Blocks()
   for (let i = 0; i < count; i++) {
     // Each time far from the one before, and on to the next: the first one is left then.
-    const from = (i * 7) % (count - 1)
+    const from = (i * 11) % (count - 1)
     const bounds = { lower: new Map([[0, from - 1]]), upper: new Map([[0, from + 1]]) }
     ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order: 'asc', ...bounds }).run(blocks))
   }

@@ -1,6 +1,7 @@
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { joinPostings, type RangeRows } from '../../src/store/log/joined-postings.ts'
 import { encodeIndex, IndexBuilder, lookUp, pairsOf, postingCrc } from '../../src/store/log/tag-index.ts'
 
 /** Few hashes, so that events share them, and those at the ends of the digits by which they are sorted. */
@@ -34,4 +35,38 @@ test('an index has the positions of every hash, and nothing else', () => {
       }
     }),
   )
+})
+
+/** Tags of a kind that every event has, that some have in turn, and that any may have. */
+const repeated = fc
+  .tuple(fc.integer({ min: 1, max: 9 }), events)
+  .map(([period, list]) => list.map((hashes, i) => [7, 100 + (i % period), ...hashes]))
+
+function rangeOf(hashesOf: readonly (readonly number[])[], first: number, id: number): RangeRows {
+  const builder = new IndexBuilder(first)
+  for (const [i, hashes] of hashesOf.entries()) builder.add(first + i, hashes)
+  const { bits, rows } = builder.finish()
+  const range = { id, stream: 0, first, count: hashesOf.length, bits }
+  return { range, rows: rows.map(({ bucket, body }) => ({ crc: postingCrc(range, bucket, body), body })) }
+}
+
+test('joining the indexes of ranges gives the index of all their events', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(events, repeated), { minLength: 1, maxLength: 8 }), (lists) => {
+      const first = 5000
+      const starts = lists.map((_, i) => first + lists.slice(0, i).flat().length)
+      const { range, rows } = rangeOf(lists.flat(), first, 1)
+      const joined = joinPostings(lists.map((list, i) => rangeOf(list, starts[i] as number, i + 2)))
+      deepEqual(joined, { bits: range.bits, rows: rows.map(({ body }, bucket) => ({ bucket, body })) })
+    }),
+  )
+})
+
+test('a damaged row keeps ranges from being joined', () => {
+  const parts = [rangeOf([[1, 2], [3]], 0, 1), rangeOf([[1], [4]], 2, 2)]
+  const [{ crc = 0, body = Buffer.alloc(0) } = {}] = parts[1]?.rows ?? []
+  const flipped = Buffer.from(body)
+  flipped[0] = (flipped[0] ?? 0) ^ 1
+  const damaged = parts.with(1, { ...(parts[1] as RangeRows), rows: [{ crc, body: flipped }] })
+  throws(() => joinPostings(damaged), { name: 'DamagedData' })
 })

@@ -4,7 +4,7 @@ import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
-import { boundHeaps, prepareHeaps } from '../../memory.ts'
+import { boundHeaps, prepareHeaps, unboundHeaps } from '../../memory.ts'
 import {
   type Addresses,
   type ApiOptions,
@@ -16,6 +16,7 @@ import {
   onFreePorts,
   parseBinds,
 } from '../../node/index.ts'
+import { restAfterWork } from '../../resting.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
 import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
@@ -156,6 +157,7 @@ async function untilStopped(
   output: LogOutput,
 ): Promise<number> {
   boundHeaps()
+  restAfterWork({ begins: unboundHeaps, ends: boundHeaps })
   let hasPidFile = false
   try {
     if (options.pidFile !== undefined) {

@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
 import { checkpointCrc } from './checkpoints.ts'
 import { reading } from './checksum.ts'
@@ -13,7 +14,7 @@ import { rowKey, type StreamNumber } from './row-key.ts'
 import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
 import { loadStreams, newStream, type StreamRow, type StreamState, streamCrc } from './stream-state.ts'
 import { type IndexRow, postingCrc, postingKey, rangeCrc } from './tag-index.ts'
-import type { TailRow } from './tail-row.ts'
+import { isCompressed, type TailRow } from './tail-row.ts'
 
 export interface LogOptions {
   readonly file: string
@@ -145,8 +146,11 @@ export class LogState {
     }
   }
 
-  insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow): void {
+  /** Inserts a row; the memory of what was compressed for it is given back. */
+  insertTail(row: TailRow): void {
+    const { key, count, lamport, hash, raw, crc, body } = row
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
+    if (isCompressed(row)) release(body)
   }
 
   /** Signs where an own stream stands. */

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
-import { release } from '../../memory.ts'
 import { reading } from './checksum.ts'
+import { joinPostings } from './joined-postings.ts'
 import type { LogState } from './log-state.ts'
-import { pairsIn, soundRanges } from './ranges.ts'
+import { postingsOf, soundRanges } from './ranges.ts'
 import type { StreamNumber } from './row-key.ts'
-import { byHash, encodeIndex, type IndexRange, type IndexRow } from './tag-index.ts'
+import type { IndexRange, IndexRow } from './tag-index.ts'
 
 /** Ranges of the index that follow each other and become one: a look-up then touches one row instead of many. */
 export interface MergePlan {
@@ -48,25 +48,8 @@ function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number)
 
 /** Does the work of merging with a connection that only reads. */
 export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
-  const [{ first }] = plan.ranges as [IndexRange]
-  const parts = plan.ranges.map((range) => {
-    const pairs = reading(() => pairsIn(database, range))
-    // Positions count from the start of the range; the hash stands above them.
-    for (let i = 0; i < pairs.length; i++) pairs[i] = (pairs[i] as number) + range.first - first
-    return pairs
-  })
-  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-    release(part)
-  }
-  const sorted = byHash(all)
-  const index = encodeIndex(sorted)
-  release(sorted)
-  release(all)
-  return { plan, ...index }
+  const parts = plan.ranges.map((range) => ({ range, rows: reading(() => postingsOf(database, range)) }))
+  return { plan, ...joinPostings(parts) }
 }
 
 /** Puts the merged range in the place of its parts, in one transaction. */

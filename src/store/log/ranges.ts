@@ -45,12 +45,18 @@ function soundRange(row: RangeRow): IndexRange | undefined {
 
 /** All hashes of a range with their positions, in order; throws unless all of its rows are as they were written. */
 export function pairsIn(database: DatabaseSync, range: IndexRange, pruned = 0): Float64Array {
+  return pairsOf(range, postingsOf(database, range), pruned)
+}
+
+/** The rows of a range, in order; whether each of them is as it was written is not looked at. */
+export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRow[] {
   const rows = database
     .prepare('SELECT key, crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
     .all(postingKey(range.id, 0), postingKey(range.id + 1, 0)) as unknown as (PostingRow & { key: number })[]
   if (rows.some(({ key }, bucket) => key !== postingKey(range.id, bucket)))
     throw new DamagedData('a row of the index is in the wrong place')
-  return pairsOf(range, rows, pruned)
+  if (rows.length !== 2 ** range.bits) throw new DamagedData('rows of the index are missing')
+  return rows
 }
 
 /** Drops the entries that are damaged, and all rows that belong to no entry then. Answers whether there was something to drop. */

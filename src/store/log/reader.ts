@@ -102,6 +102,13 @@ export class LogReader {
     return removals
   }
 
+  /** Gives up what is kept for the next query: nobody asks any. */
+  rest(): void {
+    this.#sealed.clear()
+    this.#tail.clear()
+    this.#database.exec('PRAGMA shrink_memory')
+  }
+
   /** The block that holds an event, for whoever goes up or down from there. Nothing when it was pruned. */
   block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): Block | undefined {
     return reading(() => this.#block(stream, offset, step))

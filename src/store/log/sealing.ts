@@ -12,7 +12,7 @@ import { type SegmentParts, segmentInserter } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
-import { framesOf, type TailRow } from './tail-row.ts'
+import { framesOf, isCompressed, type TailRow } from './tail-row.ts'
 
 /** What is to be sealed: whole chunks of one stream that stand in the tail. */
 export interface SealPlan {
@@ -88,7 +88,11 @@ function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number,
   const rows = database.prepare(
     'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
   )
-  const frames = (rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]).flatMap(framesOf)
+  const frames: Frame[] = []
+  for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]) {
+    frames.push(...framesOf(row))
+    if (isCompressed(row)) release(row.body)
+  }
   // The rows are deleted afterwards: what is not all there must not take their place.
   let next = first
   for (const frame of frames) {

@@ -2,6 +2,7 @@ import { assert } from '../../assert.ts'
 import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
+import { readPositions, writePositions } from './positions.ts'
 
 /**
  * The index of a range of events of one stream: for the hash of each tag and app ID, the positions of the events that
@@ -72,7 +73,7 @@ const digits = { bits: 11, shifts: [0, 11, 22] } as const
  * nothing to compare, and a few passes that deal them out are enough: from one place to another and back, so that those
  * that were given are in another order then.
  */
-export function byHash(pairs: Float64Array): Float64Array {
+function byHash(pairs: Float64Array): Float64Array {
   let sorted = pairs
   let other: Float64Array = new Float64Array(pairs.length)
   for (const shift of digits.shifts) {
@@ -180,8 +181,13 @@ export function labelHashes(bytes: Buffer, start: number, end: number): number[]
 export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow[] } {
   let distinct = 0
   for (let at = 0; at < pairs.length; at = afterHash(pairs, at)) distinct++
-  const bits = Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
+  const bits = bitsFor(distinct)
   return { bits, rows: encodeBuckets(pairs, bits) }
+}
+
+/** How many bits spread so many hashes over buckets. */
+export function bitsFor(distinct: number): number {
+  return Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
 }
 
 /** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */
@@ -198,7 +204,7 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
       const hash = hashOf(pairs[at] as number)
       const next = afterHash(pairs, at)
       writer.uvarint(hash - last)
-      writePositions(writer, pairs, at, next)
+      writePositions(writer, pairs, at, next, hash * maxRange - 1)
       last = hash
       at = next
     }
@@ -213,52 +219,6 @@ function afterHash(pairs: Float64Array, start: number): number {
   let at = start + 1
   while (at < pairs.length && (pairs[at] as number) < end) at++
   return at
-}
-
-/**
- * The positions of one hash as steps. Where several steps in a row are the same, as for a tag that every event has, they
- * are written once with their number: (number of groups, then step and how often it is taken).
- */
-function writePositions(writer: ByteWriter, pairs: Float64Array, start: number, end: number): void {
-  const origin = hashOf(pairs[start] as number) * maxRange - 1
-  let groups = 0
-  for (let i = start; i < end; i = afterGroup(pairs, i, end, i === start ? origin : (pairs[i - 1] as number))) groups++
-  writer.uvarint(groups)
-  let before = origin
-  for (let i = start; i < end; ) {
-    const step = (pairs[i] as number) - before
-    const next = afterGroup(pairs, i, end, before)
-    // The last bit says whether a number of times follows.
-    writer.uvarint(2 * step + (next - i > 1 ? 1 : 0))
-    if (next - i > 1) writer.uvarint(next - i)
-    before = pairs[next - 1] as number
-    i = next
-  }
-}
-
-/** Where the pairs end to which the same step leads. */
-function afterGroup(pairs: Float64Array, start: number, end: number, before: number): number {
-  const step = (pairs[start] as number) - before
-  let at = start + 1
-  while (at < end && (pairs[at] as number) - (pairs[at - 1] as number) === step) at++
-  return at
-}
-
-/** Reads positions into a list, or passes over them. Answers false when there are more than that many: then they are left out. */
-function readPositions(reader: ByteReader, found: number[] | undefined, most = Number.POSITIVE_INFINITY): boolean {
-  let position = -1
-  for (let groups = reader.uvarint(); groups > 0; groups--) {
-    const coded = reader.uvarint()
-    const step = Math.floor(coded / 2)
-    const times = coded % 2 === 1 ? reader.uvarint() : 1
-    if (found === undefined) continue
-    if (found.length + times > most) return false
-    for (let i = 0; i < times; i++) {
-      position += step
-      found.push(position)
-    }
-  }
-  return true
 }
 
 export function bucketOf(hash: number, bits: number): number {
@@ -304,7 +264,6 @@ export function lookUpAll(
 /** All hashes of a range with their positions, in order, without those of events that were pruned. */
 export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: number): Float64Array {
   const { bits, first } = range
-  if (rows.length !== 2 ** bits) throw new DamagedData('rows of the index are missing')
   const pairs: number[] = []
   const positions: number[] = []
   for (const [bucket, { crc, body }] of rows.entries()) {

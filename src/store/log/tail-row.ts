@@ -27,11 +27,15 @@ export function tailRow(key: number, count: number, lamport: number, hash: Hash,
   return { ...row, crc: crcOf(row) }
 }
 
+/** Not by the limit, which may be another one by now. */
+export function isCompressed({ body, raw }: TailRow): boolean {
+  return body.length !== raw
+}
+
 /** The records of a row, if it is as it was written. */
 export function recordsOf(row: TailRow): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
-  // Not by the limit, which may be another one by now.
-  return decompress(row.body, row.raw, row.body.length !== row.raw)
+  return decompress(row.body, row.raw, isCompressed(row))
 }
 
 export function framesOf(row: TailRow): Frame[] {

@@ -157,6 +157,11 @@ export class LogWriter {
     this.#log.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   }
 
+  /** Gives up what is kept for the next commit: nobody makes any. */
+  rest(): void {
+    this.#log.database.exec('PRAGMA shrink_memory')
+  }
+
   close(): void {
     this.#log.close()
   }

@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
+import { restAfterWork } from '../../resting.ts'
 import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
@@ -96,6 +97,7 @@ class ReaderHost {
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
+    restAfterWork({ begins: () => this.#reader.rest() })
   }
 
   #receive(message: ToReader): void {

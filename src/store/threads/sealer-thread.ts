@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
+import { restAfterWork } from '../../resting.ts'
 import { openForReading } from '../log/database.ts'
 import { KnownLabels } from '../log/known-labels.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
@@ -27,13 +28,19 @@ assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
   const database = openForReading(file)
   // What was published before is published again: labels of the last chunks are those of the next.
-  const known = new KnownLabels()
+  let known = new KnownLabels()
   const work = (task: ToSealer): void => {
     const answer = answerTo(database, known, task)
     port.postMessage(answer)
     if ('sealed' in answer) releaseSealed(answer.sealed)
   }
   work(first)
+  restAfterWork({
+    begins: () => {
+      known = new KnownLabels()
+      database.exec('PRAGMA shrink_memory')
+    },
+  })
   port.on('message', work)
   port.on('close', () => database.close())
 })

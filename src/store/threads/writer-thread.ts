@@ -4,6 +4,7 @@ import { ShoalError } from '../../errors.ts'
 import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
+import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
 import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
@@ -82,6 +83,7 @@ class WriterThread {
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
+    restAfterWork({ begins: () => this.#attempt(() => this.#writer.rest()) })
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }

@@ -1,0 +1,55 @@
+import { performance } from 'node:perf_hooks'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** How often a thread looks whether it has something to do, in milliseconds. */
+const lookMs = 1000
+/** The part of that time for which it may be at work and yet rest. */
+const restingShare = 0.01
+/** Whoever has worked for so long has something to give back, in milliseconds. */
+const workMs = 200
+
+export interface Rest {
+  /** Gives up what is kept for the next work, before the garbage is collected. */
+  readonly begins?: () => void
+  /** There is work again. */
+  readonly ends?: () => void
+}
+
+/**
+ * Has this thread give memory back once it has worked and has nothing to do any more. The garbage collector itself waits
+ * for more work, which makes it wait for ever, and keeps what it has made room for.
+ */
+export function restAfterWork({ begins, ends }: Rest = {}): void {
+  let last = performance.eventLoopUtilization()
+  let worked = 0
+  let isResting = false
+  const look = (): void => {
+    const now = performance.eventLoopUtilization()
+    const { active, utilization } = performance.eventLoopUtilization(now, last)
+    last = now
+    worked += active
+    if (worked < workMs) return
+    if (isResting) ends?.()
+    isResting = utilization <= restingShare
+    if (!isResting) return
+    worked = 0
+    begins?.()
+    collectAll()
+  }
+  setInterval(look, lookMs).unref()
+}
+
+type Collect = (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void
+
+let collect: Collect | undefined
+
+/** Collects whatever nobody needs, and gives the room for young objects back, too. */
+function collectAll(): void {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc')
+    collect = runInNewContext('gc') as Collect
+    setFlagsFromString('--no-expose-gc')
+  }
+  collect({ type: 'major', flavor: 'last-resort' })
+}

@@ -1,0 +1,37 @@
+import { ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { restAfterWork } from '../src/resting.ts'
+
+/** Keeps the thread at work, with garbage that stays until somebody collects it. */
+function work(ms: number): void {
+  let kept: unknown[] = []
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    kept.push({ text: String(kept.length), list: [kept.length] })
+    if (kept.length > 200_000) kept = []
+  }
+}
+
+test('a thread that has worked rests once it has nothing to do, and its garbage is gone', async () => {
+  let [begin, end] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]
+  restAfterWork({ begins: () => begin.resolve(process.memoryUsage().heapTotal), ends: () => end.resolve() })
+  // The watch itself keeps nobody alive.
+  const alive = setInterval(() => {}, 1000)
+  try {
+    for (let round = 0; round < 2; round++) {
+      // What is done before the event loop has begun is no work of it.
+      await new Promise(setImmediate)
+      work(400)
+      const before = await begin.promise
+      // It is collected right after that, in the same turn.
+      await new Promise(setImmediate)
+      const after = process.memoryUsage().heapTotal
+      ok(after < before / 2, `${before} bytes of heap, ${after} when it rests`)
+      begin = Promise.withResolvers()
+      work(400)
+      await end.promise
+      end = Promise.withResolvers()
+    }
+  } finally {
+    clearInterval(alive)
+  }
+})
