@@ -15,6 +15,7 @@ import { checkAccept, checkJsonContent } from './negotiation.ts'
 import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
+import { checkHostHeader, settleTarget } from './target.ts'
 import type { Websites } from './websites.ts'
 
 // An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
@@ -57,16 +58,23 @@ export class HttpService {
       maxHeaderSize: limits.requestHeadBytes,
       noDelay: true,
       ...timeouts,
+      // Node would refuse a request without that header, and not say why.
+      requireHostHeader: false,
       // Some clients offer HTTP/2 with every request, and are content with an answer in HTTP/1.1.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      settleTarget(request)
       this.#handle(new Call(request, response, this.#bodies)).catch((error) => this.#failed(request, response, error))
     }
     server.on('request', handle)
     // Whether a body is wanted is decided by whoever reads it.
     server.on('checkContinue', handle)
-    if (sockets !== undefined) server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head))
+    if (sockets !== undefined)
+      server.on('upgrade', (request, socket, head) => {
+        settleTarget(request)
+        sockets.upgrade(request, socket, head)
+      })
     server.maxConnections = limits.connections
     server.on('clientError', (error, socket) => this.#refuse(error, socket))
     return server
@@ -98,6 +106,7 @@ export class HttpService {
   async #answer(call: Call): Promise<Answer | undefined> {
     const { hosts, cors, websites, log } = this.#options
     try {
+      checkHostHeader(call.request)
       hosts?.check(call.request.headers.host)
       return (
         cors?.answer(call.request.method, call.request.headers) ??

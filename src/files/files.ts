@@ -133,6 +133,7 @@ export class Files {
 
   /** Keeps what a query finds, instead of what another query of the app has found. */
   async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
+    await this.#checkQuery(appId, query)
     const others = (await this.#thread.call('queries', [])).filter(
       ({ app, until }) => app !== appId && until > Date.now(),
     )
@@ -184,6 +185,14 @@ export class Files {
     // Whoever waits for it is told.
     read.catch(() => {})
     return read
+  }
+
+  /** Throws unless there is sense in a query. A long one takes its time, which only the thread that reads has. */
+  async #checkQuery(appId: string, query: string): Promise<void> {
+    const found = await this.#options.events.validate({ appId, via: 'http', query, endpoint: 'query' })
+    const { canonical, error } = JSON.parse(found) as { canonical?: string; error?: string }
+    // What a query may use depends on where it is sent; what it says does not.
+    if (canonical === undefined) throw failure('ERR_BAD_REQUEST', { cause: error ?? 'It is no query.' })
   }
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {

@@ -89,6 +89,25 @@ test('only names that mean this node are answered', async (t) => {
     assert.equal(await status(host), '403', host)
 })
 
+test('the host may stand in the target instead of the header, and has to be somewhere', async (t) => {
+  const { url } = await startApi(t)
+  const port = Number(new URL(url).port)
+  const ask = (head: string) => exchange(port, `${head}\r\nConnection: close\r\n\r\n`)
+  const status = async (head: string) => (await ask(head)).slice(9, 12)
+  for (const target of ['http://localhost/healthz', 'HTTP://127.0.0.1:4454/healthz?x', '/healthz'])
+    assert.equal(await status(`GET ${target} HTTP/1.1\r\nHost: localhost`), '200', target)
+  // It is the one in the target that counts.
+  assert.equal(await status('GET http://localhost/healthz HTTP/1.1\r\nHost: example.com'), '200')
+  assert.equal(await status('GET http://example.com/healthz HTTP/1.1\r\nHost: localhost'), '403')
+  assert.equal(await status('GET http://localhost HTTP/1.1\r\nHost: localhost'), '404')
+  assert.equal(await status('GET /healthz HTTP/1.0'), '200')
+  const refused = await ask('GET /healthz HTTP/1.1')
+  assert.match(
+    refused,
+    /^HTTP\/1.1 400 [\s\S]*"code":"ERR_BAD_REQUEST","message":"Invalid request. It has no Host header."/,
+  )
+})
+
 test('every website may use the API, DELETE included', async (t) => {
   const { url } = await startApi(t)
   const preflight = (headers: Record<string, string>) =>

@@ -1,10 +1,8 @@
-import { AqlError, parseQuery } from '../../aql/index.ts'
 import { failure, ShoalError } from '../../errors.ts'
 import { type Duration, type Files, isName, parseCid } from '../../files/index.ts'
 import type { App } from '../../identity/index.ts'
 import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
-import { nowMicros } from '../../time.ts'
 import { type Answer, emptyAnswer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { asksForHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
@@ -67,8 +65,7 @@ export function fileRoutes(files: Promise<Files>): Route[] {
 function keepingRoutes(files: Promise<Files>): Route[] {
   const prefetch = async (call: Call, { appId }: App): Promise<Answer> => {
     const value = parseJson(await call.body(limits.bodyBytes))
-    const query = checkedQuery(queryText(value))
-    await (await files).prefetch(appId, query, durationOf(value))
+    await (await files).prefetch(appId, queryText(value), durationOf(value))
     return emptyAnswer(204)
   }
   const remove = async (call: Call, { appId }: App): Promise<Answer> => {
@@ -101,16 +98,6 @@ function nameIn({ path }: Call): string {
   const [name = '', ...more] = rest.includes('/') ? [] : (decodedPath(rest) ?? [])
   if (more.length > 0 || !isName(name)) throw failure('ERR_METHOD_NOT_ALLOWED', {})
   return name
-}
-
-function checkedQuery(text: string): string {
-  try {
-    parseQuery(text, { now: BigInt(nowMicros()) })
-    return text
-  } catch (error) {
-    if (error instanceof AqlError) throw failure('ERR_BAD_REQUEST', { cause: error.detail })
-    throw error
-  }
 }
 
 function durationOf(value: unknown): Duration {

@@ -10,6 +10,7 @@ import { type Answer, errorAnswer } from '../answer.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
 import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
+import { checkHostHeader } from '../target.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
 
 // Not imported, for the same reason as in the server.
@@ -42,6 +43,7 @@ export class EventSockets {
     // Whoever goes away in the middle of it is not missed.
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
     try {
+      checkHostHeader(request)
       hosts.check(request.headers.host)
       const forbidden = cors.answer(request.method, request.headers)
       if (forbidden !== undefined) {
