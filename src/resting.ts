@@ -47,9 +47,9 @@ let collect: Collect | undefined
 /** Collects whatever nobody needs, and gives the room for young objects back, too. */
 function collectAll(): void {
   if (collect === undefined) {
+    // All threads share the flags, so it stays as it is: another one might be about to look.
     setFlagsFromString('--expose-gc')
     collect = runInNewContext('gc') as Collect
-    setFlagsFromString('--no-expose-gc')
   }
   collect({ type: 'major', flavor: 'last-resort' })
 }

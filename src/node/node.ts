@@ -60,6 +60,7 @@ export class Node {
     let events: Promise<Events> | undefined
     let maintenance: Maintenance | undefined
     let files: Promise<Files> | undefined
+    let blobs: ThreadedBlobs | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
@@ -75,7 +76,7 @@ export class Node {
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
       files.catch(() => {})
-      const blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
+      blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
       maintenance = new Maintenance({ ...shared, events, log: log.module('events') }, options.retentionMs)
       const api = apiService(options.api ?? {}, { ...shared, events, files, blobs, log: log.module('api') })
       const resources = { folder, database, events, files, maintenance, blobs, health, listeners, log }
@@ -90,6 +91,7 @@ export class Node {
       await listeners.close()
       await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
+      await blobs?.close().catch(() => {})
       database?.close()
       folder.close()
       throw error
