@@ -3,24 +3,34 @@ import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
 
-/** A request goes to the writer as one piece of memory that is handed over: number of events, spans, streams, bytes. */
-export function packRequest({ source, spans, streams }: AppendRequest): ArrayBuffer {
+/** Its number, and how many events it has. */
+const requestHead = 16
+
+/**
+ * A request goes to the writer as one piece of memory that is handed over, and nothing else: its number, how many events it
+ * has, then spans, streams, bytes.
+ */
+export function packRequest(id: number, { source, spans, streams }: AppendRequest): ArrayBuffer {
   const count = streams.length
-  const memory = new ArrayBuffer(4 + 20 * count + source.length)
-  new Uint32Array(memory, 0, 1)[0] = count
-  new Int32Array(memory, 4, 4 * count).set(spans)
-  new Uint32Array(memory, 4 + 16 * count, count).set(streams)
-  new Uint8Array(memory, 4 + 20 * count).set(source)
+  const memory = new ArrayBuffer(requestHead + 20 * count + source.length)
+  const head = new Float64Array(memory, 0, 2)
+  head[0] = id
+  head[1] = count
+  new Int32Array(memory, requestHead, 4 * count).set(spans)
+  new Uint32Array(memory, requestHead + 16 * count, count).set(streams)
+  new Uint8Array(memory, requestHead + 20 * count).set(source)
   return memory
 }
 
-export function unpackRequest(memory: ArrayBuffer): AppendRequest {
-  const count = new Uint32Array(memory, 0, 1)[0] as number
-  return {
-    spans: new Int32Array(memory, 4, 4 * count),
-    streams: new Uint32Array(memory, 4 + 16 * count, count),
-    source: Buffer.from(memory, 4 + 20 * count),
+export function unpackRequest(memory: ArrayBuffer): { id: number; request: AppendRequest } {
+  const head = new Float64Array(memory, 0, 2)
+  const [id, count] = [head[0] as number, head[1] as number]
+  const request = {
+    spans: new Int32Array(memory, requestHead, 4 * count),
+    streams: new Uint32Array(memory, requestHead + 16 * count, count),
+    source: Buffer.from(memory, requestHead + 20 * count),
   }
+  return { id, request }
 }
 
 /** The answers to what went into one commit, as numbers in one piece of memory: many objects would take longer than the commit. */

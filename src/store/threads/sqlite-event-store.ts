@@ -112,8 +112,10 @@ export class SqliteEventStore implements EventStore {
   }
 
   append(request: AppendRequest): Promise<Appended> {
-    const append = packRequest(request)
-    return this.#ask((id) => this.#writer.postMessage({ id, append } satisfies ToWriter, [append])) as Promise<Appended>
+    return this.#ask((id) => {
+      const memory = packRequest(id, request)
+      this.#writer.postMessage(memory satisfies ToWriter, [memory])
+    }) as Promise<Appended>
   }
 
   receive(chunk: Uint8Array): Promise<Received> {

@@ -39,7 +39,8 @@ export type WriterCall =
   | 'close'
 
 export type ToWriter =
-  | { readonly id: number; readonly append: ArrayBuffer }
+  /** A request to append, by `packRequest`. */
+  | ArrayBuffer
   /** To another thread that reads: the one before it has ended. */
   | { readonly commits: MessagePort }
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
@@ -93,10 +94,10 @@ class WriterThread {
     const appends: { id: number; request: AppendRequest }[] = []
     let bytes = 0
     for (let message: ToWriter | undefined = first; message !== undefined; message = this.#waiting(bytes)) {
-      if ('append' in message) {
-        const request = unpackRequest(message.append)
-        appends.push({ id: message.id, request })
-        bytes += request.source.length
+      if (message instanceof ArrayBuffer) {
+        const append = unpackRequest(message)
+        appends.push(append)
+        bytes += append.request.source.length
         continue
       }
       if ('commits' in message) {
