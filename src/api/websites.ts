@@ -1,17 +1,23 @@
 import { failure } from '../errors.ts'
 import type { Files } from '../files/index.ts'
+import type { Tokens } from '../identity/index.ts'
 import type { Answer } from './answer.ts'
+import { authenticate } from './authentication.ts'
 import type { Call } from './call.ts'
 import { asksForHtml, asksForJson, contentAnswer, decodedPath } from './content/content-answer.ts'
 import { nameOf } from './hosts.ts'
 
-/** Websites: what has a name is served under that name in a domain, to everybody. */
+const noContent = { content: undefined, isPrivate: false }
+
+/** Websites: what has a name is served under that name in a domain, to everybody, unless the name is for apps only. */
 export class Websites {
   readonly #files: Promise<Files>
+  readonly #tokens: Tokens
   readonly #suffixes: readonly string[]
 
-  constructor(files: Promise<Files>, domains: readonly string[]) {
+  constructor(files: Promise<Files>, tokens: Tokens, domains: readonly string[]) {
     this.#files = files
+    this.#tokens = tokens
     this.#suffixes = domains.map((domain) => `.${domain.toLowerCase()}`)
   }
 
@@ -26,8 +32,9 @@ export class Websites {
     }
     const files = await this.#files
     const path = decodedPath(call.path)
-    const { content } = path === undefined ? { content: undefined } : await files.findSite(name, path)
+    const { content, isPrivate } = path === undefined ? noContent : await files.findSite(name, path)
     if (isApi && content === undefined) return undefined
+    if (isPrivate === true) authenticate(this.#tokens, call)
     const prefersIndex = asksForHtml(call) || !asksForJson(call)
     return await contentAnswer(call, files, { content, by: 'name', path: path ?? [] }, prefersIndex)
   }

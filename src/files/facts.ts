@@ -3,7 +3,13 @@ import { parseCid } from './unixfs/cid.ts'
 
 /** What an event of a node says of files. */
 export type Fact =
-  | { readonly kind: 'name'; readonly name: string; readonly cid: string | undefined }
+  | {
+      readonly kind: 'name'
+      readonly name: string
+      readonly cid: string | undefined
+      /** Its website is not for everybody. */
+      readonly isPrivate?: boolean
+    }
   | { readonly kind: 'upload'; readonly cid: string; readonly isKept: boolean }
   | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
 
@@ -29,8 +35,8 @@ type Members = { readonly [name: string]: unknown }
 export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'timestamp'>): Fact | undefined {
   if (!isObject(payload)) return undefined
   const { Add: added, Remove: removed, PinAdded: pin, type, cid } = payload
-  if (isObject(added)) return nameFact(added['name'], added['cid'])
-  if (isObject(removed)) return nameFact(removed['name'], undefined)
+  if (isObject(added)) return nameFact(added['name'], added['cid'], added['public'] === false)
+  if (isObject(removed)) return nameFact(removed['name'], undefined, false)
   if (isObject(pin)) return queryFact(pin, timestamp)
   const parsed = typeof cid === 'string' ? parseCid(cid) : undefined
   if (parsed === undefined) return undefined
@@ -39,10 +45,10 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
 }
 
 /** A name that is an identifier could never be asked for: it is as if it was never given. */
-function nameFact(name: unknown, cid: unknown): Fact | undefined {
+function nameFact(name: unknown, cid: unknown, isPrivate: boolean): Fact | undefined {
   if (typeof name !== 'string' || parseCid(name) !== undefined) return undefined
   if (cid === undefined) return { kind: 'name', name, cid }
-  return typeof cid === 'string' && parseCid(cid) !== undefined ? { kind: 'name', name, cid } : undefined
+  return typeof cid === 'string' && parseCid(cid) !== undefined ? { kind: 'name', name, cid, isPrivate } : undefined
 }
 
 function queryFact({ app_id: app, query, duration }: Members, timestamp: number): Fact | undefined {

@@ -93,7 +93,7 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     hosts: allowed,
     sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, failed }),
     cors,
-    websites: new Websites(files, domains),
+    websites: new Websites(files, tokens, domains),
     answered: (status) => requests.add(1, status),
   })
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { factOf } from '../../src/files/facts.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
 import { limits } from '../../src/limits.ts'
@@ -249,6 +250,27 @@ test('a named directory is a website, and has the API on its own origin', async 
   assert.equal((await visit(host, '/', {}, 'POST')).status, 405)
   for (const other of [`${cid}.actyx.localhost`, 'unknown.actyx.localhost'])
     assert.equal((await visit(other, '/')).status, 404, other)
+})
+
+test('the website of a name that is not public is for those who have a token', async (t) => {
+  const folder = temporaryFolder(t)
+  const first = await startNode(t, folder)
+  const cid = await (await first.upload(site)).text()
+  await first.node.stop('NODE_STOPPED_BY_HOST')
+  // No node of ours says so of a name.
+  const fact = factOf({ payload: { Add: { name: 'App', cid, public: false, level: 'Prefetch' } }, timestamp: 0 })
+  assert.ok(fact !== undefined)
+  const store = new FileStore(blockFile(folder, 'default-topic'), Date.now)
+  store.apply([{ fact, place: { lamport: 1, stream: `${first.node.id}-0` } }])
+  store.close()
+  const { visit, token, call } = await startNode(t, folder)
+  const host = 'app.actyx.localhost'
+  assert.equal((await visit(host, '/s.css')).status, 401)
+  assert.equal((await visit(host, '/s.css', { authorization: 'Bearer nonsense' })).status, 401)
+  assert.equal((await visit(host, '/s.css', { authorization: `Bearer ${token}` })).text, site['s.css'])
+  assert.equal((await visit(host, `/s.css?access_token=${token}`)).text, site['s.css'])
+  await call('/api/v2/files/App', { method: 'PUT', body: cid })
+  assert.equal((await visit(host, '/s.css')).text, site['s.css'], 'whoever gives the name again makes it public')
 })
 
 test('names and files are there after a restart', async (t) => {

@@ -29,9 +29,14 @@ export class Catalogue {
     return this.#registers.get('name', name)
   }
 
-  /** The identifier that a host means: names of hosts do not know capital letters, names of files do. */
-  cidOfHost(host: string): string | undefined {
-    return this.#registers.getAnyCase('name', host)
+  /** The name that a host means: names of hosts do not know capital letters, names of files do. */
+  nameOfHost(host: string): string | undefined {
+    return this.#registers.keyInAnyCase('name', host)
+  }
+
+  /** Whether the website of a name is not for everybody. */
+  isPrivate(name: string): boolean {
+    return this.#registers.get('private name', name) !== undefined
   }
 
   /** Names with identifiers, by name. */
@@ -55,6 +60,7 @@ export class Catalogue {
       case 'name': {
         const before = this.cidOf(fact.name)
         if (!this.#registers.set('name', fact.name, place, fact.cid)) return
+        this.#registers.set('private name', fact.name, place, fact.isPrivate === true ? '' : undefined)
         this.#move(nameOwner(fact.name), before, fact.cid)
         return
       }

@@ -19,6 +19,8 @@ import { type UploadedFile, type UploadId, Uploads } from './uploads.ts'
 export interface Found {
   /** By what it was addressed; nothing when the first part of the address is neither. */
   readonly by: 'cid' | 'name' | undefined
+  /** It has a website that is not for everybody. */
+  readonly isPrivate?: boolean
   /** Nothing when there is nothing, or it is not here. */
   readonly content: Content | undefined
 }
@@ -95,7 +97,9 @@ export class FileStore {
 
   /** What is at a path of a website. */
   findSite(host: string, path: readonly string[]): Found {
-    return this.#findNamed(this.#catalogue.cidOfHost(host), path)
+    const name = this.#catalogue.nameOfHost(host)
+    if (name === undefined) return { by: undefined, content: undefined }
+    return { ...this.#findNamed(this.#catalogue.cidOf(name), path), isPrivate: this.#catalogue.isPrivate(name) }
   }
 
   read(file: string, offset: number): Uint8Array | undefined {

@@ -12,7 +12,7 @@ export interface Place {
  */
 export class Registers {
   readonly #get: StatementSync
-  readonly #getAnyCase: StatementSync
+  readonly #inAnyCase: StatementSync
   readonly #all: StatementSync
   readonly #set: StatementSync
   readonly #followed: StatementSync
@@ -20,8 +20,8 @@ export class Registers {
 
   constructor(database: DatabaseSync) {
     this.#get = database.prepare('SELECT lamport, stream, value FROM register WHERE kind = ? AND key = ?')
-    this.#getAnyCase = database.prepare(
-      'SELECT value FROM register WHERE kind = ? AND key = ? COLLATE NOCASE AND value IS NOT NULL ORDER BY key DESC',
+    this.#inAnyCase = database.prepare(
+      'SELECT key FROM register WHERE kind = ? AND key = ? COLLATE NOCASE AND value IS NOT NULL ORDER BY key DESC',
     )
     this.#all = database.prepare(
       'SELECT key, lamport, stream, value FROM register WHERE kind = ? AND value IS NOT NULL ORDER BY key',
@@ -38,10 +38,10 @@ export class Registers {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** The value of a key that is the same but for capital letters; before others of one that has none. */
-  getAnyCase(kind: string, key: string): string | undefined {
-    const value = this.#getAnyCase.get(kind, key)?.['value']
-    return typeof value === 'string' ? value : undefined
+  /** A key with a value that is the same but for capital letters; before others one that has none. */
+  keyInAnyCase(kind: string, key: string): string | undefined {
+    const found = this.#inAnyCase.get(kind, key)?.['key']
+    return typeof found === 'string' ? found : undefined
   }
 
   /** Keys and values, by key. */
