@@ -33,9 +33,15 @@ export function restAfterWork({ begins, ends }: Rest = {}): void {
     if (isResting) ends?.()
     isResting = utilization <= restingShare
     if (!isResting) return
-    worked = 0
-    begins?.()
+    try {
+      begins?.()
+    } catch {
+      // Nobody waits for it: what could not be given up stays until the next rest.
+    }
     collectAll()
+    // To collect is no work that there is something to give back from: a large heap would be collected over and over.
+    last = performance.eventLoopUtilization()
+    worked = 0
   }
   setInterval(look, lookMs).unref()
 }

@@ -1,4 +1,4 @@
-import { ok } from 'node:assert/strict'
+import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { restAfterWork } from '../src/resting.ts'
 
@@ -34,4 +34,27 @@ test('a thread that has worked rests once it has nothing to do, and its garbage 
   } finally {
     clearInterval(alive)
   }
+})
+
+test('what a rest takes is no work after which there is another one', async () => {
+  let rests = 0
+  restAfterWork({
+    begins: () => {
+      rests++
+      work(400)
+    },
+  })
+  await new Promise(setImmediate)
+  work(400)
+  // Others look as often as this one does: when it has rested, it has looked as often as they.
+  let looks = 0
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      if (rests > 0 && ++looks === 4) {
+        clearInterval(timer)
+        resolve()
+      }
+    }, 1000)
+  })
+  equal(rests, 1)
 })

@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts'
 import { failure, ShoalError } from '../errors.ts'
-import type { NodeId } from '../identity/index.ts'
+import { type NodeId, nodeAppId } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
@@ -88,14 +88,14 @@ export class Events {
     await this.#unlessClosing(() => this.#pruner.run())
   }
 
-  /** How many publish calls there were so far. */
+  /** How many publish calls of apps there were so far. */
   get publishes(): number {
     return this.#publishes
   }
 
   /** Stores the events of a publish call; answers with the JSON text that says what became of each. */
   async publish(appId: string, body: Buffer): Promise<string> {
-    this.#publishes++
+    if (appId !== nodeAppId) this.#publishes++
     const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
     this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
     return publishedText(this.#options.node, appended)

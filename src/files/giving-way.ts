@@ -13,6 +13,8 @@ export class GivingWay {
   /** Bytes that were moved since the last rest. */
   #moved = 0
   #resting: Promise<unknown> = Promise.resolve()
+  /** How many rests are not over yet. */
+  #rests = 0
 
   constructor(published: () => number, rest: (ms: number) => Promise<unknown> = sleep) {
     this.#published = published
@@ -29,7 +31,15 @@ export class GivingWay {
     const ms = this.#moved / limits.fileBytesPerMs
     this.#seen = published
     this.#moved = 0
-    if (isPublished) this.#resting = this.#resting.then(() => this.#rest(ms))
+    // Whoever comes while others rest has a rest of its own after them: they would all go on at once otherwise.
+    if (isPublished || this.#rests > 0) this.#resting = this.#restAfter(this.#resting, ms)
     await this.#resting
+  }
+
+  async #restAfter(others: Promise<unknown>, ms: number): Promise<void> {
+    this.#rests++
+    await others
+    await this.#rest(ms)
+    this.#rests--
   }
 }

@@ -116,6 +116,11 @@ export class BlobStore {
     })
   }
 
+  /** Gives up what is kept for the next call: nobody makes any. */
+  rest(): void {
+    this.#database.exec('PRAGMA shrink_memory')
+  }
+
   close(): void {
     this.#database.close()
   }

@@ -73,7 +73,8 @@ test('small files add up: none of them rests, but all of them together do', asyn
 test('many at once rest one after the other', async () => {
   const rests = new Rests()
   let published = 0
-  const givingWay = new GivingWay(() => published++, rests.begin)
+  const givingWay = new GivingWay(() => published, rests.begin)
+  published++
   const movers = [await move(givingWay, piece), await move(givingWay, piece), await move(givingWay, piece)]
   for (let rested = 0; rested < movers.length; rested++) {
     assert.equal(movers.filter(({ passed }) => passed).length, rested)
@@ -81,4 +82,5 @@ test('many at once rest one after the other', async () => {
     await rests.endFirst()
   }
   assert.ok(movers.every(({ passed }) => passed))
+  assert.ok((await move(givingWay, piece)).passed, 'all rests are over, and nothing was published since')
 })

@@ -175,6 +175,12 @@ export class FileStore {
     return { by: 'name', content: known(() => this.#contents.find(cid, path)) }
   }
 
+  /** Gives up what is kept for the next call: nobody makes any. */
+  rest(): void {
+    this.#contents.rest()
+    this.#database.exec('PRAGMA shrink_memory')
+  }
+
   close(): void {
     this.#batches.commit()
     this.#slots.close()

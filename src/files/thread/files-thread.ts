@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
-import { restAfterWork } from '../../resting.ts'
 import { answerCalls } from '../../store/index.ts'
 import { FileStore } from './file-store.ts'
 
@@ -10,5 +9,4 @@ export interface FilesData {
 
 /** The thread with the files: it hashes what comes and what goes, and waits for the disk. */
 assert(parentPort !== null, 'files have a thread of their own')
-restAfterWork()
 answerCalls(parentPort, () => new FileStore((workerData as FilesData).file, Date.now))

@@ -1,5 +1,6 @@
 import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
 import { failure } from '../../errors.ts'
+import { restAfterWork } from '../../resting.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from './messages.ts'
 import { spawn, untilOpen } from './spawn.ts'
 import { Waiting } from './waiting.ts'
@@ -19,9 +20,10 @@ interface Answer {
 type Method = (...args: never) => unknown
 
 /** Opens something in a thread, and answers calls of its methods. Bytes as an answer are handed over, not copied. */
-export function answerCalls<T extends object>(port: MessagePort, make: () => T): void {
+export function answerCalls<T extends { rest(): void }>(port: MessagePort, make: () => T): void {
   open(port, () => {
     const target = make()
+    restAfterWork({ begins: () => target.rest() })
     port.on('message', ({ id, name, args }: Call) => {
       try {
         const method = target[name as keyof T] as (...args: readonly unknown[]) => unknown

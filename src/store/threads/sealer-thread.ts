@@ -34,13 +34,13 @@ open(parentPort, () => {
     port.postMessage(answer)
     if ('sealed' in answer) releaseSealed(answer.sealed)
   }
-  work(first)
   restAfterWork({
     begins: () => {
       known = new KnownLabels()
       database.exec('PRAGMA shrink_memory')
     },
   })
+  work(first)
   port.on('message', work)
   port.on('close', () => database.close())
 })

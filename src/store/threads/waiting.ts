@@ -17,8 +17,8 @@ export class Waiting {
   ask(post: (id: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = newId()
-      this.#callers.set(id, { resolve, reject })
       post(id)
+      this.#callers.set(id, { resolve, reject })
     })
   }
 

@@ -84,7 +84,7 @@ class WriterThread {
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     port.on('message', (message: ToWriter) => this.#work(message))
-    restAfterWork({ begins: () => this.#attempt(() => this.#writer.rest()) })
+    restAfterWork({ begins: () => this.#writer.rest() })
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
