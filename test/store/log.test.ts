@@ -218,3 +218,18 @@ test('whoever takes what was written may take the memory with it', () => {
   writer.line('three')
   assert.equal(writer.written.toString(), 'three\n')
 })
+
+test('checkpoints that are missing at the end of a stream are missed', (t) => {
+  const { writer, reader } = open(t)
+  for (let i = 0; i < 4; i++) writer.append([request(1024, i * 1024)])
+  assert.deepEqual(
+    reader.checkpoints(0).map(({ count }) => count),
+    [1024, 2048, 3072, 4096],
+  )
+  const head = writer.head(0)
+  writer.database.exec('DELETE FROM checkpoint WHERE key > 2048')
+  assert.throws(() => reader.checkpoints(0), { name: 'DamagedData', message: /end at 2048, not at 4096/ })
+  assert.ok(reader.chunk(0, 1024, head))
+  assert.throws(() => reader.chunk(0, 2048, head), { name: 'DamagedData' })
+  assert.equal(writer.planSeal(true), undefined, 'what cannot be told apart is not sealed')
+})

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Head, heads } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
+import { checkStreamRow, type StreamRow } from './stream-row.ts'
 
 export interface Checkpoint {
   readonly count: number
@@ -35,11 +36,13 @@ export function checkpointsAfter(
   most = Number.MAX_SAFE_INTEGER,
 ): Checkpoint[] {
   const start = rowKey(stream, 0)
+  // Before the checkpoints: those that come in between are later ones.
+  const newest = newestCheckpoint(database, stream)
   const rows = database
     .prepare('SELECT key, before, head, crc FROM checkpoint WHERE key > ? AND key < ? ORDER BY key LIMIT ?')
     .all(start + after, rowKey(stream + 1, 0), most) as unknown as CheckpointRow[]
   let known = after
-  return rows.map((row, i) => {
+  const checkpoints = rows.map((row, i) => {
     const checkpoint = sound(row, stream)
     // The offset itself may be between two checkpoints.
     if (i === 0 ? row.before > known : row.before !== known)
@@ -47,6 +50,20 @@ export function checkpointsAfter(
     known = checkpoint.count
     return checkpoint
   })
+  // A damaged key can end the list where it is.
+  if (checkpoints.length < most && known < newest)
+    throw new DamagedData(`the checkpoints of stream ${stream} end at ${known}, not at ${newest}`)
+  return checkpoints
+}
+
+/** The count of the newest checkpoint of a stream, as its entry says; 0 when there is none. */
+function newestCheckpoint(database: DatabaseSync, stream: StreamNumber): number {
+  const row = database
+    .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?')
+    .get(stream) as unknown as StreamRow | undefined
+  if (row === undefined) return 0
+  checkStreamRow(row, stream)
+  return row.checkpoint
 }
 
 export function checkpointAt(database: DatabaseSync, stream: StreamNumber, count: number): Checkpoint {

@@ -14,7 +14,7 @@ import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import { streamIdOf } from './stream-id.ts'
-import { checkStreamRow, type StreamRow } from './stream-state.ts'
+import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from './tag-index.ts'
 import { TailBlocks } from './tail-blocks.ts'
 

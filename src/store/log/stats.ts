@@ -3,7 +3,7 @@ import { formatStreamId, nodeIdOf, type PublicKey } from '../../identity/index.t
 import { metaOf, openForReading } from './database.ts'
 import { rowKey } from './row-key.ts'
 import { segmentBytes } from './segment-columns.ts'
-import type { StreamRow } from './stream-state.ts'
+import type { StreamRow } from './stream-row.ts'
 
 export interface StreamStats {
   readonly stream: string

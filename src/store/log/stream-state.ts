@@ -2,10 +2,11 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { PublicKey } from '../../identity/index.ts'
 import { genesis, type Hash, type StreamKey, type TopicKind } from '../../protocol/index.ts'
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
-import { checksum, DamagedData } from './checksum.ts'
+import { DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { placeColumns } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
+import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { recordsOf, type TailRow } from './tail-row.ts'
 
 /** Where a stream stands: what the next event of it needs to know. */
@@ -30,33 +31,6 @@ export interface StreamState {
   sealable: boolean
   /** Rises with every change of what was stored before, so that work on a copy of it is not put in its place. */
   revision: number
-}
-
-export interface StreamRow {
-  readonly number: StreamNumber
-  readonly node: Uint8Array
-  readonly nr: number
-  readonly pruned: number
-  /** The count of the newest checkpoint. */
-  readonly checkpoint: number
-  readonly record: Uint8Array | null
-  readonly head: Uint8Array | null
-  readonly crc: number
-}
-
-const nothing = new Uint8Array()
-
-export function streamCrc({ number, node, nr, pruned, checkpoint, record, head }: Omit<StreamRow, 'crc'>): number {
-  return (
-    (checksum(node, number, nr, pruned, checkpoint) ^ checksum(record ?? nothing, 1) ^ checksum(head ?? nothing, 2)) >>>
-    0
-  )
-}
-
-/** Streams are numbered without gaps. */
-export function checkStreamRow(row: StreamRow, number: StreamNumber): void {
-  if (row.number !== number || streamCrc(row) !== row.crc)
-    throw new DamagedData(`the entry of stream ${number} is damaged`)
 }
 
 /** The state of a stream of which nothing is stored yet. */

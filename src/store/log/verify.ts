@@ -22,7 +22,7 @@ import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import { Segment } from './segment.ts'
 import { segmentColumns } from './segment-columns.ts'
 import type { WholeSegmentRow } from './segment-row.ts'
-import { type StreamRow, streamCrc } from './stream-state.ts'
+import { type StreamRow, streamCrc } from './stream-row.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 

@@ -1,0 +1,30 @@
+import { checksum, DamagedData } from './checksum.ts'
+import type { StreamNumber } from './row-key.ts'
+
+/** What is kept of a stream besides its events. */
+export interface StreamRow {
+  readonly number: StreamNumber
+  readonly node: Uint8Array
+  readonly nr: number
+  readonly pruned: number
+  /** The count of the newest checkpoint. */
+  readonly checkpoint: number
+  readonly record: Uint8Array | null
+  readonly head: Uint8Array | null
+  readonly crc: number
+}
+
+const nothing = new Uint8Array()
+
+export function streamCrc({ number, node, nr, pruned, checkpoint, record, head }: Omit<StreamRow, 'crc'>): number {
+  return (
+    (checksum(node, number, nr, pruned, checkpoint) ^ checksum(record ?? nothing, 1) ^ checksum(head ?? nothing, 2)) >>>
+    0
+  )
+}
+
+/** Streams are numbered without gaps. */
+export function checkStreamRow(row: StreamRow, number: StreamNumber): void {
+  if (row.number !== number || streamCrc(row) !== row.crc)
+    throw new DamagedData(`the entry of stream ${number} is damaged`)
+}
