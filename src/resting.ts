@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { limits } from './limits.ts'
 
 /** How often a thread looks whether it has something to do, in milliseconds. */
 const lookMs = 1000
@@ -10,6 +11,8 @@ const restingShare = 0.01
 const workMs = 200
 
 export interface Rest {
+  /** Bytes of memory of the process below which there is no need to give something back: the next work is slower after it. */
+  readonly fromBytes?: number
   /** Gives up what is kept for the next work, before the garbage is collected. */
   readonly begins?: () => void
   /** There is work again. */
@@ -20,7 +23,7 @@ export interface Rest {
  * Has this thread give memory back once it has worked and has nothing to do any more. The garbage collector itself waits
  * for more work, which makes it wait for ever, and keeps what it has made room for.
  */
-export function restAfterWork({ begins, ends }: Rest = {}): void {
+export function restAfterWork({ begins, ends, fromBytes = limits.restingBytes }: Rest = {}): void {
   let last = performance.eventLoopUtilization()
   let worked = 0
   let isResting = false
@@ -31,7 +34,7 @@ export function restAfterWork({ begins, ends }: Rest = {}): void {
     worked += active
     if (worked < workMs) return
     if (isResting) ends?.()
-    isResting = utilization <= restingShare
+    isResting = utilization <= restingShare && process.memoryUsage.rss() >= fromBytes
     if (!isResting) return
     try {
       begins?.()

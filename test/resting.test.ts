@@ -13,7 +13,11 @@ function work(ms: number): void {
 
 test('a thread that has worked rests once it has nothing to do, and its garbage is gone', async () => {
   let [begin, end] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()]
-  restAfterWork({ begins: () => begin.resolve(process.memoryUsage().heapTotal), ends: () => end.resolve() })
+  restAfterWork({
+    fromBytes: 0,
+    begins: () => begin.resolve(process.memoryUsage().heapTotal),
+    ends: () => end.resolve(),
+  })
   // The watch itself keeps nobody alive.
   const alive = setInterval(() => {}, 1000)
   try {
@@ -39,6 +43,7 @@ test('a thread that has worked rests once it has nothing to do, and its garbage 
 test('what a rest takes is no work after which there is another one', async () => {
   let rests = 0
   restAfterWork({
+    fromBytes: 0,
     begins: () => {
       rests++
       work(400)
@@ -57,4 +62,18 @@ test('what a rest takes is no work after which there is another one', async () =
     }, 1000)
   })
   equal(rests, 1)
+})
+
+test('nobody rests as long as the process is small', async () => {
+  const [small, large] = [{ rests: 0 }, Promise.withResolvers<void>()]
+  restAfterWork({ fromBytes: Number.MAX_SAFE_INTEGER, begins: () => small.rests++ })
+  restAfterWork({ fromBytes: 0, begins: () => large.resolve() })
+  const alive = setInterval(() => {}, 1000)
+  await new Promise(setImmediate)
+  work(400)
+  await large.promise
+  // Both look at the same time.
+  await new Promise(setImmediate)
+  clearInterval(alive)
+  equal(small.rests, 0)
 })
