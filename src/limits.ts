@@ -55,7 +55,7 @@ export const limits = {
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
   readersStopMs: 300,
   /** Bytes of memory of the process from which on threads give back what they can when they have nothing to do. */
-  restingBytes: 192 * 1024 * 1024,
+  restingBytes: 256 * 1024 * 1024,
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
