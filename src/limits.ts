@@ -59,7 +59,7 @@ export const limits = {
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */
-  blockCacheBytes: 4 * 1024 * 1024,
+  blockCacheBytes: 8 * 1024 * 1024,
   /** Ranges of the index that become one. */
   rangesPerMerge: 8,
   /** Events of a merged range of the index: positions in it have 20 bits. */
