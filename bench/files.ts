@@ -85,11 +85,11 @@ async function memoryLines(): Promise<Line[]> {
   ]
 }
 
-async function publishLine(): Promise<Line> {
+async function publishLine(name: string, transfersAtOnce: number): Promise<Line> {
   const alone = await publishTail()
   const { base, token } = client
   const program = join(import.meta.dirname, 'files/transfers.ts')
-  const transfers = spawn(process.execPath, [program, base, token, String(bytes)], {
+  const transfers = spawn(process.execPath, [program, base, token, String(bytes), String(transfersAtOnce)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   await once(transfers.stdout.resume(), 'data')
@@ -97,7 +97,7 @@ async function publishLine(): Promise<Line> {
   transfers.stdin.end()
   await once(transfers, 'exit')
   const measured = `p99 ${meanwhile.toFixed(1)} ms`
-  return figure('publish meanwhile', meanwhile / alone, '×', atMost(3), measured, `alone: ${alone.toFixed(1)} ms`)
+  return figure(name, meanwhile / alone, '×', atMost(3), measured, `alone: ${alone.toFixed(1)} ms`)
 }
 
 async function speedLines(): Promise<Line[]> {
@@ -132,7 +132,8 @@ async function speedLines(): Promise<Line[]> {
 }
 
 try {
-  const lines = [...(await memoryLines()), ...(await speedLines()), await publishLine()]
+  const lines = [...(await memoryLines()), ...(await speedLines())]
+  lines.push(await publishLine('publish meanwhile', 1), await publishLine(`… ${atOnce} at once`, atOnce))
   for (const { name, value, unit, goal, reached, measured, baseline } of lines) {
     const wanted = goal === undefined ? '' : `(${goal.is} ${goal.value}) ${reached === true ? '✔' : '✘'}`
     console.log(`${name.padEnd(22)}${value.toFixed(2).padStart(8)} ${unit} ${wanted}  ${measured}; ${baseline}`)

@@ -23,7 +23,7 @@ export interface Rest {
  * Has this thread give memory back once it has worked and has nothing to do any more. The garbage collector itself waits
  * for more work, which makes it wait for ever, and keeps what it has made room for.
  */
-export function restAfterWork({ begins, ends, fromBytes = limits.restingBytes }: Rest = {}): void {
+export function restAfterWork({ begins, ends, fromBytes = limits.restingBytes }: Rest): void {
   let last = performance.eventLoopUtilization()
   let worked = 0
   let isResting = false

@@ -7,8 +7,6 @@ import type { Call } from './call.ts'
 import { asksForHtml, asksForJson, contentAnswer, decodedPath } from './content/content-answer.ts'
 import { nameOf } from './hosts.ts'
 
-const noContent = { content: undefined, isPrivate: false }
-
 /** Websites: what has a name is served under that name in a domain, to everybody, unless the name is for apps only. */
 export class Websites {
   readonly #files: Promise<Files>
@@ -32,7 +30,7 @@ export class Websites {
     }
     const files = await this.#files
     const path = decodedPath(call.path)
-    const { content, isPrivate } = path === undefined ? noContent : await files.findSite(name, path)
+    const { content, isPrivate } = path === undefined ? {} : await files.findSite(name, path)
     if (isApi && content === undefined) return undefined
     if (isPrivate === true) authenticate(this.#tokens, call)
     const prefersIndex = asksForHtml(call) || !asksForJson(call)
