@@ -73,6 +73,14 @@ export class ByteWriter {
     return this
   }
 
+  /** So many bytes once more that were written before. */
+  again(start: number, length: number): this {
+    this.#reserve(length)
+    this.#buffer.copyWithin(this.#length, start, start + length)
+    this.#length += length
+    return this
+  }
+
   latin1(text: string): this {
     this.#reserve(text.length)
     this.#length += this.#buffer.write(text, this.#length, 'latin1')

@@ -40,21 +40,26 @@ export interface Frame {
   readonly secretsAt: Int32Array
 }
 
-/** Makes frames, one after the other. */
+/** Makes frames, one after the other. What is added stays where it is, and has to, until the frame is made. */
 export class FrameBuilder {
-  readonly #events = new ByteWriter(64 * 1024)
-  readonly #texts = new ByteWriter(256 * 1024)
-  readonly #lengths: number[] = []
+  #count = 0
+  #size = 0
+  readonly #sources: Buffer[] = []
+  /** Of each event: start and end of its labels, start and end of its payload. */
+  readonly #spans = new Int32Array(4 * limits.eventsPerFrame)
+  readonly #lamports = new Float64Array(limits.eventsPerFrame)
+  readonly #times = new Float64Array(limits.eventsPerFrame)
+  readonly #head = new ByteWriter(16 * 1024)
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
 
   get count(): number {
-    return this.#lengths.length
+    return this.#count
   }
 
   /** Bytes of labels and payloads that were added. */
   get size(): number {
-    return this.#events.length + this.#texts.length
+    return this.#size
   }
 
   /** Adds an event whose labels and payload stand in `source`. */
@@ -63,52 +68,64 @@ export class FrameBuilder {
     const labelsEnd = spans[at + 1] as number
     const payload = spans[at + 2] as number
     const payloadEnd = spans[at + 3] as number
+    const index = this.#count++
+    assert(index < limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
     assert(payloadEnd > payload && labelsEnd > labels, 'an event has labels and a payload')
-    this.#events.uvarint(lamport)
-    this.#time(time)
-    this.#events.bytes(source, labels, labelsEnd)
-    this.#texts.bytes(source, payload, payloadEnd)
-    this.#lengths.push(payloadEnd - payload)
+    this.#lamports[index] = lamport
+    this.#times[index] = time
+    this.#sources.push(source)
+    this.#spans[4 * index] = labels
+    this.#spans[4 * index + 1] = labelsEnd
+    this.#spans[4 * index + 2] = payload
+    this.#spans[4 * index + 3] = payloadEnd
+    this.#size += labelsEnd - labels + payloadEnd - payload
   }
 
   /** Writes the record of the frame, and answers the hash of the chain after it; the builder is empty again. */
   finish(first: number, previous: Hash, seed: Uint8Array, record: ByteWriter): Hash {
-    const lengths = this.#lengths
-    const count = lengths.length
-    assert(count > 0 && count <= limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
-    const numbers = scratch.clear().uvarint(first).uvarint(count).written
-    const [events, texts] = [this.#events.written, this.#texts.written]
-    const chain = new ChainLink(previous).bytes(numbers).bytes(events)
-    record
-      .uvarint(numbers.length + events.length)
-      .bytes(numbers)
-      .bytes(events)
+    const count = this.#count
+    const spans = this.#spans
+    const head = this.#writeHead(first)
+    const chain = new ChainLink(previous).bytes(head)
     const salts = saltsOf(seed, count)
-    for (let i = 0, at = 0; i < count; i++) {
-      const end = at + (lengths[i] as number)
-      chain.payload(salts, i * saltLength, texts, at, end)
-      at = end
+    record.uvarint(head.length).bytes(head).byte(secretKinds.seed).bytes(seed)
+    for (let i = 0; i < count; i++) record.uvarint((spans[4 * i + 3] as number) - (spans[4 * i + 2] as number))
+    for (let i = 0; i < count; i++) {
+      const source = this.#sources[i] as Buffer
+      const [start, end] = [spans[4 * i + 2] as number, spans[4 * i + 3] as number]
+      chain.payload(salts, i * saltLength, source, start, end)
+      record.bytes(source, start, end)
     }
-    record.byte(secretKinds.seed).bytes(seed)
-    for (let i = 0; i < count; i++) record.uvarint(lengths[i] as number)
-    record.bytes(texts)
     this.clear()
     return chain.hash()
   }
 
   clear(): void {
-    this.#events.clear()
-    this.#texts.clear()
-    this.#lengths.length = 0
+    this.#count = 0
+    this.#size = 0
+    this.#sources.length = 0
+  }
+
+  #writeHead(first: number): Buffer {
+    const count = this.#count
+    assert(count > 0, 'a frame holds 1 to 1024 events')
+    const head = this.#head.clear().uvarint(first).uvarint(count)
+    const spans = this.#spans
+    for (let i = 0; i < count; i++)
+      head
+        .uvarint(this.#lamports[i] as number)
+        .bytes(this.#bytesOf(this.#times[i] as number))
+        .bytes(this.#sources[i] as Buffer, spans[4 * i] as number, spans[4 * i + 1] as number)
+    return head.written
   }
 
   /** The events of a request have one time, so its bytes are made once. */
-  #time(time: number): void {
+  #bytesOf(time: number): Buffer {
     if (time !== this.#lastTime) {
       this.#timeBytes = new ByteWriter(8).uvarint(time).copy()
       this.#lastTime = time
     }
-    this.#events.bytes(this.#timeBytes)
+    return this.#timeBytes
   }
 }
 

@@ -1,67 +1,82 @@
 import { assert } from '../../assert.ts'
 import { release } from '../../memory.ts'
-import { ByteWriter, type Frame } from '../../protocol/index.ts'
+import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { BlockLabels } from './block-labels.ts'
 import { writeColumn } from './column.ts'
-import type { KnownLabel, KnownLabels } from './known-labels.ts'
+import { writeLabelJson } from './label-json.ts'
 import { LineStarts, lineEnd, middleBytes } from './line.ts'
+import type { IndexBuilder } from './tag-index.ts'
+
+/** Where the JSON of labels stands that no line has. */
+const unread = -1
 
 /** Gathers events of frames into the bytes of one block of a stream. */
 export class BlockBuilder {
   readonly #middle: number
   readonly #starts: LineStarts
-  readonly #known: KnownLabels
   #count = 0
+  #first = 0
   // Columns have their full length from the start: lists that grow would be made again for every block.
   readonly #lamports: Float64Array
   readonly #times: Float64Array
   readonly #labelOf: Uint16Array
   /** Of the lines; 0 where the payload was removed. */
   readonly #lengths: Int32Array
-  /** The labels of the block, each with its number. */
-  readonly #labels = new Map<KnownLabel, number>()
-  /** Those that no line has. */
-  readonly #unread = new Set<KnownLabel>()
+  readonly #labels: BlockLabels
+  /** Where the JSON of each label begins in the lines, and how long it is. */
+  readonly #jsonAt: Int32Array
+  readonly #jsonLengths: Int32Array
+  /** The JSON of labels that no line had when they came. */
+  readonly #unread = new Map<number, Buffer>()
   readonly #lines = new ByteWriter(64 * 1024)
   readonly #block = new ByteWriter(64 * 1024)
 
   /** Makes blocks of at most so many events. */
-  constructor(streamId: string, known: KnownLabels, size: number) {
+  constructor(streamId: string, size: number) {
     this.#middle = middleBytes(streamId)
     this.#starts = new LineStarts(streamId)
-    this.#known = known
     this.#lamports = new Float64Array(size)
     this.#times = new Float64Array(size)
     this.#labelOf = new Uint16Array(size)
     this.#lengths = new Int32Array(size)
+    this.#labels = new BlockLabels(size)
+    this.#jsonAt = new Int32Array(size)
+    this.#jsonLengths = new Int32Array(size)
   }
 
   get count(): number {
     return this.#count
   }
 
-  /** Adds an event; answers what its labels are. */
-  add(frame: Frame, index: number): KnownLabel {
-    const { bytes, lamports, times, labels, payloads } = frame
+  /** Adds an event, which follows the one before it. What the frame was read from stays as it is until the block is finished. */
+  add(frame: Frame, index: number): void {
+    const { bytes } = frame
+    const [offset, lamport, time] = [frame.first + index, frame.lamports[index] as number, frame.times[index] as number]
+    const [labels, labelsEnd] = [frame.labels[2 * index] as number, frame.labels[2 * index + 1] as number]
+    const [payload, payloadEnd] = [frame.payloads[2 * index] as number, frame.payloads[2 * index + 1] as number]
     const at = this.#count++
     assert(at < this.#lamports.length, 'a block has room for its events')
-    const lamport = lamports[index] as number
-    const time = times[index] as number
-    const label = this.#known.of(bytes, labels[2 * index] as number, labels[2 * index + 1] as number)
-    const start = payloads[2 * index] as number
-    const end = payloads[2 * index + 1] as number
+    if (at === 0) this.#first = offset
+    const known = this.#labels.count
+    const label = this.#labels.numberOf(bytes, labels, labelsEnd)
     this.#lamports[at] = lamport
     this.#times[at] = time
-    this.#labelOf[at] = this.#number(label, start < 0)
+    this.#labelOf[at] = label
     const lines = this.#lines
     const lineAt = lines.length
-    if (start >= 0)
-      lines
-        .bytes(this.#starts.of(lamport, frame.first + index, time))
-        .bytes(label.json)
-        .bytes(bytes, start, end)
-        .bytes(lineEnd)
+    if (payload >= 0) {
+      lines.bytes(this.#starts.of(lamport, offset, time))
+      if (label < known && this.#jsonAt[label] !== unread)
+        lines.again(this.#jsonAt[label] as number, this.#jsonLengths[label] as number)
+      else this.#writeLabel(label, bytes, labels, labelsEnd)
+      lines.bytes(bytes, payload, payloadEnd).bytes(lineEnd)
+    } else if (label >= known) this.#keepUnread(label, bytes, labels, labelsEnd)
     this.#lengths[at] = lines.length - lineAt
-    return label
+  }
+
+  /** Adds the events of the block to the index. */
+  addTo(index: IndexBuilder): void {
+    this.#labels.addTo(index, this.#first, this.#labelOf.subarray(0, this.#count))
   }
 
   /** The bytes of the block, good until the next one is finished; the builder is empty again. */
@@ -75,13 +90,12 @@ export class BlockBuilder {
     writeColumn(writer, this.#lengths.subarray(0, count))
     writer.bytes(this.#lines.written)
     writeColumn(writer, this.#times.subarray(0, count))
-    writer.uvarint(this.#labels.size)
-    writeColumn(
-      writer,
-      Array.from(this.#labels.keys(), ({ json }) => json.length),
-    )
+    const labels = this.#labels.count
+    writer.uvarint(labels)
+    writeColumn(writer, this.#jsonLengths.subarray(0, labels))
     writeColumn(writer, this.#labelOf.subarray(0, count))
-    for (const [label] of this.#labels) if (this.#unread.has(label)) writer.bytes(label.json)
+    // In the order of their numbers, as they came.
+    for (const json of this.#unread.values()) writer.bytes(json)
     this.#count = 0
     this.#labels.clear()
     this.#unread.clear()
@@ -95,12 +109,20 @@ export class BlockBuilder {
     release(this.#block.written)
   }
 
-  #number(label: KnownLabel, removed: boolean): number {
-    const known = this.#labels.get(label)
-    if (known === undefined && removed) this.#unread.add(label)
-    else if (!removed && this.#unread.size > 0) this.#unread.delete(label)
-    if (known !== undefined) return known
-    this.#labels.set(label, this.#labels.size)
-    return this.#labels.size - 1
+  /** Writes the JSON of labels that stands in no line yet. */
+  #writeLabel(label: number, bytes: Buffer, start: number, end: number): void {
+    const lines = this.#lines
+    this.#jsonAt[label] = lines.length
+    writeLabelJson(lines, new ByteReader(bytes, start, end))
+    this.#jsonLengths[label] = lines.length - (this.#jsonAt[label] as number)
+    if (this.#unread.size > 0) this.#unread.delete(label)
+  }
+
+  #keepUnread(label: number, bytes: Buffer, start: number, end: number): void {
+    const writer = new ByteWriter(end - start + 64)
+    writeLabelJson(writer, new ByteReader(bytes, start, end))
+    this.#unread.set(label, writer.written)
+    this.#jsonAt[label] = unread
+    this.#jsonLengths[label] = writer.length
   }
 }

@@ -12,28 +12,37 @@ const [quote, backslash, comma, space] = [0x22, 0x5c, 0x2c, 0x20]
 
 /** Writes the piece for labels in their canonical bytes. */
 export function writeLabelJson(writer: ByteWriter, labels: ByteReader): void {
-  const app = labels.bytes(labels.uvarint())
-  writer.latin1(tagsKey)
+  const { buffer } = labels
+  const app = labels.skip(labels.uvarint())
+  const appEnd = labels.at
+  writer.bytes(tagsKeyBytes)
   for (let i = 0, count = labels.uvarint(); i < count; i++) {
     if (i > 0) writer.byte(comma)
-    writeString(writer, labels.bytes(labels.uvarint()))
+    const tag = labels.skip(labels.uvarint())
+    writeString(writer, buffer, tag, labels.at)
   }
-  writer.latin1(appKey)
-  writeString(writer, app)
-  writer.latin1(payloadKey)
+  writer.bytes(appKeyBytes)
+  writeString(writer, buffer, app, appEnd)
+  writer.bytes(payloadKeyBytes)
 }
 
-function writeString(writer: ByteWriter, text: Buffer): void {
-  if (needsEscapes(text)) {
-    writer.bytes(Buffer.from(JSON.stringify(text.toString('utf8'))))
+const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKey].map((key) => Buffer.from(key)) as [
+  Buffer,
+  Buffer,
+  Buffer,
+]
+
+function writeString(writer: ByteWriter, bytes: Buffer, start: number, end: number): void {
+  if (needsEscapes(bytes, start, end)) {
+    writer.bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
     return
   }
-  writer.byte(quote).bytes(text).byte(quote)
+  writer.byte(quote).bytes(bytes, start, end).byte(quote)
 }
 
-function needsEscapes(text: Buffer): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const byte = text[i] as number
+function needsEscapes(bytes: Buffer, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) {
+    const byte = bytes[i] as number
     if (byte < space || byte === quote || byte === backslash) return true
   }
   return false

@@ -4,7 +4,6 @@ import { release } from '../../memory.ts'
 import type { Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
-import { type KnownLabel, KnownLabels } from './known-labels.ts'
 import type { LogState } from './log-state.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { blockSize, encodeSegment } from './segment.ts'
@@ -66,17 +65,15 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 }
 
 /** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
-export function buildSeal(database: DatabaseSync, plan: SealPlan, known = new KnownLabels()): Sealed {
+export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
   let first = plan.from
-  let offset = plan.from
-  const each = ({ hashes }: KnownLabel): void => index.add(offset++, hashes)
   for (const end of plan.ends) {
     const frames = reading(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
-    const parts = encodeSegment(frames, plan.streamId, blockSize(frames), known, each)
+    const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
     for (const { bytes } of frames) release(bytes)
     segments.push({ first, count: end - first, ...lamports, parts })
     first = end

@@ -4,11 +4,11 @@ import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
-import { type KnownLabel, KnownLabels } from './known-labels.ts'
 import { offsetOf } from './row-key.ts'
 import { SealedBlock } from './sealed-block.ts'
 import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
+import type { IndexBuilder } from './tag-index.ts'
 import { compress, decompress } from './tail-row.ts'
 
 /** How the events of one frame were framed. */
@@ -26,25 +26,25 @@ export function blockSize(frames: readonly Frame[]): number {
   return Math.max(Math.ceil(count / blocksPerSegment), Math.min(limits.eventsPerBlock, fitting))
 }
 
-/** The parts of a chunk in blocks of so many events; `each` is told what the labels of each event are. */
+/** The parts of a chunk in blocks of so many events, which are added to an index if there is one. */
 export function encodeSegment(
   frames: readonly Frame[],
   streamId: string,
   size: number,
-  known = new KnownLabels(),
-  each?: (label: KnownLabel) => void,
+  index?: IndexBuilder,
 ): SegmentParts {
   const { first } = frames[0] as Frame
   const blocks: Buffer[] = []
-  const builder = new BlockBuilder(streamId, known, size)
+  const builder = new BlockBuilder(streamId, size)
   const close = (): void => {
     const { count } = builder
-    if (count > 0) blocks.push(pack(builder.finish(), first + blocks.length * size, count))
+    if (count === 0) return
+    if (index !== undefined) builder.addTo(index)
+    blocks.push(pack(builder.finish(), first + blocks.length * size, count))
   }
   for (const frame of frames)
     for (let i = 0; i < frame.count; i++) {
-      const label = builder.add(frame, i)
-      each?.(label)
+      builder.add(frame, i)
       if (builder.count === size) close()
     }
   close()

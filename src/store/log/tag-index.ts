@@ -126,11 +126,11 @@ export class IndexBuilder {
     this.#first = first
   }
 
-  /** Adds an event with the hashes of its labels. */
-  add(offset: number, hashes: readonly number[]): void {
+  /** Adds an event with the hashes of its labels, all of a list or a part of it. */
+  add(offset: number, hashes: ArrayLike<number>, from = 0, to = hashes.length): void {
     const position = offset - this.#first
     assert(position >= 0 && position < maxRange, 'a range of the index is not too long')
-    for (let i = 0; i < hashes.length; i++) this.#pair(hashes[i] as number, position)
+    for (let i = from; i < to; i++) this.#pair(hashes[i] as number, position)
   }
 
   /** All hashes with their positions, in order. */
@@ -167,14 +167,28 @@ export function appHashOf(bytes: Buffer, start: number, end: number): number {
 
 /** The hashes of the app and the tags whose canonical bytes stand there. */
 export function labelHashes(bytes: Buffer, start: number, end: number): number[] {
-  const reader = new ByteReader(bytes, start, end)
-  const hash = (seed: number): number => {
-    const from = reader.skip(reader.uvarint())
-    return labelHash(bytes, from, reader.at, seed)
-  }
-  const hashes = [hash(seeds.app)]
-  for (let i = reader.uvarint(); i > 0; i--) hashes.push(hash(seeds.tag))
+  const hashes: number[] = []
+  writeLabelHashes(hashes, 0, bytes, start, end)
   return hashes
+}
+
+/** Puts these hashes into a list, from a place on; answers where they end. */
+export function writeLabelHashes(
+  hashes: number[] | Uint32Array,
+  at: number,
+  bytes: Buffer,
+  start: number,
+  end: number,
+): number {
+  const reader = new ByteReader(bytes, start, end)
+  let next = at
+  const app = reader.skip(reader.uvarint())
+  hashes[next++] = labelHash(bytes, app, reader.at, seeds.app)
+  for (let i = reader.uvarint(); i > 0; i--) {
+    const tag = reader.skip(reader.uvarint())
+    hashes[next++] = labelHash(bytes, tag, reader.at, seeds.tag)
+  }
+  return next
 }
 
 /** The rows of a range from all of its hashes with their positions, in order. */

@@ -89,7 +89,7 @@ export class TailBlock implements Block {
       const [lamport, time] = [this.lamports[index] as number, this.times[index] as number]
       writer
         .latin1(lineStart(this.#streamId, lamport, this.first + index, time))
-        .bytes(this.#known.of(bytes, ...this.#label(index)).json)
+        .bytes(this.#known.jsonOf(bytes, ...this.#label(index)))
         .bytes(bytes, ...this.#payload(index))
         .bytes(lineEnd)
       spans[2 * index + 1] = writer.length

@@ -3,7 +3,6 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import { restAfterWork } from '../../resting.ts'
 import { openForReading } from '../log/database.ts'
-import { KnownLabels } from '../log/known-labels.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, releaseSealed, type Sealed, type SealPlan } from '../log/sealing.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
@@ -27,27 +26,20 @@ const { file, port, first } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
   const database = openForReading(file)
-  // What was published before is published again: labels of the last chunks are those of the next.
-  let known = new KnownLabels()
   const work = (task: ToSealer): void => {
-    const answer = answerTo(database, known, task)
+    const answer = answerTo(database, task)
     port.postMessage(answer)
     if ('sealed' in answer) releaseSealed(answer.sealed)
   }
-  restAfterWork({
-    begins: () => {
-      known = new KnownLabels()
-      database.exec('PRAGMA shrink_memory')
-    },
-  })
+  restAfterWork({ begins: () => database.exec('PRAGMA shrink_memory') })
   work(first)
   port.on('message', work)
   port.on('close', () => database.close())
 })
 
-function answerTo(database: DatabaseSync, known: KnownLabels, message: ToSealer): FromSealer {
+function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
   try {
-    if ('seal' in message) return { sealed: buildSeal(database, message.seal, known) }
+    if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
     return { merged: buildMerge(database, message.merge) }
   } catch (error) {
     return { error: toMessage(error), task: message }

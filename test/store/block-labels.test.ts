@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { encodeLabels } from '../../src/protocol/index.ts'
+import { BlockLabels } from '../../src/store/log/block-labels.ts'
+import { IndexBuilder, labelHashes } from '../../src/store/log/tag-index.ts'
+
+const size = 128
+const label = fc.record({
+  appId: fc.constantFrom('com.example.a', 'com.example.b'),
+  tags: fc.array(fc.oneof(fc.constantFrom('a', 'b', 'ab'), fc.string({ minLength: 1 })), { maxLength: 5 }),
+})
+
+/** Events that share labels with others, and in how many parts their bytes come: a block has events of several rows. */
+const events = fc
+  .array(label, { minLength: 1, maxLength: 40 })
+  .chain((labels) => fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: size }))
+
+test('labels of a block have a number each, and the index gets to know each event by all of its labels', () => {
+  const labels = new BlockLabels(size)
+  fc.assert(
+    fc.property(fc.array(events, { minLength: 1, maxLength: 3 }), fc.nat(1e6), (blocks, first) => {
+      let offset = first
+      const [index, naive] = [new IndexBuilder(first), new IndexBuilder(first)]
+      for (const block of blocks) {
+        const bytes = block.map(({ appId, tags }) => encodeLabels(appId, tags))
+        // Each one within other bytes.
+        const numbers = bytes.map((b) => labels.numberOf(Buffer.concat([Buffer.from('x'), b, b]), 1, 1 + b.length))
+        const known: string[] = []
+        const expected = bytes.map((b) => {
+          const text = b.toString('latin1')
+          if (!known.includes(text)) known.push(text)
+          return known.indexOf(text)
+        })
+        assert.deepEqual(numbers, expected)
+        assert.equal(labels.count, known.length)
+        labels.addTo(index, offset, Uint16Array.from(numbers))
+        for (const b of bytes) naive.add(offset++, labelHashes(b, 0, b.length))
+        labels.clear()
+      }
+      assert.deepEqual(index.pairs(), naive.pairs())
+    }),
+  )
+})
