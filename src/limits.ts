@@ -40,6 +40,10 @@ export const limits = {
   chunksPerSeal: 16,
   /** Chunks that wait to be sealed before whoever appends has to wait for them: the tail stays short. */
   chunksBehind: 40,
+  /** Bytes of memory through which small requests go to the writer; what finds no room goes as a message. */
+  mailboxBytes: 512 * 1024,
+  /** Bytes of a request that is small. */
+  letterBytes: 32 * 1024,
   /** Bytes of requests that go into one commit; what comes after that goes into the next. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of lines that a reader hands over at a time. */

@@ -9,6 +9,9 @@ import type { StreamState } from './stream-state.ts'
 import { appHashOf } from './tag-index.ts'
 import { tailRow } from './tail-row.ts'
 
+/** Bytes that a frame, and each of its events, has more in its record than what was sent: four numbers at most, and a seed. */
+const mostFraming = 64
+
 /** Appends requests to own streams, many in one commit. */
 export class Appender {
   /** The hashes of the apps whose events were appended, until somebody clears it. */
@@ -25,16 +28,36 @@ export class Appender {
 
   /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
   commit(requests: readonly AppendRequest[]): Appended[] {
+    const append = (): Appended[] => {
+      const appended = requests.map((request) => this.#append(request))
+      for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
+      return appended
+    }
     try {
-      return this.#log.transaction(() => {
-        const appended = requests.map((request) => this.#append(request))
-        for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
-        return appended
-      })
+      return this.#isOneRow(requests) ? this.#log.insertion(append) : this.#log.transaction(append)
     } finally {
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
     }
+  }
+
+  /** Whether all that is written is one row of the tail: a frame of a stream that is known, with which no chunk ends. */
+  #isOneRow(requests: readonly AppendRequest[]): boolean {
+    const number = requests[0]?.streams[0]
+    const state = number === undefined ? undefined : this.#log.knownOwnStream(number)
+    if (state === undefined) return false
+    let events = 0
+    let bytes = state.bytesSince
+    for (const { source, streams } of requests) {
+      events += streams.length
+      if (events >= limits.eventsPerOwnFrame || !streams.every((other) => other === number)) return false
+      bytes += source.length + mostFraming * streams.length
+    }
+    return (
+      state.eventsSince + events < limits.eventsPerCheckpoint &&
+      bytes - state.bytesSince < limits.ownFrameBytes &&
+      bytes + mostFraming < limits.bytesPerCheckpoint
+    )
   }
 
   #append({ source, spans, streams }: AppendRequest): Appended {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
@@ -38,10 +39,14 @@ export class LogState {
   chunksEnded = 0
   #database: DatabaseSync
   #streams = new Map<string, StreamState>()
+  /** Own streams that were asked for, by their numbers: their names take longer to be made. */
+  readonly #own = new Map<number, StreamState>()
   #statements: Statements
   #lastRange = 0
   /** The connection failed and has to be made anew. */
   #broken = false
+  /** Rows that may still be inserted into the tail by what is under way. */
+  #rowsLeft = Number.POSITIVE_INFINITY
 
   constructor(options: LogOptions) {
     this.options = options
@@ -74,13 +79,16 @@ export class LogState {
     return this.#streams.get(nameOf(key))
   }
 
-  ownStream(number: number): StreamState {
-    return this.#known({ node: this.options.key.publicKey, number })
+  /** An own stream that is there already. */
+  knownOwnStream(number: number): StreamState | undefined {
+    const known = this.#own.get(number) ?? this.stream({ node: this.options.key.publicKey, number })
+    if (known !== undefined) this.#own.set(number, known)
+    return known
   }
 
-  /** The stream, made within the running transaction when it is new. */
-  #known(key: StreamKey): StreamState {
-    return this.#streams.get(nameOf(key)) ?? this.addStream(key)
+  /** An own stream, made within the running transaction when it is new. */
+  ownStream(number: number): StreamState {
+    return this.knownOwnStream(number) ?? this.addStream({ node: this.options.key.publicKey, number })
   }
 
   addStream(key: StreamKey): StreamState {
@@ -98,6 +106,7 @@ export class LogState {
 
   /** Writes what is kept of a stream besides its events. */
   saveStream(state: StreamState, changed: Partial<Pick<StreamRow, 'record' | 'head'>> = {}): void {
+    assert(this.#rowsLeft > 1, 'an insertion writes nothing else')
     const { number, key, pruned, checkpoint } = state
     const kept = this.#statements.getStream.get(number) as unknown as Pick<StreamRow, 'record' | 'head'> | undefined
     const row = {
@@ -121,12 +130,29 @@ export class LogState {
 
   /** Runs work in one transaction: all of it is on disk afterwards, or none of it. */
   transaction<T>(work: () => T): T {
-    if (this.#broken) this.#reopen()
-    try {
+    return this.#recovering(() => {
       this.#statements.begin.run()
       const result = work()
       this.#statements.commit.run()
       return result
+    })
+  }
+
+  /** The same for work that inserts one row into the tail and writes nothing else: that is a transaction by itself. */
+  insertion<T>(work: () => T): T {
+    return this.#recovering(() => {
+      this.#rowsLeft = 1
+      const result = work()
+      assert(this.#rowsLeft === 0, 'an insertion inserts a row')
+      return result
+    })
+  }
+
+  #recovering<T>(work: () => T): T {
+    if (this.#broken) this.#reopen()
+    this.#rowsLeft = Number.POSITIVE_INFINITY
+    try {
+      return work()
     } catch (error) {
       this.#recover(error)
       throw asStorageError(error, this.options.file)
@@ -150,6 +176,8 @@ export class LogState {
   /** Inserts a row; the memory of what was compressed for it is given back. */
   insertTail(row: TailRow): void {
     const { key, count, lamport, hash, raw, crc, body } = row
+    assert(this.#rowsLeft > 0, 'an insertion inserts one row')
+    this.#rowsLeft--
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
     if (isCompressed(row)) release(body)
   }
@@ -272,6 +300,7 @@ export class LogState {
   #load(): void {
     const { topic, kind, key } = this.options
     const before = this.#streams
+    this.#own.clear()
     reading(() => checkRedactions(this.#database))
     this.#streams = new Map(
       reading(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [nameOf(state.key), state]),

@@ -6,29 +6,47 @@ import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
 /** Its number, and how many events it has. */
 const requestHead = 16
 
-/**
- * A request goes to the writer as one piece of memory that is handed over, and nothing else: its number, how many events it
- * has, then spans, streams, bytes.
- */
-export function packRequest(id: number, { source, spans, streams }: AppendRequest): ArrayBuffer {
+/** A request takes so many bytes on its way to the writer: its number, how many events it has, then spans, streams, bytes. */
+export function requestBytes({ source, streams }: AppendRequest): number {
+  return requestHead + 20 * streams.length + source.length
+}
+
+/** Writes a request to a place that has room for it and begins at a multiple of 8. */
+export function writeRequest(
+  memory: ArrayBufferLike,
+  at: number,
+  id: number,
+  { source, spans, streams }: AppendRequest,
+): void {
   const count = streams.length
-  const memory = new ArrayBuffer(requestHead + 20 * count + source.length)
-  const head = new Float64Array(memory, 0, 2)
+  const head = new Float64Array(memory, at, 2)
   head[0] = id
   head[1] = count
-  new Int32Array(memory, requestHead, 4 * count).set(spans)
-  new Uint32Array(memory, requestHead + 16 * count, count).set(streams)
-  new Uint8Array(memory, requestHead + 20 * count).set(source)
+  new Int32Array(memory, at + requestHead, 4 * count).set(spans)
+  new Uint32Array(memory, at + requestHead + 16 * count, count).set(streams)
+  new Uint8Array(memory, at + requestHead + 20 * count, source.length).set(source)
+}
+
+/** A request as one piece of memory that is handed over. */
+export function packRequest(id: number, request: AppendRequest): ArrayBuffer {
+  const memory = new ArrayBuffer(requestBytes(request))
+  writeRequest(memory, 0, id, request)
   return memory
 }
 
-export function unpackRequest(memory: ArrayBuffer): { id: number; request: AppendRequest } {
-  const head = new Float64Array(memory, 0, 2)
+/** The request of so many bytes that was written there; it is good for as long as the memory stays as it is. */
+export function unpackRequest(
+  memory: ArrayBufferLike,
+  at: number,
+  bytes: number,
+): { id: number; request: AppendRequest } {
+  const head = new Float64Array(memory, at, 2)
   const [id, count] = [head[0] as number, head[1] as number]
+  const spans = at + requestHead
   const request = {
-    spans: new Int32Array(memory, requestHead, 4 * count),
-    streams: new Uint32Array(memory, requestHead + 16 * count, count),
-    source: Buffer.from(memory, requestHead + 20 * count),
+    spans: new Int32Array(memory, spans, 4 * count),
+    streams: new Uint32Array(memory, spans + 16 * count, count),
+    source: Buffer.from(memory, spans + 20 * count, bytes - requestHead - 20 * count),
   }
   return { id, request }
 }

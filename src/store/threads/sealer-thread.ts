@@ -5,12 +5,15 @@ import { restAfterWork } from '../../resting.ts'
 import { openForReading } from '../log/database.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, releaseSealed, type Sealed, type SealPlan } from '../log/sealing.ts'
+import { ringBell } from './mailbox.ts'
 import { type ErrorMessage, open, toMessage } from './messages.ts'
 
 export interface SealerData {
   readonly file: string
   /** To the writer, which says what to seal and puts it in its place. */
   readonly port: MessagePort
+  /** Beside which the writer may wait for what is sealed. */
+  readonly mailbox: SharedArrayBuffer
   /** What it was started for. */
   readonly first: ToSealer
 }
@@ -22,13 +25,14 @@ export type FromSealer =
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
-const { file, port, first } = workerData as SealerData
+const { file, port, mailbox, first } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
   const database = openForReading(file)
   const work = (task: ToSealer): void => {
     const answer = answerTo(database, task)
     port.postMessage(answer)
+    ringBell(mailbox)
     if ('sealed' in answer) releaseSealed(answer.sealed)
   }
   restAfterWork({ begins: () => database.exec('PRAGMA shrink_memory') })

@@ -7,12 +7,13 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { fromMessage, Gate, type Opened, packRequest, unpackAppended } from './messages.ts'
+import { newMailbox, Outbox } from './mailbox.ts'
+import { fromMessage, Gate, type Opened, unpackAppended } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
 import type { SealerData, ToSealer } from './sealer-thread.ts'
 import { spawn, untilOpen } from './spawn.ts'
-import { Waiting } from './waiting.ts'
+import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
 export interface EventStoreOptions {
@@ -31,7 +32,9 @@ export interface EventStoreOptions {
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
 export class SqliteEventStore implements EventStore {
   readonly #options: EventStoreOptions
+  readonly #mailbox = newMailbox()
   readonly #writer: Worker
+  readonly #outbox: Outbox<ToWriter>
   readonly #readers: Readers
   /** Nobody talks to it from here. */
   #sealer: Worker | undefined
@@ -51,14 +54,15 @@ export class SqliteEventStore implements EventStore {
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
-    const gates = { unsealed: this.#unsealed.memory }
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), counts, ...ports, ...gates }
+    const shared = { counts, unsealed: this.#unsealed.memory, mailbox: this.#mailbox }
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
     this.#writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
+    this.#outbox = new Outbox(this.#mailbox, this.#writer)
     this.#readers = new Readers(
       {
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory },
-        connect: (port) => this.#writer.postMessage({ commits: port } satisfies ToWriter, [port]),
+        connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
         // Nobody waits for it; when it fails, the next query that meets the damage tells it again.
         damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
         failed: (error) => this.#fail(error),
@@ -95,9 +99,8 @@ export class SqliteEventStore implements EventStore {
   #startSealer(first: ToSealer): void {
     if (this.#closing !== undefined || this.#ended !== undefined) return
     const port = this.#seals.port2
-    this.#sealer = spawn(moduleOf('sealer-thread'), { file: this.#options.file, port, first } satisfies SealerData, [
-      port,
-    ])
+    const data: SealerData = { file: this.#options.file, port, mailbox: this.#mailbox, first }
+    this.#sealer = spawn(moduleOf('sealer-thread'), data, [port])
     untilOpen(this.#sealer).catch((error) => this.#fail(error))
     this.#watch(this.#sealer)
   }
@@ -112,10 +115,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   append(request: AppendRequest): Promise<Appended> {
-    return this.#ask((id) => {
-      const memory = packRequest(id, request)
-      this.#writer.postMessage(memory satisfies ToWriter, [memory])
-    }) as Promise<Appended>
+    return this.#ask((id) => this.#outbox.append(id, request)) as Promise<Appended>
   }
 
   receive(chunk: Uint8Array): Promise<Received> {
@@ -215,7 +215,7 @@ export class SqliteEventStore implements EventStore {
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
-    return this.#ask((id) => this.#writer.postMessage({ id, call, args } satisfies ToWriter))
+    return this.#ask((id) => this.#outbox.post({ id, call, args }))
   }
 
   #ask(post: (id: number) => void): Promise<unknown> {

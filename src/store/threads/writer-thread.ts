@@ -6,9 +6,10 @@ import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
-import { type AppendRequest, LogWriter, SharedCounts } from '../log/index.ts'
+import { LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
-import { type ErrorMessage, Gate, open, packAppended, toMessage, unpackRequest } from './messages.ts'
+import { Inbox, type Letter, type Numbered } from './mailbox.ts'
+import { type ErrorMessage, Gate, open, packAppended, toMessage } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -23,6 +24,8 @@ export interface WriterData {
   readonly commits: MessagePort
   /** Opened when the thread that seals is gone. */
   readonly unsealed: SharedArrayBuffer
+  /** Where requests come in. */
+  readonly mailbox: SharedArrayBuffer
 }
 
 /** What the writer is asked to do besides appending, by name. */
@@ -38,12 +41,13 @@ export type WriterCall =
   | 'emptyLog'
   | 'close'
 
-export type ToWriter =
-  /** A request to append, by `packRequest`. */
-  | ArrayBuffer
-  /** To another thread that reads: the one before it has ended. */
-  | { readonly commits: MessagePort }
-  | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
+/** What comes to the writer besides requests to append. */
+export type ToWriter = Numbered &
+  (
+    | { readonly call: WriterCall; readonly args: readonly unknown[] }
+    /** To another thread that reads: the one before it has ended. */
+    | { readonly commits: MessagePort }
+  )
 
 interface WriterAnswer {
   readonly id: number
@@ -57,12 +61,25 @@ export type FromWriter = Float64Array | readonly WriterAnswer[]
 /** How long nothing has to happen before what is there is sealed, in milliseconds. */
 const idleMs = 250
 
+/** How long to wait for the next request before going back to the event loop, in milliseconds: whoever publishes often comes sooner. */
+const lingerMs = 2
+
+/** How long to stay away from the event loop, in milliseconds, however much is to be done. */
+const awayMs = 100
+
+/**
+ * While several publish at once, the next commit begins so many milliseconds after the one before for each request that was
+ * in that: two commits cost twice as much as one, and take the time from the thread that the requests come from.
+ */
+const paceMs = { perRequest: 0.1, most: 1 } as const
+
 /** How long to wait between two looks for what the sealer has done, in milliseconds. */
 const pauseMs = 1
 
 /** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
 class WriterThread {
   readonly #port: MessagePort
+  readonly #inbox: Inbox<ToWriter>
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
   #commits: MessagePort
@@ -70,10 +87,15 @@ class WriterThread {
   /** Fires when nothing has happened for a while. */
   readonly #idle: NodeJS.Timeout
   #tidying = false
+  /** When the last commit began, and how many requests were in it. */
+  #last = { began: 0, requests: 0 }
+  /** Nobody opens it: whoever passes waits. */
+  readonly #pause = new Gate()
   /** How many chunks had ended when something to seal was looked for. */
   #chunksSeen = 0
 
-  constructor(port: MessagePort, { file, topic, kind, privateKey, counts, sealer, commits, unsealed }: WriterData) {
+  constructor(port: MessagePort, { mailbox, ...data }: WriterData) {
+    const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
     this.#port = port
     this.#writer = new LogWriter(
       { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros },
@@ -83,38 +105,60 @@ class WriterThread {
     this.#commits = commits
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
-    port.on('message', (message: ToWriter) => this.#work(message))
+    this.#inbox = new Inbox(mailbox, port)
+    port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
     restAfterWork({ begins: () => this.#writer.rest() })
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
 
-  #work(first: ToWriter): void {
+  /** Works until nothing comes any more. */
+  #enter(message: ToWriter | ArrayBuffer | null): void {
+    this.#inbox.enter(message)
+    const until = performance.now() + awayMs
+    do this.#work()
+    while (this.#inbox.wait(lingerMs) && performance.now() < until)
+    this.#idle.refresh()
+    if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
+  }
+
+  /** Waits until it is time for the next commit. Whoever publishes alone waits for nobody. */
+  #pace(): void {
+    const { perRequest, most } = paceMs
+    const left = this.#last.began + Math.min(most, perRequest * this.#last.requests) - performance.now()
+    if (this.#last.requests > 1 && left > 0) this.#pause.pass(left)
+  }
+
+  #work(): void {
+    this.#takeSealed()
     this.#catchUp()
-    const appends: { id: number; request: AppendRequest }[] = []
+    this.#pace()
+    const appends: Letter[] = []
     let bytes = 0
-    for (let message: ToWriter | undefined = first; message !== undefined; message = this.#waiting(bytes)) {
-      if (message instanceof ArrayBuffer) {
-        const append = unpackRequest(message)
-        appends.push(append)
-        bytes += append.request.source.length
+    for (;;) {
+      const next = bytes < limits.commitBytes ? this.#inbox.next() : undefined
+      if (next === undefined) break
+      if ('request' in next) {
+        appends.push(next)
+        bytes += next.request.source.length
         continue
       }
-      if ('commits' in message) {
+      if ('commits' in next) {
         this.#commits.close()
-        this.#commits = message.commits
+        this.#commits = next.commits
         continue
       }
       // Whatever came before it is done before it.
       this.#commit(appends.splice(0))
-      this.#answer(message.id, () => this.#call(message as Extract<ToWriter, { call: WriterCall }>))
+      const { id, call, args } = next
+      this.#answer(id, () => this.#call(call, args))
       this.#tellReaders()
     }
     this.#commit(appends)
+    this.#inbox.release()
     this.#tellReaders()
     // Looking for something to seal asks the database, which takes longer than many a commit.
     if (this.#writer.chunksEnded !== this.#chunksSeen) this.#tidy(false)
-    else this.#idle.refresh()
   }
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
@@ -126,13 +170,15 @@ class WriterThread {
     }
   }
 
-  #waiting(bytes: number): ToWriter | undefined {
-    if (bytes >= limits.commitBytes) return undefined
-    return receiveMessageOnPort(this.#port)?.message as ToWriter | undefined
+  /** What the sealer has done is not heard here as long as the event loop does not turn. */
+  #takeSealed(): void {
+    const sealed = this.#tidying ? receiveMessageOnPort(this.#sealer) : undefined
+    if (sealed !== undefined) this.#tidied(sealed.message as FromSealer)
   }
 
-  #commit(appends: readonly { id: number; request: AppendRequest }[]): void {
+  #commit(appends: readonly Letter[]): void {
     if (appends.length === 0) return
+    this.#last = { began: performance.now(), requests: appends.length }
     try {
       const results = this.#writer.append(appends.map(({ request }) => request))
       const answers = packAppended(
@@ -166,7 +212,7 @@ class WriterThread {
     }
   }
 
-  #call({ call, args }: { call: WriterCall; args: readonly unknown[] }): unknown {
+  #call(call: WriterCall, args: readonly unknown[]): unknown {
     if (call === 'close') {
       clearTimeout(this.#idle)
       this.#sealer.close()

@@ -1,0 +1,303 @@
+import { type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
+import { limits } from '../../limits.ts'
+import type { AppendRequest } from '../log/index.ts'
+import { packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
+
+/**
+ * The way of requests to the writer. To pack a message and to wake a thread up with it takes as long as a commit, so small
+ * requests are written into memory that both threads share, and a writer that has just worked waits for the next one there,
+ * with a bell beside its ear. Whatever is large or rare comes as a message. Everything has a number, and is done in that order.
+ *
+ * The memory is a ring of cells of 8 bytes. A request stands in cells that follow each other: how many cells it takes, how
+ * many bytes it has, the request.
+ */
+const words = {
+  /** Rises whenever there is something to look at. */
+  bell: 0,
+  /** Where the writer is. */
+  place: 1,
+  /** Cells that were written and read, ever. */
+  written: 2,
+  read: 3,
+  /** Messages that were sent, ever. */
+  messages: 4,
+} as const
+
+const places = {
+  /** In its event loop, where it only hears messages. */
+  away: 0,
+  /** Still there, but a message calls it. */
+  called: 1,
+  here: 2,
+} as const
+
+const cellBytes = 8
+const headBytes = 64
+const cells = limits.mailboxBytes / cellBytes
+/** How long the bell is watched, in milliseconds. */
+const watchMs = 0.05
+const mostMissed = 3
+const tryAgain = 64
+/** Stands for the number of bytes where nothing fits before the end of the ring. */
+const filler = -1
+
+/** What is sent as a message. */
+export interface Numbered {
+  readonly id: number
+}
+
+/** A request on its way. */
+export interface Letter extends Numbered {
+  readonly request: AppendRequest
+}
+
+export function newMailbox(): SharedArrayBuffer {
+  return new SharedArrayBuffer(headBytes + limits.mailboxBytes)
+}
+
+/** The memory of a mailbox, as both sides see it. */
+class Ring {
+  readonly words: Int32Array
+  readonly memory: SharedArrayBuffer
+
+  constructor(memory: SharedArrayBuffer) {
+    assert(memory.byteLength === headBytes + limits.mailboxBytes, 'a mailbox has its size')
+    assert(Number.isInteger(Math.log2(cells)), 'places in the ring are found by the last bits of a number')
+    this.memory = memory
+    this.words = new Int32Array(memory)
+  }
+
+  load(word: number): number {
+    return Atomics.load(this.words, word)
+  }
+
+  store(word: number, value: number): void {
+    Atomics.store(this.words, word, value)
+  }
+
+  ringBell(): void {
+    Atomics.add(this.words, words.bell, 1)
+    Atomics.notify(this.words, words.bell)
+  }
+
+  /** Where a cell is within the memory, in bytes. */
+  at(cell: number): number {
+    return headBytes + (cell & (cells - 1)) * cellBytes
+  }
+
+  /** How many cells there are from one on until the ring begins anew. */
+  toEnd(cell: number): number {
+    return cells - (cell & (cells - 1))
+  }
+}
+
+/** Rings the bell for whoever waits beside a mailbox for something else. */
+export function ringBell(memory: SharedArrayBuffer): void {
+  new Ring(memory).ringBell()
+}
+
+/** What a message goes to: a thread, or a port of it. */
+interface Target {
+  postMessage(message: unknown, transfer?: readonly TransferListItem[]): void
+}
+
+/** The side of whoever sends. There is one of it. */
+export class Outbox<M extends Numbered> {
+  readonly #ring: Ring
+  readonly #target: Target
+
+  constructor(memory: SharedArrayBuffer, target: Target) {
+    this.#ring = new Ring(memory)
+    this.#target = target
+  }
+
+  /** Sends a request; its number is higher than any before it. */
+  append(id: number, request: AppendRequest): void {
+    if (this.#put(id, request)) this.#call()
+    else {
+      const memory = packRequest(id, request)
+      this.#post(memory, [memory])
+    }
+  }
+
+  /** Sends a message; its number is higher than any before it. */
+  post(message: M, transfer: readonly TransferListItem[] = []): void {
+    this.#post(message, transfer)
+  }
+
+  #post(message: unknown, transfer: readonly TransferListItem[]): void {
+    this.#target.postMessage(message, transfer)
+    // Afterwards: what was counted can be taken.
+    Atomics.add(this.#ring.words, words.messages, 1)
+    this.#ring.ringBell()
+  }
+
+  #call(): void {
+    const ring = this.#ring
+    ring.ringBell()
+    if (Atomics.compareExchange(ring.words, words.place, places.away, places.called) === places.away)
+      this.#target.postMessage(null)
+  }
+
+  /** Answers whether there was room for it. */
+  #put(id: number, request: AppendRequest): boolean {
+    const bytes = requestBytes(request)
+    if (bytes > limits.letterBytes) return false
+    const ring = this.#ring
+    const needed = 1 + Math.ceil(bytes / cellBytes)
+    const written = ring.load(words.written)
+    const rest = ring.toEnd(written)
+    const skipped = needed > rest ? rest : 0
+    if (((written - ring.load(words.read)) >>> 0) + skipped + needed > cells) return false
+    if (skipped > 0) this.#head(written, skipped, filler)
+    const start = (written + skipped) | 0
+    this.#head(start, needed, bytes)
+    writeRequest(ring.memory, ring.at(start) + cellBytes, id, request)
+    ring.store(words.written, (start + needed) | 0)
+    return true
+  }
+
+  #head(cell: number, length: number, bytes: number): void {
+    const at = this.#ring.at(cell) / 4
+    this.#ring.words[at] = length
+    this.#ring.words[at + 1] = bytes
+  }
+}
+
+/** The side of the thread that receives. */
+export class Inbox<M extends Numbered> {
+  readonly #ring: Ring
+  readonly #port: MessagePort
+  /** The cell after what was taken last. */
+  #cell = 0
+  /** Messages that were taken, ever. */
+  #taken = 0
+  /** One that was taken before it was its turn. */
+  #held: M | ArrayBuffer | undefined
+  /** How often the bell had rung when somebody looked at everything. */
+  #heard = 0
+  /** How often it was waited for, and how often in a row it was watched in vain. */
+  #waits = 0
+  #missed = 0
+
+  constructor(memory: SharedArrayBuffer, port: MessagePort) {
+    this.#ring = new Ring(memory)
+    this.#port = port
+  }
+
+  /** A message has come to the event loop; one that only calls has nothing in it. From here on the bell is heard. */
+  enter(message: M | ArrayBuffer | null): void {
+    this.#ring.store(words.place, places.here)
+    if (message === null) return
+    assert(this.#held === undefined, 'whoever leaves has taken everything')
+    this.#hold(message)
+  }
+
+  /** What is to be done next. Requests stay in the memory, and good, until they are released. */
+  next(): Letter | M | undefined {
+    const cell = this.#nextCell()
+    // After the look at the ring: what came before that as a message is counted.
+    const message = this.#message()
+    if (cell !== undefined && (message === undefined || this.#idAt(cell) < idOf(message))) return this.#take(cell)
+    this.#held = undefined
+    return message instanceof ArrayBuffer ? unpackRequest(message, 0, message.byteLength) : message
+  }
+
+  /** Gives the memory of all requests back that were taken. */
+  release(): void {
+    this.#ring.store(words.read, this.#cell)
+  }
+
+  /**
+   * Waits for the bell for so long, unless something is here or it has rung since this was asked the last time; answers
+   * whether there may be something to do.
+   */
+  wait(milliseconds: number): boolean {
+    if (this.#hasMore) return true
+    const ring = this.#ring
+    if (!this.#watch()) Atomics.wait(ring.words, words.bell, this.#heard, milliseconds)
+    const heard = ring.load(words.bell)
+    const hasRung = heard !== this.#heard
+    this.#heard = heard
+    return hasRung
+  }
+
+  /** Goes back to the event loop. Answers whether that is all right; otherwise something has come in the meantime. */
+  leave(): boolean {
+    const ring = this.#ring
+    ring.store(words.place, places.away)
+    if (!this.#hasMore) return true
+    ring.store(words.place, places.here)
+    return false
+  }
+
+  /**
+   * Watches the bell for a moment before falling asleep, from which it would take longer to wake up. Only while that is of
+   * use, since it takes the processor from others: whoever rang in vain a few times in a row is watched for now and then only.
+   */
+  #watch(): boolean {
+    this.#waits++
+    if (this.#missed >= mostMissed && this.#waits % tryAgain !== 0) return false
+    const ring = this.#ring
+    const until = performance.now() + watchMs
+    do
+      for (let i = 0; i < 16; i++)
+        if (ring.load(words.bell) !== this.#heard) {
+          this.#missed = 0
+          return true
+        }
+    while (performance.now() < until)
+    this.#missed++
+    return false
+  }
+
+  get #hasMore(): boolean {
+    return this.#ring.load(words.written) !== this.#cell || this.#held !== undefined || this.#hasMessage
+  }
+
+  /** Whether a message was sent that was not taken. One that came to the event loop may not be counted yet. */
+  get #hasMessage(): boolean {
+    return ((this.#ring.load(words.messages) - this.#taken) | 0) > 0
+  }
+
+  /** The cell of the request that was written next, if there is one. */
+  #nextCell(): number | undefined {
+    const ring = this.#ring
+    if (ring.load(words.written) === this.#cell) return undefined
+    const at = ring.at(this.#cell) / 4
+    if (ring.words[at + 1] !== filler) return this.#cell
+    this.#cell = (this.#cell + (ring.words[at] as number)) | 0
+    return this.#cell
+  }
+
+  #idAt(cell: number): number {
+    return new Float64Array(this.#ring.memory, this.#ring.at(cell) + cellBytes, 1)[0] as number
+  }
+
+  #take(cell: number): Letter {
+    const { memory, words: numbers } = this.#ring
+    const at = this.#ring.at(cell)
+    this.#cell = (cell + (numbers[at / 4] as number)) | 0
+    return unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
+  }
+
+  /** The message that comes next, if there is one. */
+  #message(): M | ArrayBuffer | undefined {
+    while (this.#held === undefined && this.#hasMessage) {
+      const received = receiveMessageOnPort(this.#port)
+      assert(received !== undefined, 'messages that were counted are there')
+      if (received.message !== null) this.#hold(received.message as M | ArrayBuffer)
+    }
+    return this.#held
+  }
+
+  #hold(message: M | ArrayBuffer): void {
+    this.#held = message
+    this.#taken = (this.#taken + 1) | 0
+  }
+}
+
+function idOf(message: Numbered | ArrayBuffer): number {
+  return message instanceof ArrayBuffer ? (new Float64Array(message, 0, 1)[0] as number) : message.id
+}

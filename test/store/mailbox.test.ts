@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import { limits } from '../../src/limits.ts'
+import type { AppendRequest } from '../../src/store/log/index.ts'
+import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/mailbox.ts'
+
+interface Call {
+  readonly id: number
+  readonly call: string
+}
+
+/** A request whose bytes say which one it is. */
+function requestOf(id: number, bytes: number, events = 1): AppendRequest {
+  const spans = Int32Array.from({ length: 4 * events }, (_, i) => id + i)
+  return { source: Buffer.alloc(bytes, id % 251), spans, streams: new Uint32Array(events).fill(id) }
+}
+
+function isRequest({ source, spans, streams }: AppendRequest, id: number, bytes: number): void {
+  assert.equal(source.length, bytes)
+  assert.ok(source.every((byte) => byte === id % 251))
+  assert.deepEqual([...spans], [id, id + 1, id + 2, id + 3])
+  assert.deepEqual([...streams], [id])
+}
+
+function mailbox(): { outbox: Outbox<Call>; inbox: Inbox<Call>; close: () => void; posted: () => number } {
+  const memory = newMailbox()
+  const { port1, port2 } = new MessageChannel()
+  let posted = 0
+  const target: typeof port1.postMessage = (message: unknown, transfer: never) => {
+    posted++
+    port1.postMessage(message, transfer)
+  }
+  const outbox = new Outbox<Call>(memory, { postMessage: target as never })
+  return { outbox, inbox: new Inbox<Call>(memory, port2), close: () => port1.close(), posted: () => posted }
+}
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('small' as const), bytes: fc.nat(2000) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('large' as const), bytes: fc.nat(limits.letterBytes * 2) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'call' as const }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), count: fc.nat(40) }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'release' as const }) },
+)
+
+test('whatever is sent in whatever way is taken in the order in which it was sent, and as it was', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {
+      const { outbox, inbox, close } = mailbox()
+      inbox.enter(null)
+      const sent: { id: number; bytes?: number }[] = []
+      const take = (): boolean => {
+        const next = inbox.next()
+        const expected = sent.shift()
+        assert.equal(next?.id, expected?.id)
+        if (next === undefined || expected === undefined) return false
+        if (expected.bytes === undefined) assert.deepEqual(next, { id: expected.id, call: 'x' })
+        else isRequest((next as { request: AppendRequest }).request, expected.id, expected.bytes)
+        return true
+      }
+      let id = 0
+      for (const step of steps) {
+        if (step.kind === 'small' || step.kind === 'large') {
+          sent.push({ id: ++id, bytes: step.bytes })
+          outbox.append(id, requestOf(id, step.bytes))
+        } else if (step.kind === 'call') {
+          sent.push({ id: ++id })
+          outbox.post({ id, call: 'x' })
+        } else if (step.kind === 'take') for (let i = 0; i < step.count && take(); i++);
+        else inbox.release()
+      }
+      while (take()) inbox.release()
+      assert.equal(inbox.leave(), true)
+      close()
+    }),
+  )
+})
+
+test('what does not fit into the memory comes nevertheless, after what was there before it', () => {
+  const { outbox, inbox, close } = mailbox()
+  inbox.enter(null)
+  const count = Math.ceil((3 * limits.mailboxBytes) / limits.letterBytes)
+  for (let id = 1; id <= count; id++) outbox.append(id, requestOf(id, limits.letterBytes - 64))
+  for (let id = 1; id <= count; id++) {
+    const next = inbox.next() as { id: number; request: AppendRequest }
+    assert.equal(next.id, id)
+    isRequest(next.request, id, limits.letterBytes - 64)
+  }
+  assert.equal(inbox.next(), undefined)
+  close()
+})
+
+test('who is away is called once, and who is about to leave sees what has come', () => {
+  const { outbox, inbox, posted, close } = mailbox()
+  outbox.append(1, requestOf(1, 10))
+  outbox.append(2, requestOf(2, 10))
+  assert.equal(posted(), 1)
+  inbox.enter(null)
+  assert.equal(inbox.next()?.id, 1)
+  assert.equal(inbox.leave(), false)
+  assert.equal(inbox.next()?.id, 2)
+  inbox.release()
+  assert.equal(inbox.leave(), true)
+  outbox.append(3, requestOf(3, 10))
+  assert.equal(posted(), 2)
+  inbox.enter(null)
+  outbox.append(4, requestOf(4, 10))
+  assert.equal(posted(), 2, 'who is here hears the bell')
+  assert.equal(inbox.next()?.id, 3)
+  assert.equal(inbox.next()?.id, 4)
+  close()
+})
+
+test('who waits is woken by the bell, and goes on by itself when nothing comes', async () => {
+  const { inbox, close } = mailbox()
+  assert.equal(inbox.wait(1), false)
+  close()
+  const memory = newMailbox()
+  const waiting = new Inbox<Call>(memory, new MessageChannel().port1)
+  // Another thread rings while this one sleeps.
+  const module = new URL('../../src/store/threads/mailbox.ts', import.meta.url).href
+  const worker = new Worker(
+    `import('${module}').then(({ ringBell }) => ringBell(require('node:worker_threads').workerData))`,
+    { eval: true, workerData: memory },
+  )
+  assert.equal(waiting.wait(30_000), true)
+  assert.equal(waiting.wait(1), false)
+  ringBell(memory)
+  assert.equal(waiting.wait(30_000), true)
+  await worker.terminate()
+})
