@@ -15,6 +15,8 @@ export interface Rest {
   readonly fromBytes?: number
   /** Gives up what is kept for the next work, before the garbage is collected. */
   readonly begins?: () => void
+  /** Milliseconds, ever, that the thread was asleep where the event loop takes it for work. */
+  readonly waitedMs?: () => number
   /** There is work again. */
   readonly ends?: () => void
 }
@@ -23,18 +25,22 @@ export interface Rest {
  * Has this thread give memory back once it has worked and has nothing to do any more. The garbage collector itself waits
  * for more work, which makes it wait for ever, and keeps what it has made room for.
  */
-export function restAfterWork({ begins, ends, fromBytes = limits.restingBytes }: Rest): void {
+export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = limits.restingBytes }: Rest): void {
   let last = performance.eventLoopUtilization()
+  let lastWaited = waitedMs()
   let worked = 0
   let isResting = false
   const look = (): void => {
     const now = performance.eventLoopUtilization()
-    const { active, utilization } = performance.eventLoopUtilization(now, last)
+    const { active, idle } = performance.eventLoopUtilization(now, last)
+    const waited = waitedMs()
+    const busy = Math.max(0, active - (waited - lastWaited))
     last = now
-    worked += active
+    lastWaited = waited
+    worked += busy
     if (worked < workMs) return
     if (isResting) ends?.()
-    isResting = utilization <= restingShare && process.memoryUsage.rss() >= fromBytes
+    isResting = busy <= restingShare * (active + idle) && process.memoryUsage.rss() >= fromBytes
     if (!isResting) return
     try {
       begins?.()

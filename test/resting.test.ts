@@ -77,3 +77,22 @@ test('nobody rests as long as the process is small', async () => {
   clearInterval(alive)
   equal(small.rests, 0)
 })
+
+test('a thread that sleeps where its event loop takes it for work rests nevertheless', async () => {
+  const begin = Promise.withResolvers<void>()
+  const bell = new Int32Array(new SharedArrayBuffer(4))
+  let waitedMs = 0
+  restAfterWork({ fromBytes: 0, waitedMs: () => waitedMs, begins: () => begin.resolve() })
+  await new Promise(setImmediate)
+  work(400)
+  const sleeping = setInterval(() => {
+    const start = performance.now()
+    Atomics.wait(bell, 0, 0, 20)
+    waitedMs += performance.now() - start
+  }, 50)
+  try {
+    await begin.promise
+  } finally {
+    clearInterval(sleeping)
+  }
+})

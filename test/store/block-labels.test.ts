@@ -8,7 +8,14 @@ import { IndexBuilder, labelHashes } from '../../src/store/log/tag-index.ts'
 const size = 128
 const label = fc.record({
   appId: fc.constantFrom('com.example.a', 'com.example.b'),
-  tags: fc.array(fc.oneof(fc.constantFrom('a', 'b', 'ab'), fc.string({ minLength: 1 })), { maxLength: 5 }),
+  tags: fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.array(fc.oneof(fc.constantFrom('a', 'b', 'ab'), fc.string({ minLength: 1 })), { maxLength: 5 }),
+    },
+    // More hashes than there is room for at first.
+    { weight: 1, arbitrary: fc.nat(20).map((n) => Array.from({ length: 128 }, (_, i) => `${n}:${i}`)) },
+  ),
 })
 
 /** Events that share labels with others, and in how many parts their bytes come: a block has events of several rows. */

@@ -91,6 +91,49 @@ test('what does not fit into the memory comes nevertheless, after what was there
   close()
 })
 
+test('what is sent while somebody looks is taken in the order in which it was sent, too', (t) => {
+  const { outbox, inbox, close } = mailbox()
+  inbox.enter(null)
+  const { load } = Atomics
+  let looks = 0
+  let sendAt = 0
+  t.mock.method(Atomics, 'load', ((words: Int32Array, word: number) => {
+    if (++looks === sendAt) {
+      outbox.append(1, requestOf(1, 10))
+      outbox.post({ id: 2, call: 'x' })
+      outbox.append(3, requestOf(3, 10))
+    }
+    return load(words, word)
+  }) as never)
+  // Before each of the looks that it takes to find nothing.
+  inbox.next()
+  for (let at = looks; at > 0; at--) {
+    looks = 0
+    sendAt = at
+    const taken = [inbox.next(), inbox.next(), inbox.next(), inbox.next()].map((next) => next?.id)
+    assert.deepEqual(
+      taken.filter((id) => id !== undefined),
+      [1, 2, 3],
+      `sent before look ${at}`,
+    )
+    inbox.release()
+  }
+  close()
+})
+
+test('messages that come while one waits for its turn wait for theirs', () => {
+  const { outbox, inbox, close } = mailbox()
+  inbox.enter(null)
+  outbox.append(1, requestOf(1, 10))
+  outbox.post({ id: 2, call: 'x' })
+  assert.equal(inbox.next()?.id, 1)
+  assert.equal(inbox.leave(), false)
+  inbox.enter({ id: 3, call: 'x' })
+  assert.equal(inbox.next()?.id, 2)
+  assert.equal(inbox.next()?.id, 3)
+  close()
+})
+
 test('who is away is called once, and who is about to leave sees what has come', () => {
   const { outbox, inbox, posted, close } = mailbox()
   outbox.append(1, requestOf(1, 10))

@@ -34,7 +34,7 @@ export class Appender {
       return appended
     }
     try {
-      return this.#isOneRow(requests) ? this.#log.insertion(append) : this.#log.transaction(append)
+      return this.#log.insertion(() => this.#isOneRow(requests), append)
     } finally {
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
@@ -48,10 +48,11 @@ export class Appender {
     if (state === undefined) return false
     let events = 0
     let bytes = state.bytesSince
-    for (const { source, streams } of requests) {
+    for (const { spans, streams } of requests) {
       events += streams.length
       if (events >= limits.eventsPerOwnFrame || !streams.every((other) => other === number)) return false
-      bytes += source.length + mostFraming * streams.length
+      bytes += mostFraming * streams.length
+      for (let i = 0; i < spans.length; i += 2) bytes += (spans[i + 1] as number) - (spans[i] as number)
     }
     return (
       state.eventsSince + events < limits.eventsPerCheckpoint &&

@@ -28,6 +28,11 @@ export interface LogOptions {
   readonly now: () => number
 }
 
+/** The row of an insertion, once it is known. */
+interface OneRow {
+  row: TailRow | undefined
+}
+
 /** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
 export class LogState {
   readonly options: LogOptions
@@ -45,8 +50,8 @@ export class LogState {
   #lastRange = 0
   /** The connection failed and has to be made anew. */
   #broken = false
-  /** Rows that may still be inserted into the tail by what is under way. */
-  #rowsLeft = Number.POSITIVE_INFINITY
+  /** What is under way writes one row and nothing else. */
+  #alone: OneRow | undefined
 
   constructor(options: LogOptions) {
     this.options = options
@@ -106,7 +111,7 @@ export class LogState {
 
   /** Writes what is kept of a stream besides its events. */
   saveStream(state: StreamState, changed: Partial<Pick<StreamRow, 'record' | 'head'>> = {}): void {
-    assert(this.#rowsLeft > 1, 'an insertion writes nothing else')
+    assert(this.#alone === undefined, 'an insertion writes nothing else')
     const { number, key, pruned, checkpoint } = state
     const kept = this.#statements.getStream.get(number) as unknown as Pick<StreamRow, 'record' | 'head'> | undefined
     const row = {
@@ -130,32 +135,41 @@ export class LogState {
 
   /** Runs work in one transaction: all of it is on disk afterwards, or none of it. */
   transaction<T>(work: () => T): T {
+    return this.#recovering(() => this.#inTransaction(work))
+  }
+
+  /**
+   * The same for work that may be the insertion of one row into the tail and nothing else, which needs no transaction around
+   * it. Whether it is, is asked when what is in memory is what is on disk; the row is written when the work is done.
+   */
+  insertion<T>(isOneRow: () => boolean, work: () => T): T {
     return this.#recovering(() => {
-      this.#statements.begin.run()
+      if (!isOneRow()) return this.#inTransaction(work)
+      const alone: OneRow = { row: undefined }
+      this.#alone = alone
       const result = work()
-      this.#statements.commit.run()
+      assert(alone.row !== undefined, 'an insertion inserts a row')
+      this.#insertTail(alone.row)
       return result
     })
   }
 
-  /** The same for work that inserts one row into the tail and writes nothing else: that is a transaction by itself. */
-  insertion<T>(work: () => T): T {
-    return this.#recovering(() => {
-      this.#rowsLeft = 1
-      const result = work()
-      assert(this.#rowsLeft === 0, 'an insertion inserts a row')
-      return result
-    })
+  #inTransaction<T>(work: () => T): T {
+    this.#statements.begin.run()
+    const result = work()
+    this.#statements.commit.run()
+    return result
   }
 
   #recovering<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
-    this.#rowsLeft = Number.POSITIVE_INFINITY
     try {
       return work()
     } catch (error) {
       this.#recover(error)
       throw asStorageError(error, this.options.file)
+    } finally {
+      this.#alone = undefined
     }
   }
 
@@ -175,9 +189,15 @@ export class LogState {
 
   /** Inserts a row; the memory of what was compressed for it is given back. */
   insertTail(row: TailRow): void {
+    if (this.#alone === undefined) this.#insertTail(row)
+    else {
+      assert(this.#alone.row === undefined, 'an insertion inserts one row')
+      this.#alone.row = row
+    }
+  }
+
+  #insertTail(row: TailRow): void {
     const { key, count, lamport, hash, raw, crc, body } = row
-    assert(this.#rowsLeft > 0, 'an insertion inserts one row')
-    this.#rowsLeft--
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
     if (isCompressed(row)) release(body)
   }
@@ -206,6 +226,7 @@ export class LogState {
   }
 
   insertCheckpoint(state: StreamState, signed: Uint8Array): void {
+    assert(this.#alone === undefined, 'an insertion writes nothing else')
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     state.checkpoint = state.count

@@ -3,10 +3,10 @@ export class LruCache<K, V> {
   readonly #entries = new Map<K, { value: V; size: number }>()
   readonly #capacity: number
   /** Is told of what had to go for something else. */
-  readonly #evicted: (value: V) => void
+  readonly #evicted: (value: V, key: K) => void
   #size = 0
 
-  constructor(capacity: number, evicted: (value: V) => void = () => {}) {
+  constructor(capacity: number, evicted: (value: V, key: K) => void = () => {}) {
     this.#capacity = capacity
     this.#evicted = evicted
   }
@@ -19,6 +19,11 @@ export class LruCache<K, V> {
     return entry.value
   }
 
+  /** What is kept, without counting as a use of it. */
+  peek(key: K): V | undefined {
+    return this.#entries.get(key)?.value
+  }
+
   /** Answers whether it is kept. */
   set(key: K, value: V, size: number): boolean {
     this.#remove(key)
@@ -28,7 +33,7 @@ export class LruCache<K, V> {
     for (const [oldest, { value: evicted }] of this.#entries) {
       if (this.#size <= this.#capacity) break
       this.#remove(oldest)
-      this.#evicted(evicted)
+      this.#evicted(evicted, oldest)
     }
     return true
   }

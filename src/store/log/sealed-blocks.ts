@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { LruCache } from './lru.ts'
+import { BlockCache } from './block-cache.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import type { SealedBlock } from './sealed-block.ts'
 import { blockOf } from './segment.ts'
@@ -14,7 +13,7 @@ type Row = readonly [key: number, count: number, size: number, ...blocks: unknow
 export class SealedBlocks {
   readonly #one: StatementSync
   readonly #all: StatementSync
-  readonly #cache = new LruCache<number, SealedBlock>(limits.blockCacheBytes, (block) => block.drop())
+  readonly #cache = new BlockCache()
   /** The keys before and after the block that was read last. */
   #before = -1
   #after = -1
@@ -39,6 +38,8 @@ export class SealedBlocks {
 
   /** The block that holds an event of a stream; nothing when it is not sealed, or was pruned. */
   at(stream: StreamNumber, key: number): SealedBlock | undefined {
+    const known = this.#cache.at(key)
+    if (known !== undefined) return known
     if (this.#ahead !== undefined && holds(this.#ahead, key)) return this.#blockIn(this.#ahead, key, true)
     // Whoever reads one after the other gets all blocks of a segment at once.
     const isNext = key === this.#before || key === this.#after
@@ -58,16 +59,11 @@ export class SealedBlocks {
     const [start, count, size] = row
     const index = Math.floor((key - start) / size)
     const first = start + index * size
-    const known = this.#cache.get(first)
-    known?.share()
-    if (known !== undefined) return known
     const block = blockOf({ key: start, count, size }, index, row[3 + (isWhole ? index : 0)])
     this.#before = first - 1
     this.#after = first + block.count
-    const bytes = block.bytes.length + 32 * block.count
     // Whoever reads all of a large log comes back to none of it in time, and would only make garbage of what is kept.
-    const isKept = isWhole ? this.#cache.setIfRoom(first, block, bytes) : this.#cache.set(first, block, bytes)
-    if (isKept) block.keep()
+    this.#cache.keep(first, block, isWhole)
     return block
   }
 }

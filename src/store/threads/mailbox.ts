@@ -173,10 +173,12 @@ export class Inbox<M extends Numbered> {
   #cell = 0
   /** Messages that were taken, ever. */
   #taken = 0
-  /** One that was taken before it was its turn. */
-  #held: M | ArrayBuffer | undefined
+  /** Those that were taken before it was their turn. */
+  readonly #held: (M | ArrayBuffer)[] = []
   /** How often the bell had rung when somebody looked at everything. */
   #heard = 0
+  /** For how long it was asleep here, ever, in milliseconds. */
+  waitedMs = 0
   /** How often it was waited for, and how often in a row it was watched in vain. */
   #waits = 0
   #missed = 0
@@ -189,18 +191,18 @@ export class Inbox<M extends Numbered> {
   /** A message has come to the event loop; one that only calls has nothing in it. From here on the bell is heard. */
   enter(message: M | ArrayBuffer | null): void {
     this.#ring.store(words.place, places.here)
-    if (message === null) return
-    assert(this.#held === undefined, 'whoever leaves has taken everything')
-    this.#hold(message)
+    if (message !== null) this.#hold(message)
   }
 
   /** What is to be done next. Requests stay in the memory, and good, until they are released. */
   next(): Letter | M | undefined {
-    const cell = this.#nextCell()
-    // After the look at the ring: what came before that as a message is counted.
+    let cell = this.#nextCell()
+    // After the look at the ring: messages that were sent before what stands there are counted.
     const message = this.#message()
+    // What was sent before that message, but after the look, is there by now.
+    if (message !== undefined) cell ??= this.#nextCell()
     if (cell !== undefined && (message === undefined || this.#idAt(cell) < idOf(message))) return this.#take(cell)
-    this.#held = undefined
+    this.#held.shift()
     return message instanceof ArrayBuffer ? unpackRequest(message, 0, message.byteLength) : message
   }
 
@@ -216,7 +218,11 @@ export class Inbox<M extends Numbered> {
   wait(milliseconds: number): boolean {
     if (this.#hasMore) return true
     const ring = this.#ring
-    if (!this.#watch()) Atomics.wait(ring.words, words.bell, this.#heard, milliseconds)
+    if (!this.#watch()) {
+      const start = performance.now()
+      Atomics.wait(ring.words, words.bell, this.#heard, milliseconds)
+      this.waitedMs += performance.now() - start
+    }
     const heard = ring.load(words.bell)
     const hasRung = heard !== this.#heard
     this.#heard = heard
@@ -253,7 +259,7 @@ export class Inbox<M extends Numbered> {
   }
 
   get #hasMore(): boolean {
-    return this.#ring.load(words.written) !== this.#cell || this.#held !== undefined || this.#hasMessage
+    return this.#ring.load(words.written) !== this.#cell || this.#held.length > 0 || this.#hasMessage
   }
 
   /** Whether a message was sent that was not taken. One that came to the event loop may not be counted yet. */
@@ -284,16 +290,16 @@ export class Inbox<M extends Numbered> {
 
   /** The message that comes next, if there is one. */
   #message(): M | ArrayBuffer | undefined {
-    while (this.#held === undefined && this.#hasMessage) {
+    while (this.#held.length === 0 && this.#hasMessage) {
       const received = receiveMessageOnPort(this.#port)
       assert(received !== undefined, 'messages that were counted are there')
       if (received.message !== null) this.#hold(received.message as M | ArrayBuffer)
     }
-    return this.#held
+    return this.#held[0]
   }
 
   #hold(message: M | ArrayBuffer): void {
-    this.#held = message
+    this.#held.push(message)
     this.#taken = (this.#taken + 1) | 0
   }
 }

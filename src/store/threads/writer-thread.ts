@@ -64,7 +64,7 @@ const idleMs = 250
 /** How long to wait for the next request before going back to the event loop, in milliseconds: whoever publishes often comes sooner. */
 const lingerMs = 2
 
-/** How long to stay away from the event loop, in milliseconds, however much is to be done. */
+/** How long to work before whatever else the event loop has gets a turn, in milliseconds. */
 const awayMs = 100
 
 /**
@@ -87,6 +87,8 @@ class WriterThread {
   /** Fires when nothing has happened for a while. */
   readonly #idle: NodeJS.Timeout
   #tidying = false
+  /** Whatever comes then is not done any more. */
+  #isClosed = false
   /** When the last commit began, and how many requests were in it. */
   #last = { began: 0, requests: 0 }
   /** Nobody opens it: whoever passes waits. */
@@ -107,7 +109,7 @@ class WriterThread {
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     this.#inbox = new Inbox(mailbox, port)
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
-    restAfterWork({ begins: () => this.#writer.rest() })
+    restAfterWork({ begins: () => this.#writer.rest(), waitedMs: () => this.#inbox.waitedMs })
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
@@ -117,7 +119,8 @@ class WriterThread {
     this.#inbox.enter(message)
     const until = performance.now() + awayMs
     do this.#work()
-    while (this.#inbox.wait(lingerMs) && performance.now() < until)
+    while (!this.#isClosed && this.#inbox.wait(lingerMs) && performance.now() < until)
+    if (this.#isClosed) return
     this.#idle.refresh()
     if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
   }
@@ -130,13 +133,14 @@ class WriterThread {
   }
 
   #work(): void {
+    if (this.#isClosed) return
     this.#takeSealed()
     this.#catchUp()
     this.#pace()
     const appends: Letter[] = []
     let bytes = 0
     for (;;) {
-      const next = bytes < limits.commitBytes ? this.#inbox.next() : undefined
+      const next = bytes < limits.commitBytes && !this.#isClosed ? this.#inbox.next() : undefined
       if (next === undefined) break
       if ('request' in next) {
         appends.push(next)
@@ -214,6 +218,7 @@ class WriterThread {
 
   #call(call: WriterCall, args: readonly unknown[]): unknown {
     if (call === 'close') {
+      this.#isClosed = true
       clearTimeout(this.#idle)
       this.#sealer.close()
       this.#commits.close()
@@ -246,6 +251,7 @@ class WriterThread {
   }
 
   #tidied(message: FromSealer): void {
+    if (this.#isClosed) return
     this.#tidying = false
     const done = this.#attempt(() => ('error' in message ? this.#skip(message) : this.#apply(message)))
     // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next chunk.

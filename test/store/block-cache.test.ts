@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { limits } from '../../src/limits.ts'
+import { BlockCache } from '../../src/store/log/block-cache.ts'
+import type { SealedBlock } from '../../src/store/log/sealed-block.ts'
+
+/** As much of a block as a cache looks at, and what it was told. */
+class PlainBlock {
+  readonly first: number
+  readonly count: number
+  readonly bytes: { readonly length: number }
+  kept = false
+  shared = false
+
+  constructor(first: number, count: number, bytes: number) {
+    this.first = first
+    this.count = count
+    this.bytes = { length: bytes }
+  }
+
+  keep(): void {
+    this.kept = true
+  }
+
+  share(): void {
+    this.shared = true
+  }
+
+  drop(): void {
+    this.kept = false
+  }
+}
+
+const step = fc.record({
+  /** Blocks follow each other without a gap, of one event or of many. */
+  block: fc.nat(60),
+  kind: fc.constantFrom('keep', 'keepIfRoom', 'at'),
+  within: fc.nat(200),
+})
+
+test('a block is found by any of its events for as long as it is kept, and by no other', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ count: fc.integer({ min: 1, max: 200 }), share: fc.integer({ min: 1, max: 12 }) }), {
+        minLength: 61,
+        maxLength: 61,
+      }),
+      fc.array(step, { maxLength: 200 }),
+      (sizes, steps) => {
+        const cache = new BlockCache()
+        const isRight = (block: PlainBlock, within: number): void =>
+          assert.equal(cache.at(block.first + within), block.kept ? block : undefined)
+        let first = 1000
+        const blocks = sizes.map(({ count, share }) => {
+          const block = new PlainBlock(first, count, Math.floor(limits.blockCacheBytes / share / 2))
+          first += count
+          return block
+        })
+        for (const { block: number, kind, within } of steps) {
+          const block = blocks[number] as PlainBlock
+          if (kind === 'at') isRight(block, within % block.count)
+          else if (!block.kept) cache.keep(block.first, block as unknown as SealedBlock, kind === 'keepIfRoom')
+        }
+        for (const block of blocks) {
+          isRight(block, 0)
+          isRight(block, block.count - 1)
+        }
+        assert.equal(cache.at(999), undefined)
+        assert.equal(cache.at(first), undefined)
+        cache.clear()
+        for (const block of blocks) assert.equal(cache.at(block.first), undefined)
+      },
+    ),
+  )
+})
