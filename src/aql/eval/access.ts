@@ -1,10 +1,11 @@
 import { Failure } from '../values/failure.ts'
+import { FieldReader } from '../values/json-field.ts'
 import type { Metadata } from '../values/metadata.ts'
 import { isNatural } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
 import { textOf } from '../values/text.ts'
 import { isPlain, kindOf, propertyOf, type Value } from '../values/value.ts'
-import { type Code, type Combine, strict } from './code.ts'
+import { type Code, type Combine, type QuickCode, strict } from './code.ts'
 import type { Frame } from './frame.ts'
 
 /** A step of a path: a name or number that stands in the query, or one that is computed. */
@@ -24,9 +25,17 @@ export function access(head: Code, path: readonly Step[]): Code {
   return strict([head, ...parts], walk, 1)
 }
 
+/** `_.a` of an event, most of whose payload may be of no interest. */
+export function inputField(head: QuickCode, name: string): Code {
+  const whole = fixedAccess(head.run, head.origin, [name])
+  if (name in ordinary) return whole
+  const reader = new FieldReader(name)
+  return { quick: true, run: (frame) => frame.field(reader) ?? whole.run(frame), origin: head.origin }
+}
+
 type Name = string | number | bigint
 
-function fixedAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): Code {
+function fixedAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): QuickCode {
   const [only, ...others] = path
   if (only === undefined || others.length > 0) {
     return { quick: true, run: (frame) => path.reduce(property, run(frame)), origin }

@@ -6,7 +6,7 @@ import { Failure } from '../values/failure.ts'
 import { decimal, integer } from '../values/numbers.ts'
 import { Timestamp } from '../values/value.ts'
 import { tagAtoms } from '../walk.ts'
-import { access, type Step } from './access.ts'
+import { access, inputField, type Step } from './access.ts'
 import { type AggregateCode, aggregate, aggregated } from './aggregate.ts'
 import { Aggregators } from './aggregator-list.ts'
 import { call, cases } from './choices.ts'
@@ -132,10 +132,7 @@ export function compileExpr(expr: Expr, scope: Scope, aggregators?: Aggregators)
     case 'template':
       return template(expr.parts.map((part) => (typeof part === 'string' ? part : compile(part))))
     case 'index':
-      return access(
-        compile(expr.head),
-        expr.path.map((step) => compileStep(step, compile)),
-      )
+      return compileIndex(expr, scope, compile)
     case 'array':
       return array(expr.items.map((item) => ({ spread: item.spread, code: compile(item.expr) })))
     case 'object':
@@ -163,6 +160,16 @@ export function compileExpr(expr: Expr, scope: Scope, aggregators?: Aggregators)
     case 'aggregator':
       return aggregators === undefined ? misplaced : aggregated(aggregators.slotOf(expr))
   }
+}
+
+function compileIndex({ head, path }: Expr & { kind: 'index' }, scope: Scope, compile: (expr: Expr) => Code): Code {
+  const code = compile(head)
+  const steps = path.map((step) => compileStep(step, compile))
+  const [name] = steps
+  const slot = head.kind === 'variable' ? scope.find(head.name) : undefined
+  if (code.quick && slot?.isInput && slot.hops === 0 && steps.length === 1 && typeof name === 'string')
+    return inputField(code, name)
+  return access(code, steps)
 }
 
 /** The static checks have refused this already. */

@@ -3,10 +3,14 @@ import type { Plan } from '../plan/plan.ts'
 import { Allowance } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
+import type { FieldReader } from '../values/json-field.ts'
 import { readJson } from '../values/json-read.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import type { Events, Turn } from './port.ts'
+
+/** To look for so many fields takes as long as to read all of them. */
+const mostFields = 3
 
 /** Takes what a query comes to, one after the other. */
 export interface Output {
@@ -56,6 +60,9 @@ export class Frame {
   failures: Map<number, Failure> | undefined
   /** Values that SELECT made of this event, or of the one before when it has not got to that yet. */
   selected = 0
+  /** Of the event in the first slot: its payload, once it was asked for, and how many fields were looked for in it. */
+  #text: string | undefined
+  #fields = 0
   /** Whether nothing that may come can change what the query comes to. */
   done = false
   /** Whether the first thing that comes through settles it, be it a value or what went wrong instead. */
@@ -75,12 +82,22 @@ export class Frame {
     const known = this.values[0]
     if (known !== undefined) return known
     const event = this.metadata[0]
-    const text = event === undefined || event instanceof Span ? 'null' : event.payload
+    const text = event === undefined || event instanceof Span ? 'null' : (this.#text ?? event.payload)
     // What becomes of it takes a multiple of its length.
     this.session.allowance.spend(4 * text.length)
     const value = readJson(text)
     this.values[0] = value
     return value
+  }
+
+  /** A field of that payload, if it was not read and one look is enough for it; whoever wants many has to read it. */
+  field(reader: FieldReader): Value | undefined {
+    const event = this.metadata[0]
+    if (event === undefined || event instanceof Span || this.values[0] !== undefined) return undefined
+    if (this.#fields++ >= mostFields) return undefined
+    this.#text ??= event.payload
+    this.session.allowance.spend(this.#text.length)
+    return reader.read(this.#text)
   }
 
   /** What takes the place of a value that a stage should have made. */
@@ -104,6 +121,8 @@ export class Frame {
   setEvent(event: AqlEvent): void {
     this.values[0] = undefined
     this.metadata[0] = event
+    this.#text = undefined
+    this.#fields = 0
     this.selected = 0
   }
 }

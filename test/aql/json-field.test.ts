@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { FieldReader } from '../../src/aql/values/json-field.ts'
+import { readJson } from '../../src/aql/values/json-read.ts'
+import { propertyOf } from '../../src/aql/values/value.ts'
+
+const names = ['a', 'b', 'value', 'é', '', 'a"b', 'a\\b', ',"a":', 'x{', '__proto__', 'constructor']
+
+/** A spelling of a text: as it is, or with some of its characters escaped. */
+const spelled = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(text, fc.integer({ min: 0, max: 9 })).map(([text, escaped]) => {
+    const json = JSON.stringify(text)
+    if (escaped > 0 || text === '') return json
+    return `"\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}${JSON.stringify(text.slice(1)).slice(1)}`
+  })
+
+const number = fc.oneof(
+  fc.constantFrom(
+    '0',
+    '-0',
+    '0.0',
+    '-0.0',
+    '2.0',
+    '1e3',
+    '1E-3',
+    '0.5',
+    '-0.5',
+    '1.05',
+    '0.99999999',
+    '9007199254740993',
+  ),
+  fc.constantFrom(
+    '123456789012345',
+    '1234567890123456',
+    '12345678901.5',
+    '0.12345678901234567',
+    '1.999999999999999999',
+  ),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.integer().map(String),
+  fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
+  fc.tuple(fc.integer(), fc.stringMatching(/^\d{1,18}$/)).map(([whole, digits]) => `${whole}.${digits}`),
+)
+
+const text = fc.oneof(fc.constantFrom(...names), fc.string(), fc.string({ unit: 'grapheme' }))
+const { json } = fc.letrec<{ json: string; object: string }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 2, withCrossShrink: true },
+    number,
+    spelled(text),
+    fc.constantFrom('true', 'false', 'null'),
+    fc.array(tie('json'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    tie('object'),
+  ),
+  object: fc
+    .array(fc.tuple(spelled(fc.constantFrom(...names)), tie('json')), { maxLength: 5 })
+    .map((entries) => `{${entries.map(([key, value]) => `${key}:${value}`).join(',')}}`),
+}))
+
+/** Most are objects without others in them: those are the ones of which a field can be told at once. */
+const flat = fc
+  .array(fc.tuple(spelled(fc.constantFrom(...names)), fc.oneof(number, spelled(text), fc.constant('true'))), {
+    maxLength: 5,
+  })
+  .map((entries) => `{${entries.map(([key, value]) => `${key}:${value}`).join(',')}}`)
+
+const spaced = fc
+  .tuple(flat, fc.constantFrom(' ', '\n'))
+  .map(([text, space]) => text.replaceAll(/[:,{}]/g, (mark) => `${space}${mark}${space}`))
+
+test('a field that is told at once is what reading everything comes to', () => {
+  const readers = names.map((name) => [name, new FieldReader(name)] as const)
+  fc.assert(
+    fc.property(fc.oneof(flat, json, spaced), (text) => {
+      for (const [name, reader] of readers) {
+        const found = reader.read(text)
+        if (found !== undefined) assert.deepEqual(found, propertyOf(readJson(text), name), `${name} of ${text}`)
+      }
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('fields of ordinary events are told at once', () => {
+  const text = '{"type":"measurement","value":84.14709848078965,"ok":true,"n":12,"minus":-3,"list":[1,2]}'
+  const told = ['type', 'value', 'ok', 'n', 'minus', 'list', 'none'].map((name) => new FieldReader(name).read(text))
+  assert.deepEqual(told, ['measurement', 84.14709848078965, true, 12, -3, undefined, undefined])
+})
