@@ -3,7 +3,7 @@ import type { ShoalError } from '../errors.ts'
 /** Pieces of an answer that are sent as the client takes them. Whoever makes them is told when nobody wants them any more. */
 export interface Pieces extends AsyncIterable<Uint8Array> {
   cancel(): void
-  /** Is told when a piece is on its way: nobody looks at its memory any more. */
+  /** Is told when a piece that is not small is on its way: nobody looks at its memory any more. */
   sent?(piece: Uint8Array): void
 }
 

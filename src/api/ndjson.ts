@@ -36,18 +36,9 @@ class Lines implements Pieces {
     if (piece !== newline) release(piece)
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     const pieces = this.#reading[Symbol.asyncIterator]()
-    try {
-      for (let next = pieces.next(); ; next = pieces.next()) {
-        let piece = await within(this.#keepAliveMs, next)
-        for (; piece === undefined; piece = await within(this.#keepAliveMs, next)) yield newline
-        if (piece.done === true) return
-        yield piece.value
-      }
-    } catch (error) {
-      yield Buffer.from(`${JSON.stringify(this.#told(error))}\n`)
-    }
+    return new KeptAlive(pieces, this.#keepAliveMs, (error) => Buffer.from(`${JSON.stringify(this.#told(error))}\n`))
   }
 
   #told(error: unknown): ShoalError {
@@ -57,17 +48,69 @@ class Lines implements Pieces {
   }
 }
 
-/** What comes, unless nothing does for too long. */
-function within<T>(pauseMs: number, next: Promise<T>): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), pauseMs)
-    const end = (settle: () => void) => (): void => {
-      clearTimeout(timer)
-      settle()
-    }
-    next.then(
-      (value) => end(() => resolve(value))(),
-      (error: unknown) => end(() => reject(error))(),
+const over = { done: true, value: undefined } as const
+
+/** Pieces as they come, and an empty line whenever none has come for a while. One timer is enough for all of them. */
+class KeptAlive implements AsyncIterator<Uint8Array> {
+  readonly #pieces: AsyncIterator<Uint8Array>
+  readonly #lastLine: (error: unknown) => Uint8Array
+  readonly #timer: NodeJS.Timeout
+  /** Whether a piece was asked for that has not come yet. */
+  #isPending = false
+  /** What has come while nobody waited for it. */
+  #arrived: IteratorResult<Uint8Array> | undefined
+  #waiting: ((result: IteratorResult<Uint8Array>) => void) | undefined
+  #isOver = false
+
+  constructor(pieces: AsyncIterator<Uint8Array>, pauseMs: number, lastLine: (error: unknown) => Uint8Array) {
+    this.#pieces = pieces
+    this.#lastLine = lastLine
+    this.#timer = setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const arrived = this.#arrived
+    this.#arrived = undefined
+    if (arrived !== undefined) return Promise.resolve(arrived)
+    if (this.#isOver) return this.return()
+    if (!this.#isPending) this.#ask()
+    this.#timer.refresh()
+    return new Promise((resolve) => {
+      this.#waiting = resolve
+    })
+  }
+
+  return(): Promise<IteratorResult<Uint8Array>> {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#pieces.return?.()
+    return Promise.resolve(over)
+  }
+
+  #ask(): void {
+    this.#isPending = true
+    this.#pieces.next().then(
+      (result) => this.#came(result),
+      (error: unknown) => {
+        this.#isOver = true
+        this.#came({ done: false, value: this.#lastLine(error) })
+      },
     )
-  })
+  }
+
+  #came(result: IteratorResult<Uint8Array>): void {
+    this.#isPending = false
+    if (result.done === true) {
+      this.#isOver = true
+      clearTimeout(this.#timer)
+    }
+    if (this.#waiting === undefined) this.#arrived = result
+    else this.#settle(result)
+  }
+
+  #settle(result: IteratorResult<Uint8Array>): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.(result)
+  }
 }

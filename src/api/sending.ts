@@ -28,6 +28,9 @@ function together(headers: Answer['headers'], more: Answer['headers'] = {}): Rec
   return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }
 
+/** Bytes of a piece from which on whoever has made it is told that it was sent. */
+const toldBytes = 4096
+
 async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<void> {
   const gone = (): void => pieces.cancel()
   response.once('close', gone)
@@ -37,7 +40,9 @@ async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<voi
     // The client sees that it is heard, also when the first piece is long in coming.
     response.flushHeaders()
     for await (const piece of pieces) {
-      const more = response.write(piece, () => pieces.sent?.(piece))
+      // Small ones are soon collected: to be told of each takes longer.
+      const sent = piece.length < toldBytes ? undefined : (): void => pieces.sent?.(piece)
+      const more = response.write(piece, sent)
       if (!more && !(await drained(response))) return
     }
     response.end()

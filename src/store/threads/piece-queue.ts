@@ -1,8 +1,13 @@
 import { limits } from '../../limits.ts'
 import type { Reading } from '../event-store.ts'
 
-/** Pieces between the thread that makes them and whoever takes them. */
-export class PieceQueue implements Reading {
+const over = { done: true, value: undefined } as const
+
+/**
+ * Pieces between the thread that makes them and whoever takes them. There may be hundreds who take small ones, so it is an
+ * iterator by hand: a generator takes several turns for each piece.
+ */
+export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly started: Promise<void>
   readonly ended: Promise<void>
   readonly #pieces: Buffer[] = []
@@ -12,7 +17,10 @@ export class PieceQueue implements Reading {
   readonly #cancelled: () => void
   #ended = false
   #error: Error | undefined
-  #wake: (() => void) | undefined
+  /** Whoever waits for the next piece. */
+  #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
+  /** Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory back. */
+  #given = 0
   /** Bytes that were taken and not yet told. */
   #untold = 0
 
@@ -34,8 +42,10 @@ export class PieceQueue implements Reading {
   }
 
   push(piece: Buffer): void {
-    this.#pieces.push(piece)
-    this.#wake?.()
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting === undefined) this.#pieces.push(piece)
+    else waiting(this.#give(piece))
   }
 
   end(error: Error | undefined): void {
@@ -44,7 +54,9 @@ export class PieceQueue implements Reading {
     this.#end()
     if (error === undefined) this.#started.resolve()
     else this.#started.reject(error)
-    this.#wake?.()
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.(this.#last())
   }
 
   cancel(): void {
@@ -60,26 +72,36 @@ export class PieceQueue implements Reading {
     this.#cancelled()
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    try {
-      while (true) {
-        const piece = this.#pieces.shift()
-        if (piece !== undefined) {
-          // Whoever is done with it may have given its memory back.
-          const { length } = piece
-          yield piece
-          this.#tell(length)
-        } else if (this.#ended) {
-          if (this.#error !== undefined) throw this.#error
-          return
-        } else
-          await new Promise<void>((resolve) => {
-            this.#wake = resolve
-          })
-      }
-    } finally {
-      this.cancel()
-    }
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return this
+  }
+
+  next(): Promise<IteratorResult<Buffer>> {
+    this.#tell(this.#given)
+    this.#given = 0
+    const piece = this.#pieces.shift()
+    if (piece !== undefined) return Promise.resolve(this.#give(piece))
+    if (this.#ended) return this.#last()
+    return new Promise((resolve) => {
+      this.#waiting = resolve
+    })
+  }
+
+  return(): Promise<IteratorResult<Buffer>> {
+    this.cancel()
+    return Promise.resolve(over)
+  }
+
+  #give(piece: Buffer): IteratorResult<Buffer> {
+    this.#given = piece.length
+    return { done: false, value: piece }
+  }
+
+  /** What comes after all pieces: an error, once, or nothing. */
+  #last(): Promise<IteratorResult<Buffer>> {
+    const error = this.#error
+    this.#error = undefined
+    return error === undefined ? Promise.resolve(over) : Promise.reject(error)
   }
 
   /** Not for every small piece: there may be thousands in a second. */

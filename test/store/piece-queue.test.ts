@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { limits } from '../../src/limits.ts'
+import { PieceQueue } from '../../src/store/threads/piece-queue.ts'
+
+function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {
+  const told: number[] = []
+  let cancelled = 0
+  const made = new PieceQueue(
+    (bytes) => told.push(bytes),
+    () => cancelled++,
+  )
+  return { queue: made, told, cancelled: () => cancelled }
+}
+
+const failure = new Error('what went wrong')
+
+test('whoever takes pieces gets all of them in order, whether they come before or after being asked for, then the end', async () => {
+  const step = fc.constantFrom('push', 'take')
+  await fc.assert(
+    fc.asyncProperty(fc.array(step), fc.boolean(), async (steps, fails) => {
+      const { queue: pieces, cancelled } = queue()
+      const results: Promise<unknown>[] = []
+      let pushed = 0
+      const take = (): void => {
+        results.push(pieces.next().then(({ value, done }) => (done === true ? 'end' : value[0])))
+      }
+      for (const step of steps) {
+        if (step === 'push') pieces.push(Buffer.of(pushed++))
+        // One at a time, as whoever iterates does.
+        else if (results.length <= pushed) take()
+        await Promise.resolve()
+      }
+      pieces.end(fails ? failure : undefined)
+      while (results.length < pushed) take()
+      const taken = await Promise.allSettled(results)
+      const last = results.length > pushed ? taken.pop() : (await Promise.allSettled([pieces.next()]))[0]
+      assert.deepEqual(
+        taken.map((result) => (result as { value: unknown }).value),
+        Array.from({ length: pushed }, (_, i) => i),
+      )
+      if (fails) assert.equal((last as { reason?: unknown }).reason, failure)
+      else assert.equal(last?.status, 'fulfilled')
+      assert.deepEqual(await pieces.next(), { done: true, value: undefined })
+      assert.equal(cancelled(), 0)
+    }),
+  )
+})
+
+test('whoever waits when it is cancelled or fails is told at once, and so is whoever makes the pieces', async () => {
+  const [first, second] = [queue(), queue()]
+  const waiting = first.queue.next()
+  first.queue.cancel()
+  assert.deepEqual(await waiting, { done: true, value: undefined })
+  assert.equal(first.cancelled(), 1)
+  const failing = second.queue.next()
+  second.queue.fail(failure)
+  await assert.rejects(failing, failure)
+  assert.equal(second.cancelled(), 1)
+  second.queue.cancel()
+  assert.equal(second.cancelled(), 1)
+})
+
+test('whoever stops reading ends it', async () => {
+  const { queue: pieces, cancelled } = queue()
+  pieces.push(Buffer.of(1))
+  for await (const _ of pieces) break
+  assert.equal(cancelled(), 1)
+  await pieces.ended
+})
+
+test('what was taken is told when more is asked for, many small pieces together', async () => {
+  const { queue: pieces, told } = queue()
+  const quarter = limits.bytesAhead / 4
+  for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
+  for (const expected of [[], [], [quarter], [quarter, quarter]]) {
+    await pieces.next()
+    assert.deepEqual(told, expected)
+  }
+})
