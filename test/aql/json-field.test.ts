@@ -1,11 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { FieldReader } from '../../src/aql/values/json-field.ts'
 import { readJson } from '../../src/aql/values/json-read.ts'
 import { propertyOf } from '../../src/aql/values/value.ts'
 
-const names = ['a', 'b', 'value', 'é', '', 'a"b', 'a\\b', ',"a":', 'x{', '__proto__', 'constructor']
+setFlagsFromString('--expose-gc')
+
+const names = [
+  'a',
+  'b',
+  'value',
+  'é',
+  '',
+  'a"b',
+  'a\\b',
+  ',"a":',
+  'x{',
+  '__proto__',
+  'constructor',
+  ':',
+  ',',
+  '],',
+  ':1,',
+  ' :',
+  '}',
+]
 
 /** A spelling of a text: as it is, or with some of its characters escaped. */
 const spelled = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
@@ -43,7 +65,11 @@ const number = fc.oneof(
   fc.tuple(fc.integer(), fc.stringMatching(/^\d{1,18}$/)).map(([whole, digits]) => `${whole}.${digits}`),
 )
 
-const text = fc.oneof(fc.constantFrom(...names), fc.string(), fc.string({ unit: 'grapheme' }))
+const text = fc.oneof(
+  fc.constantFrom(...names, ':5,hi', ':7,', ',x', ':"a"'),
+  fc.string(),
+  fc.string({ unit: 'grapheme' }),
+)
 const { json } = fc.letrec<{ json: string; object: string }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },
@@ -65,9 +91,14 @@ const flat = fc
   })
   .map((entries) => `{${entries.map(([key, value]) => `${key}:${value}`).join(',')}}`)
 
+/** With spaces around some of the marks. */
 const spaced = fc
-  .tuple(flat, fc.constantFrom(' ', '\n'))
-  .map(([text, space]) => text.replaceAll(/[:,{}]/g, (mark) => `${space}${mark}${space}`))
+  .tuple(flat, fc.array(fc.constantFrom('', '', ' '), { minLength: 1, maxLength: 7 }))
+  .map(([text, spaces]) => {
+    let at = 0
+    const space = (): string => spaces[at++ % spaces.length] as string
+    return text.replaceAll(/[:,{}]/g, (mark) => `${space()}${mark}${space()}`).trim()
+  })
 
 test('a field that is told at once is what reading everything comes to', () => {
   const readers = names.map((name) => [name, new FieldReader(name)] as const)
@@ -86,4 +117,18 @@ test('fields of ordinary events are told at once', () => {
   const text = '{"type":"measurement","value":84.14709848078965,"ok":true,"n":12,"minus":-3,"list":[1,2]}'
   const told = ['type', 'value', 'ok', 'n', 'minus', 'list', 'none'].map((name) => new FieldReader(name).read(text))
   assert.deepEqual(told, ['measurement', 84.14709848078965, true, 12, -3, undefined, undefined])
+})
+
+test('a text of a field does not keep all of the payload', () => {
+  const reader = new FieldReader('id')
+  const kept: unknown[] = []
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let i = 0; i < 100; i++)
+    kept.push(reader.read(`{"id":"an id of more than 13 characters ${i}","x":"${'x'.repeat(500_000)}"}`))
+  collect()
+  const grown = process.memoryUsage().heapUsed - before
+  assert.equal(kept[99], 'an id of more than 13 characters 99')
+  assert.ok(grown < 10_000_000, `${grown} bytes`)
 })

@@ -84,7 +84,7 @@ export class Frame {
     const event = this.metadata[0]
     const text = event === undefined || event instanceof Span ? 'null' : (this.#text ?? event.payload)
     // What becomes of it takes a multiple of its length.
-    this.session.allowance.spend(4 * text.length)
+    this.session.allowance.spend((this.#text === undefined ? 4 : 3) * text.length)
     const value = readJson(text)
     this.values[0] = value
     return value
@@ -95,8 +95,10 @@ export class Frame {
     const event = this.metadata[0]
     if (event === undefined || event instanceof Span || this.values[0] !== undefined) return undefined
     if (this.#fields++ >= mostFields) return undefined
-    this.#text ??= event.payload
-    this.session.allowance.spend(this.#text.length)
+    if (this.#text === undefined) {
+      this.#text = event.payload
+      this.session.allowance.spend(this.#text.length)
+    }
     return reader.read(this.#text)
   }
 

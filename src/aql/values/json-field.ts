@@ -5,40 +5,42 @@ import type { Value } from './value.ts'
  * Nothing where it cannot, or where there is no such field: then the text has to be read.
  */
 export class FieldReader {
-  /** The name as it stands in front of its value; nothing when it cannot be searched for. */
-  readonly #key: string | undefined
+  /** The name in quotes, as it stands in a text; nothing when it cannot be searched for. */
+  readonly #name: string | undefined
 
   constructor(name: string) {
-    this.#key = needsEscapes.test(name) ? undefined : `"${name}":`
+    this.#name = unsearchable.test(name) ? undefined : `"${name}"`
   }
 
   read(text: string): Value | undefined {
-    const key = this.#key
-    if (key === undefined || text.charCodeAt(0) !== brace) return undefined
-    const at = text.indexOf(key)
-    if (at < 0) return undefined
+    const name = this.#name
+    if (name === undefined || text.charCodeAt(0) !== brace) return undefined
+    const at = text.indexOf(name)
+    if (at < 0 || text.charCodeAt(at + name.length) !== colon) return undefined
     // Within another object it would be another one's. The last one of several counts. With escapes there are other spellings
     // of it, and quotes within strings.
-    if (text.indexOf('{', 1) >= 0 || text.indexOf(key, at + 1) >= 0 || text.indexOf('\\') >= 0) return undefined
-    return simpleValue(text, at + key.length)
+    if (text.indexOf('{', 1) >= 0 || text.indexOf(name, at + 1) >= 0 || text.indexOf('\\') >= 0) return undefined
+    return simpleValue(text, at + name.length + 1)
   }
 }
 
+/** Names that have another spelling in JSON, and those that may stand between the end of a string and the start of the next. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has them escaped.
-const needsEscapes = /["\\\u0000-\u001f]/
+const unsearchable = /["\\\u0000-\u001f]|^[\s:,\]}]/
 
-const [brace, braceEnd, comma, quote, minus, point, zero, nine] = [0x7b, 0x7d, 0x2c, 0x22, 0x2d, 0x2e, 0x30, 0x39]
+const [brace, braceEnd, colon, comma, quote] = [0x7b, 0x7d, 0x3a, 0x2c, 0x22]
+const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39]
 
 function isAfter(unit: number): boolean {
   return unit === braceEnd || unit === comma
 }
 
-/** The value that begins there, if it is a string, a word or a number as most are. */
+/** The value that begins there, if it is a string, a truth value or a number as most are. */
 function simpleValue(text: string, start: number): Value | undefined {
   const first = text.charCodeAt(start)
   if (first === quote) {
     const end = text.indexOf('"', start + 1)
-    return isAfter(text.charCodeAt(end + 1)) ? text.slice(start + 1, end) : undefined
+    return isAfter(text.charCodeAt(end + 1)) ? stringBetween(text, start + 1, end) : undefined
   }
   if (first === minus || isDigit(first)) return simpleNumber(text, start)
   for (const [word, value] of words)
@@ -49,8 +51,13 @@ function simpleValue(text: string, start: number): Value | undefined {
 const words: readonly (readonly [string, Value])[] = [
   ['true', true],
   ['false', false],
-  ['null', null],
 ]
+
+/** A part of a text is kept together with all of it: where that is much more, it is made anew. */
+function stringBetween(text: string, start: number, end: number): string {
+  const part = text.slice(start, end)
+  return text.length > 2 * part.length + 64 ? (JSON.parse(`"${part}"`) as string) : part
+}
 
 /** So many digits are a number that a double has room for. */
 const mostDigits = 15

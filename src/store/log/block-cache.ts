@@ -28,6 +28,8 @@ export class BlockCache {
 
   /** Keeps a block whose first event has that key, whatever else has to go for it, or only if there is room. */
   keep(first: number, block: SealedBlock, onlyIfRoom: boolean): void {
+    const before = this.#blocks.peek(first)
+    if (before !== undefined) this.#unlist(first, before.count)
     const bytes = block.bytes.length + 32 * block.count
     const isKept = onlyIfRoom ? this.#blocks.setIfRoom(first, block, bytes) : this.#blocks.set(first, block, bytes)
     if (!isKept) return

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { release } from '../../memory.ts'
 import { BlockCache } from './block-cache.ts'
-import { rowKey, type StreamNumber } from './row-key.ts'
+import { offsetOf, rowKey, type StreamNumber } from './row-key.ts'
 import type { SealedBlock } from './sealed-block.ts'
 import { blockOf } from './segment.ts'
 import { blockColumns, blockOfKey } from './segment-columns.ts'
@@ -39,7 +39,10 @@ export class SealedBlocks {
   /** The block that holds an event of a stream; nothing when it is not sealed, or was pruned. */
   at(stream: StreamNumber, key: number): SealedBlock | undefined {
     const known = this.#cache.at(key)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.#follow(key - offsetOf(key) + known.first, known.count)
+      return known
+    }
     if (this.#ahead !== undefined && holds(this.#ahead, key)) return this.#blockIn(this.#ahead, key, true)
     // Whoever reads one after the other gets all blocks of a segment at once.
     const isNext = key === this.#before || key === this.#after
@@ -55,13 +58,18 @@ export class SealedBlocks {
     return this.#blockIn(row, key, true)
   }
 
+  /** Remembers where the next ones would be, in either direction. */
+  #follow(first: number, count: number): void {
+    this.#before = first - 1
+    this.#after = first + count
+  }
+
   #blockIn(row: Row, key: number, isWhole: boolean): SealedBlock {
     const [start, count, size] = row
     const index = Math.floor((key - start) / size)
     const first = start + index * size
     const block = blockOf({ key: start, count, size }, index, row[3 + (isWhole ? index : 0)])
-    this.#before = first - 1
-    this.#after = first + block.count
+    this.#follow(first, block.count)
     // Whoever reads all of a large log comes back to none of it in time, and would only make garbage of what is kept.
     this.#cache.keep(first, block, isWhole)
     return block
