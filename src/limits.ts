@@ -34,7 +34,7 @@ export const limits = {
   eventsPerBlock: 128,
   /** Bytes of payloads after which a block is full, however few its events are. */
   blockBytes: 128 * 1024,
-  /** Different labels of events that are kept ready: their stream while events are published, their JSON while they are read before they are sealed. */
+  /** Different labels of events whose stream is kept ready while events are published. */
   knownLabels: 8192,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,

@@ -43,7 +43,7 @@ const entriesPerBucket = 256
 const seeds = { tag: 0x811c9dc5, app: 0x2f0b4c47 } as const
 
 /** A hash of 32 bits: FNV-1a with a final mix, so that its first bits are as good as its last. */
-export function labelHash(bytes: Uint8Array, start: number, end: number, seed: number): number {
+function labelHash(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

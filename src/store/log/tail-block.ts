@@ -1,6 +1,6 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../protocol/index.ts'
 import type { Block } from './block.ts'
-import type { KnownLabels } from './known-labels.ts'
+import { writeLabelJson } from './label-json.ts'
 import type { LabelMatcher } from './label-matcher.ts'
 import { lineEnd, lineStart } from './line.ts'
 
@@ -12,7 +12,6 @@ export class TailBlock implements Block {
   readonly times: Float64Array
   readonly labelOf: Uint16Array
   readonly #streamId: string
-  readonly #known: KnownLabels
   /** For each event, the frame that it is in. */
   readonly #frames: readonly Frame[]
   readonly #lines = new ByteWriter()
@@ -20,11 +19,10 @@ export class TailBlock implements Block {
   readonly #spans: Int32Array
 
   /** The events of frames from one offset to before another. */
-  constructor(frames: readonly Frame[], streamId: string, known: KnownLabels, [from, to]: readonly [number, number]) {
+  constructor(frames: readonly Frame[], streamId: string, [from, to]: readonly [number, number]) {
     this.first = from
     this.count = to - from
     this.#streamId = streamId
-    this.#known = known
     this.lamports = new Float64Array(this.count)
     this.times = new Float64Array(this.count)
     this.labelOf = new Uint16Array(this.count)
@@ -87,11 +85,9 @@ export class TailBlock implements Block {
       const writer = this.#lines
       spans[2 * index] = writer.length
       const [lamport, time] = [this.lamports[index] as number, this.times[index] as number]
-      writer
-        .latin1(lineStart(this.#streamId, lamport, this.first + index, time))
-        .bytes(this.#known.jsonOf(bytes, ...this.#label(index)))
-        .bytes(bytes, ...this.#payload(index))
-        .bytes(lineEnd)
+      writer.latin1(lineStart(this.#streamId, lamport, this.first + index, time))
+      writeLabelJson(writer, new ByteReader(bytes, ...this.#label(index)))
+      writer.bytes(bytes, ...this.#payload(index)).bytes(lineEnd)
       spans[2 * index + 1] = writer.length
     }
     return [spans[2 * index] as number, spans[2 * index + 1] as number]

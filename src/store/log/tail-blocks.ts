@@ -2,7 +2,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import type { Frame } from '../../protocol/index.ts'
 import type { Block } from './block.ts'
-import { KnownLabels } from './known-labels.ts'
 import { LruCache } from './lru.ts'
 import { offsetOf, rowKey, streamOf } from './row-key.ts'
 import { TailBlock } from './tail-block.ts'
@@ -29,7 +28,6 @@ export class TailBlocks {
   readonly #place: StatementSync
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
-  readonly #labels = new KnownLabels()
   /** Where the last run began that was read backwards, and how many events it was to have. */
   #back = { start: -1, events: 0 }
 
@@ -55,7 +53,7 @@ export class TailBlocks {
     const known = blocks.get(from)
     if (known !== undefined) return known
     const to = isSmall ? end : Math.min(end, from + size)
-    const block = new TailBlock(frames, streamId, this.#labels, [offsetOf(from), offsetOf(from) + to - from])
+    const block = new TailBlock(frames, streamId, [offsetOf(from), offsetOf(from) + to - from])
     blocks.set(from, block)
     return block
   }
