@@ -9,7 +9,7 @@ import { SealedBlock } from './sealed-block.ts'
 import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import type { IndexBuilder } from './tag-index.ts'
-import { compress, decompress } from './tail-row.ts'
+import { compress, decompress } from './zstd.ts'
 
 /** How the events of one frame were framed. */
 export interface Framing {
@@ -71,7 +71,7 @@ function unpack(bytes: unknown, first: number, count: number): Buffer {
   const crc = reader.uvarint()
   const packed = reader.buffer.subarray(reader.at)
   if (checksum(packed, raw, first, count) !== crc) throw new DamagedData('a part of a segment is damaged')
-  return decompress(packed, raw, true)
+  return decompress(packed, raw)
 }
 
 /** A block of a segment from what stands in its column; if one of all of these is damaged it is not given out. */

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { compress, decompress, KeptContext } from '../../src/store/log/zstd.ts'
+
+/** Texts that repeat themselves, noise that nothing can be made of, and both. */
+const pieces = fc
+  .tuple(fc.nat(40_000), fc.nat(3000), fc.stringMatching(/^[a-z":,{}]{1,30}$/))
+  .map(([length, noise, text]) => Buffer.concat([Buffer.alloc(length, text), randomBytes(noise)]))
+
+test('what was compressed comes back, piece after piece, and the functions of Node read and write the same', () => {
+  fc.assert(
+    fc.property(fc.array(pieces, { minLength: 1, maxLength: 6 }), (list) => {
+      const packed = list.map((bytes) => compress(bytes))
+      for (const [i, bytes] of list.entries()) {
+        assert.deepEqual(decompress(packed[i] as Buffer, bytes.length), bytes)
+        assert.deepEqual(zstdDecompressSync(packed[i] as Buffer), bytes)
+        assert.deepEqual(decompress(zstdCompressSync(bytes), bytes.length), bytes)
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('large pieces have room, also when nothing can be made smaller', () => {
+  for (const bytes of [randomBytes(300_000), Buffer.alloc(9_000_000, 'ab'), randomBytes(5_000_000)]) {
+    const packed = compress(bytes)
+    assert.ok(packed.length < bytes.length + 1000)
+    assert.ok(decompress(packed, bytes.length).equals(bytes))
+  }
+})
+
+test('a broken piece is refused, and nothing of it is taken for a part of the next one', () => {
+  const good = Buffer.from('{"the same":"again and again"}'.repeat(300))
+  const packed = compress(good)
+  const isGood = (): void => assert.ok(decompress(packed, good.length).equals(good))
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.nat(packed.length - 1).map((length) => packed.subarray(0, length)),
+        fc.uint8Array({ maxLength: 200 }).map((noise) => Buffer.from(noise)),
+        fc.nat(packed.length - 1).map((at) => Buffer.concat([packed.subarray(0, at), packed.subarray(at + 1)])),
+        fc.tuple(fc.nat(packed.length - 1), fc.nat(7)).map(([at, bit]) => {
+          const flipped = Buffer.from(packed)
+          flipped[at] = (flipped[at] as number) ^ (1 << bit)
+          return flipped
+        }),
+      ),
+      (broken) => {
+        let bytes: Buffer | undefined
+        try {
+          bytes = decompress(broken, good.length)
+        } catch (error) {
+          assert.ok(error instanceof Error)
+        }
+        // A checksum beside it says whether it is the right one; here it only has to have its size.
+        if (bytes !== undefined) assert.equal(bytes.length, good.length)
+        isGood()
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a piece of another size than it should have is damaged', () => {
+  const bytes = Buffer.from('some bytes'.repeat(2000))
+  const packed = compress(bytes)
+  for (const size of [0, 1, bytes.length - 1, bytes.length + 1, bytes.length + 60, 2 * bytes.length])
+    assert.throws(() => decompress(packed, size))
+  assert.ok(decompress(packed, bytes.length).equals(bytes))
+})
+
+test('where there is no way into the streams of Node, a context has nothing to say', () => {
+  const context = new KeptContext(() => {
+    const stream = createZstdCompress()
+    Object.defineProperty(stream, '_handle', { value: undefined })
+    return stream
+  })
+  assert.equal(context.run(Buffer.alloc(10), Buffer.alloc(1000)), undefined)
+})
+
+test('a context that has too little room says so, and goes on with the next piece', () => {
+  const context = new KeptContext(() => createZstdCompress())
+  const room = Buffer.alloc(2000)
+  assert.equal(context.run(randomBytes(1000), Buffer.alloc(100)), undefined)
+  const length = context.run(Buffer.alloc(1000, 1), room)
+  assert.ok(length !== undefined)
+  assert.deepEqual(zstdDecompressSync(room.subarray(0, length)), Buffer.alloc(1000, 1))
+})
