@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { assert } from '../assert.ts'
 
 /** Bytes that are not what they should be: from a peer, or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -63,14 +64,59 @@ export class ByteWriter {
   }
 
   bytes(bytes: Uint8Array, start = 0, end = bytes.length): this {
-    const length = end - start
-    this.#reserve(length)
     const at = this.#length
-    // Copying a few bytes by hand is faster than calling out, and all of an array faster than a part of it.
-    if (length <= 24) for (let i = 0; i < length; i++) this.#buffer[at + i] = bytes[start + i] ?? 0
-    else this.#buffer.set(length === bytes.length ? bytes : bytes.subarray(start, end), at)
-    this.#length = at + length
+    this.#reserve(end - start)
+    this.#length = at + end - start
+    this.#copy(at, bytes, start, end)
     return this
+  }
+
+  /** Makes room for so many bytes, whatever stands there until they are put. */
+  room(length: number): this {
+    this.#reserve(length)
+    this.#length += length
+    return this
+  }
+
+  /** Puts bytes in a place that there is room for. */
+  put(at: number, bytes: Uint8Array, start: number, end: number): void {
+    assert(at >= 0 && at + end - start <= this.#length, 'bytes are put where there is room for them')
+    this.#copy(at, bytes, start, end)
+  }
+
+  #copy(at: number, bytes: Uint8Array, start: number, end: number): void {
+    const length = end - start
+    // Copying a few bytes by hand is faster than calling out, and a plain view is made faster than a buffer.
+    if (length <= 24) for (let i = 0; i < length; i++) this.#buffer[at + i] = bytes[start + i] ?? 0
+    else if (length === bytes.length) this.#buffer.set(bytes, at)
+    else this.#buffer.set(new Uint8Array(bytes.buffer, bytes.byteOffset + start, length), at)
+  }
+
+  /** Writes bytes as long as the table has a 1 for them; answers whether it has for all. */
+  bytesWhile(table: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+    this.#reserve(end - start)
+    const buffer = this.#buffer
+    let at = this.#length
+    let i = start
+    for (; i < end; i++) {
+      const byte = bytes[i] as number
+      if (table[byte] !== 1) break
+      buffer[at++] = byte
+    }
+    this.#length = at
+    return i === end
+  }
+
+  /** Takes back what was written after so many bytes. */
+  cut(length: number): this {
+    assert(length <= this.#length, 'what is cut was written')
+    this.#length = length
+    return this
+  }
+
+  /** A part of what was written, good until the next write. */
+  view(start: number, end: number): Uint8Array {
+    return new Uint8Array(this.#buffer.buffer, this.#buffer.byteOffset + start, end - start)
   }
 
   /** So many bytes once more that were written before. */

@@ -50,6 +50,7 @@ export class FrameBuilder {
   readonly #lamports = new Float64Array(limits.eventsPerFrame)
   readonly #times = new Float64Array(limits.eventsPerFrame)
   readonly #head = new ByteWriter(16 * 1024)
+  readonly #texts = new ByteWriter(64 * 1024)
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
 
@@ -86,18 +87,34 @@ export class FrameBuilder {
     const count = this.#count
     const spans = this.#spans
     const head = this.#writeHead(first)
-    const chain = new ChainLink(previous).bytes(head)
-    const salts = saltsOf(seed, count)
+    const hashes = this.#writeTexts(saltsOf(seed, count))
     record.uvarint(head.length).bytes(head).byte(secretKinds.seed).bytes(seed)
     for (let i = 0; i < count; i++) record.uvarint((spans[4 * i + 3] as number) - (spans[4 * i + 2] as number))
-    for (let i = 0; i < count; i++) {
-      const source = this.#sources[i] as Buffer
-      const [start, end] = [spans[4 * i + 2] as number, spans[4 * i + 3] as number]
-      chain.payload(salts, i * saltLength, source, start, end)
-      record.bytes(source, start, end)
-    }
+    record.bytes(this.#texts.written, saltLength)
     this.clear()
-    return chain.hash()
+    return new ChainLink(previous).bytes(head).latin1(hashes).hash()
+  }
+
+  /**
+   * Puts the payloads one after the other, behind room for a salt, and answers their hashes. It begins with the last one:
+   * so each can have its salt before it for as long as it is hashed, where the end of the one before it is written next.
+   */
+  #writeTexts(salts: Buffer): string {
+    const spans = this.#spans
+    let at = saltLength
+    for (let i = 0; i < this.#count; i++) at += (spans[4 * i + 3] as number) - (spans[4 * i + 2] as number)
+    const texts = this.#texts.clear().room(at)
+    let hashes = ''
+    for (let i = this.#count - 1; i >= 0; i--) {
+      const start = spans[4 * i + 2] as number
+      const end = spans[4 * i + 3] as number
+      const textEnd = at
+      at -= end - start
+      texts.put(at, this.#sources[i] as Buffer, start, end)
+      texts.put(at - saltLength, salts, i * saltLength, (i + 1) * saltLength)
+      hashes = sha256(texts.view(at - saltLength, textEnd)) + hashes
+    }
+    return hashes
   }
 
   clear(): void {
@@ -232,7 +249,7 @@ export function hashAfter(frame: Frame, previous: Hash): Hash {
     const saltAt = seed === undefined ? (secretsAt[i] as number) : i * saltLength
     const start = payloads[2 * i] as number
     if (start < 0) chain.bytes(bytes.subarray(saltAt, saltAt + hashLength))
-    else chain.payload(salts, saltAt, bytes, start, payloads[2 * i + 1] as number)
+    else chain.latin1(payloadHash(salts, saltAt, bytes, start, payloads[2 * i + 1] as number))
   }
   return chain.hash()
 }
@@ -284,8 +301,9 @@ class ChainLink {
     return this
   }
 
-  payload(salts: Buffer, saltAt: number, texts: Buffer, start: number, end: number): void {
-    link.latin1(payloadHash(salts, saltAt, texts, start, end))
+  latin1(hashes: string): this {
+    link.latin1(hashes)
+    return this
   }
 
   hash(): Hash {

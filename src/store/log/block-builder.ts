@@ -51,9 +51,13 @@ export class BlockBuilder {
   /** Adds an event, which follows the one before it. What the frame was read from stays as it is until the block is finished. */
   add(frame: Frame, index: number): void {
     const { bytes } = frame
-    const [offset, lamport, time] = [frame.first + index, frame.lamports[index] as number, frame.times[index] as number]
-    const [labels, labelsEnd] = [frame.labels[2 * index] as number, frame.labels[2 * index + 1] as number]
-    const [payload, payloadEnd] = [frame.payloads[2 * index] as number, frame.payloads[2 * index + 1] as number]
+    const offset = frame.first + index
+    const lamport = frame.lamports[index] as number
+    const time = frame.times[index] as number
+    const labels = frame.labels[2 * index] as number
+    const labelsEnd = frame.labels[2 * index + 1] as number
+    const payload = frame.payloads[2 * index] as number
+    const payloadEnd = frame.payloads[2 * index + 1] as number
     const at = this.#count++
     assert(at < this.#lamports.length, 'a block has room for its events')
     if (at === 0) this.#first = offset

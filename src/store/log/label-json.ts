@@ -32,21 +32,18 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
   Buffer,
 ]
 
+/** Writes it as it is, which nearly all can be, looking at each byte once. */
 function writeString(writer: ByteWriter, bytes: Buffer, start: number, end: number): void {
-  if (needsEscapes(bytes, start, end)) {
-    writer.bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
-    return
-  }
-  writer.byte(quote).bytes(bytes, start, end).byte(quote)
+  const { length } = writer
+  writer.byte(quote)
+  if (writer.bytesWhile(isPlain, bytes, start, end)) writer.byte(quote)
+  else writer.cut(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
 }
 
-function needsEscapes(bytes: Buffer, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i] as number
-    if (byte < space || byte === quote || byte === backslash) return true
-  }
-  return false
-}
+/** Whether a byte stands for itself in the JSON of a string, 1 or 0. */
+const isPlain = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < space || byte === quote || byte === backslash ? 0 : 1,
+)
 
 export function parseLabelJson(bytes: Buffer, start: number, end: number): Labels {
   return JSON.parse(`{${bytes.toString('utf8', start + 1, end - payloadKey.length)}}`) as Labels

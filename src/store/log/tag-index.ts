@@ -65,29 +65,44 @@ function hashOf(pair: number): number {
   return Math.floor(pair / maxRange)
 }
 
-/** Digits of hashes by which pairs are sorted, one after the other from the lowest. */
+/** Digits of hashes by which they are sorted, one after the other from the lowest. */
 const digits = { bits: 11, shifts: [0, 11, 22] } as const
+
+/** Hashes, each with a position. */
+interface Pairs {
+  readonly hashes: Uint32Array
+  readonly positions: Uint32Array
+}
+
+function newPairs(length: number): Pairs {
+  return { hashes: new Uint32Array(length), positions: new Uint32Array(length) }
+}
+
+function releasePairs({ hashes, positions }: Pairs): void {
+  release(hashes)
+  release(positions)
+}
 
 /**
  * Pairs in the order of their hashes. Those of one hash stay as they are, in the order of their positions: so there is
- * nothing to compare, and a few passes that deal them out are enough: from one place to another and back, so that those
- * that were given are in another order then.
+ * nothing to compare, and a few passes that deal them out are enough: from one place to the other and back.
  */
-function byHash(pairs: Float64Array): Float64Array {
-  let sorted = pairs
-  let other: Float64Array = new Float64Array(pairs.length)
+function sort(pairs: Pairs, other: Pairs, length: number): Pairs {
+  let [from, to] = [pairs, other]
   for (const shift of digits.shifts) {
-    dealOut(sorted, other, shift)
-    ;[sorted, other] = [other, sorted]
+    dealOut(from, to, length, shift)
+    ;[from, to] = [to, from]
   }
-  return sorted
+  return from
 }
 
-function dealOut(pairs: Float64Array, dealt: Float64Array, shift: number): void {
+function dealOut(from: Pairs, to: Pairs, length: number, shift: number): void {
+  const { hashes, positions } = from
+  const { hashes: dealtHashes, positions: dealtPositions } = to
   const mask = 2 ** digits.bits - 1
   const ends = new Uint32Array(mask + 1)
-  for (let i = 0; i < pairs.length; i++) {
-    const digit = (hashOf(pairs[i] as number) >>> shift) & mask
+  for (let i = 0; i < length; i++) {
+    const digit = ((hashes[i] as number) >>> shift) & mask
     ends[digit] = (ends[digit] as number) + 1
   }
   let end = 0
@@ -96,11 +111,12 @@ function dealOut(pairs: Float64Array, dealt: Float64Array, shift: number): void 
     end += ends[digit] as number
     ends[digit] = start
   }
-  for (let i = 0; i < pairs.length; i++) {
-    const pair = pairs[i] as number
-    const digit = (hashOf(pair) >>> shift) & mask
+  for (let i = 0; i < length; i++) {
+    const hash = hashes[i] as number
+    const digit = (hash >>> shift) & mask
     const at = ends[digit] as number
-    dealt[at] = pair
+    dealtHashes[at] = hash
+    dealtPositions[at] = positions[i] as number
     ends[digit] = at + 1
   }
 }
@@ -119,7 +135,7 @@ export interface PostingRow {
 /** Makes the rows of a range from its events, which come in the order of their offsets. */
 export class IndexBuilder {
   readonly #first: number
-  #pairs = new Float64Array(1 << 16)
+  #pairs = newPairs(1 << 16)
   #length = 0
 
   constructor(first: number) {
@@ -130,30 +146,43 @@ export class IndexBuilder {
   add(offset: number, hashes: ArrayLike<number>, from = 0, to = hashes.length): void {
     const position = offset - this.#first
     assert(position >= 0 && position < maxRange, 'a range of the index is not too long')
-    for (let i = from; i < to; i++) this.#pair(hashes[i] as number, position)
+    const at = this.#length
+    if (at + to - from > this.#pairs.hashes.length) this.#grow(at + to - from)
+    const pairs = this.#pairs
+    for (let i = from; i < to; i++) {
+      pairs.hashes[at + i - from] = hashes[i] as number
+      pairs.positions[at + i - from] = position
+    }
+    this.#length = at + to - from
   }
 
   /** All hashes with their positions, in order. */
   pairs(): Float64Array {
-    return byHash(this.#pairs.subarray(0, this.#length))
+    const length = this.#length
+    const other = newPairs(length)
+    const { hashes, positions } = sort(this.#pairs, other, length)
+    const pairs = new Float64Array(length)
+    for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * maxRange + (positions[i] as number)
+    releasePairs(other)
+    return pairs
   }
 
+  /** The rows of all that was added; there is nothing more to add then. */
   finish(): { bits: number; rows: IndexRow[] } {
     const pairs = this.pairs()
     const index = encodeIndex(pairs)
     release(pairs)
-    release(this.#pairs)
+    releasePairs(this.#pairs)
     return index
   }
 
-  #pair(hash: number, position: number): void {
-    if (this.#length === this.#pairs.length) {
-      const grown = new Float64Array(2 * this.#length)
-      grown.set(this.#pairs)
-      release(this.#pairs)
-      this.#pairs = grown
-    }
-    this.#pairs[this.#length++] = hash * maxRange + position
+  #grow(needed: number): void {
+    const { hashes, positions } = this.#pairs
+    const grown = newPairs(Math.max(needed, 2 * hashes.length))
+    grown.hashes.set(hashes)
+    grown.positions.set(positions)
+    releasePairs(this.#pairs)
+    this.#pairs = grown
   }
 }
 
