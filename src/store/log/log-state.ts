@@ -232,6 +232,7 @@ export class LogState {
     state.checkpoint = state.count
     state.eventsSince = 0
     state.bytesSince = 0
+    state.mostWaiting++
     this.chunksEnded++
     this.saveStream(state)
   }

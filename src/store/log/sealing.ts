@@ -43,8 +43,9 @@ interface SealedSegment {
 export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
   let best: SealPlan | undefined
   for (const state of log.streams) {
-    if (!state.sealable || state.checkpoint <= state.sealed) continue
+    if (!state.sealable || state.checkpoint <= state.sealed || state.mostWaiting < leastChunks) continue
     const ends = chunkEnds(log.database, state)
+    if (ends.length < limits.chunksPerSeal) state.mostWaiting = ends.length
     if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
   }
   return best
@@ -121,6 +122,7 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
   })
   state.sealed = end
+  state.mostWaiting -= plan.ends.length
   log.changed.add(state)
   return true
 }

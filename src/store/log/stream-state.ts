@@ -27,6 +27,8 @@ export interface StreamState {
   checkpoint: number
   eventsSince: number
   bytesSince: number
+  /** How many complete chunks wait to be sealed, at most: to look how many they are takes longer than many a commit. */
+  mostWaiting: number
   /** Whether its complete chunks can be sealed: not when a part of them is damaged. */
   sealable: boolean
   /** Rises with every change of what was stored before, so that work on a copy of it is not put in its place. */
@@ -54,6 +56,7 @@ export function newStream(
     checkpoint: 0,
     eventsSince: 0,
     bytesSince: 0,
+    mostWaiting: 0,
     sealable: true,
     revision: 0,
   }
@@ -75,6 +78,7 @@ export function loadStreams(
     const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
     const state = newStream(topic, kind, row.number, key, isOwn)
     state.pruned = row.pruned
+    state.mostWaiting = Number.POSITIVE_INFINITY
     loadCheckpoint(database, state, row.checkpoint)
     loadSealed(database, state)
     return { state, tailRows: loadTail(database, state) }
