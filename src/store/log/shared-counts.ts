@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts'
 import type { StreamNumber } from './row-key.ts'
 
-/** Number of streams, times of sealing, times of removing, whose events are waited for. */
-const header = 4
+/** Number of streams, times of sealing, times of removing, whose events are waited for, times of committing. */
+const header = 5
 /** How many events a stream has, how many are pruned, how many sealed. */
 const perStream = 3
 
@@ -37,6 +37,11 @@ export class SharedCounts {
     return this.#get(2)
   }
 
+  /** Rises with every commit. */
+  get commits(): number {
+    return this.#get(4)
+  }
+
   count(stream: StreamNumber): number {
     return this.#get(header + perStream * stream)
   }
@@ -56,6 +61,10 @@ export class SharedCounts {
     this.#set(header + perStream * stream + 2, sealed)
     // Last, so that whoever sees the stream sees how far it goes.
     if (stream >= this.streams) this.#set(0, stream + 1)
+  }
+
+  tellCommitted(): void {
+    this.#set(4, this.commits + 1)
   }
 
   tellSealed(): void {

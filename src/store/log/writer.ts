@@ -42,6 +42,7 @@ export class LogWriter {
   }
 
   append(requests: readonly AppendRequest[]): Appended[] {
+    this.counts.tellCommitted()
     return this.#telling(() => this.#appender.commit(requests))
   }
 

@@ -2,10 +2,11 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
+import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { restAfterWork } from '../../resting.ts'
 import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
-import { type ErrorMessage, open, toMessage } from './messages.ts'
+import { type ErrorMessage, Gate, open, toMessage } from './messages.ts'
 import { joinPieces, type Piece, type Pieces } from './pieces.ts'
 
 export interface ReaderData {
@@ -73,6 +74,12 @@ interface Running {
   state: 'busy' | 'waiting' | 'done'
 }
 
+/**
+ * While events are published, long queries give way: a thread that never waits for anything is left on its processor for a
+ * while even when one that should go first wakes up there. So their slices are shorter, with a pause after each.
+ */
+const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
+
 /** Runs jobs in slices, one after the other in turn, each only as far ahead of its reader as its credit goes. */
 class ReaderHost {
   readonly #port: MessagePort
@@ -83,6 +90,12 @@ class ReaderHost {
   /** Those that have something to do, in the order of their turns. */
   #turns: Running[] = []
   #scheduled = false
+  /** Whether a job was not done with its slice of the last round. */
+  #hasLongJob = false
+  /** How many commits there were, and when that was another number before. */
+  #seen = { commits: 0, at: Number.NEGATIVE_INFINITY }
+  /** Nobody opens it: whoever passes pauses. */
+  readonly #pause = new Gate()
 
   constructor(
     port: MessagePort,
@@ -192,7 +205,10 @@ class ReaderHost {
   /** Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out together. */
   #round(): void {
     this.#scheduled = false
-    const end = performance.now() + limits.sliceMs
+    const givesWay = this.#hasLongJob && this.#isPublishing
+    if (givesWay) this.#pause.pass(givingWay.pauseMs)
+    this.#hasLongJob = false
+    const end = performance.now() + (givesWay ? givingWay.sliceMs : limits.sliceMs)
     const pieces: Piece[] = []
     const ended: FromReader[] = []
     const turns = this.#turns
@@ -212,6 +228,14 @@ class ReaderHost {
     if (this.#turns.length > 0) this.#schedule()
   }
 
+  /** Whether events were published just now. */
+  get #isPublishing(): boolean {
+    const { commits } = this.#counts
+    const now = performance.now()
+    if (commits !== this.#seen.commits) this.#seen = { commits, at: now }
+    return now - this.#seen.at < givingWay.forMs
+  }
+
   #slice(running: Running, end: number, pieces: Piece[], ended: FromReader[]): void {
     const { id, job } = running
     try {
@@ -221,6 +245,7 @@ class ReaderHost {
         running.credit -= bytes.length
         pieces.push({ id, bytes })
       }
+      if (running.state === 'busy') this.#hasLongJob = true
       if (running.state === 'busy' && running.credit > 0) this.#turns.push(running)
       if (running.state !== 'done') return
       ended.push({ id, result: undefined })
@@ -242,5 +267,6 @@ export function runReader(makers: Readonly<Record<string, JobMaker>>): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
+  letOthersGoFirst(priorities.reading)
   open(port, () => new ReaderHost(port, data, makers), data.gate)
 }

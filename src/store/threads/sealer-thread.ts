@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
+import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { restAfterWork } from '../../resting.ts'
 import { openForReading } from '../log/database.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
@@ -28,6 +29,7 @@ export type FromSealer =
 const { file, port, mailbox, first } = workerData as SealerData
 assert(parentPort !== null, 'the sealer runs in a thread of its own')
 open(parentPort, () => {
+  letOthersGoFirst(priorities.sealing)
   const database = openForReading(file)
   const work = (task: ToSealer): void => {
     const answer = answerTo(database, task)
