@@ -157,7 +157,7 @@ test('who is away is called once, and who is about to leave sees what has come',
 
 test('who waits is woken by the bell, and goes on by itself when nothing comes', async () => {
   const { inbox, close } = mailbox()
-  assert.equal(inbox.wait(1), false)
+  assert.equal(inbox.wait(1, true), false)
   close()
   const memory = newMailbox()
   const waiting = new Inbox<Call>(memory, new MessageChannel().port1)
@@ -167,9 +167,9 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
     `import('${module}').then(({ ringBell }) => ringBell(require('node:worker_threads').workerData))`,
     { eval: true, workerData: memory },
   )
-  assert.equal(waiting.wait(30_000), true)
-  assert.equal(waiting.wait(1), false)
+  assert.equal(waiting.wait(30_000, true), true)
+  assert.equal(waiting.wait(1, true), false)
   ringBell(memory)
-  assert.equal(waiting.wait(30_000), true)
+  assert.equal(waiting.wait(30_000, true), true)
   await worker.terminate()
 })

@@ -112,13 +112,15 @@ export class Outbox<M extends Numbered> {
     this.#target = target
   }
 
-  /** Sends a request; its number is higher than any before it. */
-  append(id: number, request: AppendRequest): void {
-    if (this.#put(id, request)) this.#call()
-    else {
-      const memory = packRequest(id, request)
-      this.#post(memory, [memory])
+  /** Sends a request; its number is higher than any before it. Answers whether it went the short way. */
+  append(id: number, request: AppendRequest): boolean {
+    if (this.#put(id, request)) {
+      this.#call()
+      return true
     }
+    const memory = packRequest(id, request)
+    this.#post(memory, [memory])
+    return false
   }
 
   /** Sends a message; its number is higher than any before it. */
@@ -213,12 +215,12 @@ export class Inbox<M extends Numbered> {
 
   /**
    * Waits for the bell for so long, unless something is here or it has rung since this was asked the last time; answers
-   * whether there may be something to do.
+   * whether there may be something to do. Whoever has processors to spare watches it before.
    */
-  wait(milliseconds: number): boolean {
+  wait(milliseconds: number, canWatch: boolean): boolean {
     if (this.#hasMore) return true
     const ring = this.#ring
-    if (!this.#watch()) {
+    if (!canWatch || !this.#watch()) {
       const start = performance.now()
       Atomics.wait(ring.words, words.bell, this.#heard, milliseconds)
       this.waitedMs += performance.now() - start

@@ -6,6 +6,7 @@ import { nowMicros } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
+import { AnswersLookedFor, newAnswers } from './answers.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { newMailbox, Outbox } from './mailbox.ts'
 import { fromMessage, Gate, type Opened, unpackAppended } from './messages.ts'
@@ -35,6 +36,7 @@ export class SqliteEventStore implements EventStore {
   readonly #mailbox = newMailbox()
   readonly #writer: Worker
   readonly #outbox: Outbox<ToWriter>
+  readonly #answers: AnswersLookedFor
   readonly #readers: Readers
   /** Nobody talks to it from here. */
   #sealer: Worker | undefined
@@ -54,7 +56,8 @@ export class SqliteEventStore implements EventStore {
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
-    const shared = { counts, unsealed: this.#unsealed.memory, mailbox: this.#mailbox }
+    const answers = newAnswers()
+    const shared = { counts, unsealed: this.#unsealed.memory, mailbox: this.#mailbox, answers }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
     this.#writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
     this.#outbox = new Outbox(this.#mailbox, this.#writer)
@@ -69,11 +72,15 @@ export class SqliteEventStore implements EventStore {
       },
       commits.port2,
     )
+    const appended = (answers: Float64Array): void => {
+      const requests = unpackAppended(answers, (id, appended) => this.#toWriter.settle(id, appended, undefined))
+      committed?.(requests)
+    }
+    this.#answers = new AnswersLookedFor(answers, appended)
     this.#writer.on('message', (messages: FromWriter | Opened) => {
-      if (messages instanceof Float64Array) {
-        const requests = unpackAppended(messages, (id, appended) => this.#toWriter.settle(id, appended, undefined))
-        committed?.(requests)
-      } else if (Array.isArray(messages))
+      this.#answers.take()
+      if (messages instanceof Float64Array) appended(messages)
+      else if (Array.isArray(messages))
         for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
     })
   }
@@ -115,7 +122,11 @@ export class SqliteEventStore implements EventStore {
   }
 
   append(request: AppendRequest): Promise<Appended> {
-    return this.#ask((id) => this.#outbox.append(id, request)) as Promise<Appended>
+    return this.#ask((id) => {
+      const isSmall = this.#outbox.append(id, request)
+      // While several wait, there is enough to do between two answers.
+      if (isSmall && this.#toWriter.isEmpty) this.#answers.look()
+    }) as Promise<Appended>
   }
 
   receive(chunk: Uint8Array): Promise<Received> {

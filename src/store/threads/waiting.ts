@@ -14,6 +14,11 @@ export function newId(): number {
 export class Waiting {
   readonly #callers = new Map<number, Caller>()
 
+  /** Whether nobody waits. */
+  get isEmpty(): boolean {
+    return this.#callers.size === 0
+  }
+
   ask(post: (id: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = newId()

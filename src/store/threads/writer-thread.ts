@@ -8,6 +8,7 @@ import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
 import { LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
+import { AnswersTold } from './answers.ts'
 import { Inbox, type Letter, type Numbered } from './mailbox.ts'
 import { type ErrorMessage, Gate, open, packAppended, toMessage } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
@@ -26,6 +27,8 @@ export interface WriterData {
   readonly unsealed: SharedArrayBuffer
   /** Where requests come in. */
   readonly mailbox: SharedArrayBuffer
+  /** Where answers may be left. */
+  readonly answers: SharedArrayBuffer
 }
 
 /** What the writer is asked to do besides appending, by name. */
@@ -80,6 +83,7 @@ const pauseMs = 1
 class WriterThread {
   readonly #port: MessagePort
   readonly #inbox: Inbox<ToWriter>
+  readonly #answers: AnswersTold
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
   #commits: MessagePort
@@ -96,7 +100,7 @@ class WriterThread {
   /** How many chunks had ended when something to seal was looked for. */
   #chunksSeen = 0
 
-  constructor(port: MessagePort, { mailbox, ...data }: WriterData) {
+  constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData) {
     const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
     this.#port = port
     this.#writer = new LogWriter(
@@ -108,6 +112,7 @@ class WriterThread {
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     this.#inbox = new Inbox(mailbox, port)
+    this.#answers = new AnswersTold(answers)
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
     restAfterWork({ begins: () => this.#writer.rest(), waitedMs: () => this.#inbox.waitedMs })
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
@@ -119,7 +124,7 @@ class WriterThread {
     this.#inbox.enter(message)
     const until = performance.now() + awayMs
     do this.#work()
-    while (!this.#isClosed && this.#inbox.wait(lingerMs) && performance.now() < until)
+    while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && performance.now() < until)
     if (this.#isClosed) return
     this.#idle.refresh()
     if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
@@ -189,7 +194,7 @@ class WriterThread {
         appends.map(({ id }) => id),
         results,
       )
-      this.#port.postMessage(answers satisfies FromWriter)
+      if (!this.#answers.tell(answers)) this.#port.postMessage(answers satisfies FromWriter)
       for (const { request } of appends) release(request.source)
     } catch (error) {
       // What one of them has done wrong is no failure of the others.
