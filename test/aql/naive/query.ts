@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AggregateOperator, Expr, Order, Query, Stage, TagExpr } from '../../../src/aql/ast.ts'
+import { compareExpressions } from '../../../src/aql/eval/expression-order.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 import { partsOf } from '../../../src/aql/walk.ts'
 import { calculate, distinct, evaluate, spreadable, truth, type World } from './expressions.ts'
@@ -273,7 +274,9 @@ const same = (a: Expr, b: Expr): boolean => isDeepStrictEqual(a, b)
 function complaints(expr: Expr, input: readonly Passing[], request: NaiveRequest): Passing[] {
   const all = aggregatorsIn(expr)
   const once = all.filter((one, at) => all.findIndex((other) => same(one, other)) === at)
-  once.sort((a, b) => inOrder.indexOf(a.operator) - inOrder.indexOf(b.operator))
+  once.sort(
+    (a, b) => inOrder.indexOf(a.operator) - inOrder.indexOf(b.operator) || compareExpressions(a.argument, b.argument),
+  )
   return input.flatMap((passing): Passing[] => {
     if (passing instanceof Problem) return [passing]
     const world = worldOf(request, passing.seen)
