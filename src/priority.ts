@@ -8,7 +8,8 @@ const lowest = 19
 
 /**
  * Lets other threads go first: where there are too few processors, this one waits for theirs. Only Linux has priorities of
- * threads; elsewhere, or where it is not allowed, all of them stay equal.
+ * threads; elsewhere, or where it is not allowed, all of them stay equal. Threads that this one starts inherit it, so it
+ * must not be the first to use those that Node shares for files and names: what it asks the disk, it asks by itself.
  */
 export function letOthersGoFirst(steps: number): void {
   if (process.platform !== 'linux') return

@@ -40,6 +40,9 @@ export interface Frame {
   readonly secretsAt: Int32Array
 }
 
+/** The payloads of the frame that is made just now: of all builders, since it has the size of the largest frame ever. */
+const texts = new ByteWriter(64 * 1024)
+
 /** Makes frames, one after the other. What is added stays where it is, and has to, until the frame is made. */
 export class FrameBuilder {
   #count = 0
@@ -50,7 +53,6 @@ export class FrameBuilder {
   readonly #lamports = new Float64Array(limits.eventsPerFrame)
   readonly #times = new Float64Array(limits.eventsPerFrame)
   readonly #head = new ByteWriter(16 * 1024)
-  readonly #texts = new ByteWriter(64 * 1024)
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
 
@@ -90,7 +92,7 @@ export class FrameBuilder {
     const hashes = this.#writeTexts(saltsOf(seed, count))
     record.uvarint(head.length).bytes(head).byte(secretKinds.seed).bytes(seed)
     for (let i = 0; i < count; i++) record.uvarint((spans[4 * i + 3] as number) - (spans[4 * i + 2] as number))
-    record.bytes(this.#texts.written, saltLength)
+    record.bytes(texts.written, saltLength)
     this.clear()
     return new ChainLink(previous).bytes(head).latin1(hashes).hash()
   }
@@ -103,7 +105,7 @@ export class FrameBuilder {
     const spans = this.#spans
     let at = saltLength
     for (let i = 0; i < this.#count; i++) at += (spans[4 * i + 3] as number) - (spans[4 * i + 2] as number)
-    const texts = this.#texts.clear().room(at)
+    texts.clear().room(at)
     let hashes = ''
     for (let i = this.#count - 1; i >= 0; i--) {
       const start = spans[4 * i + 2] as number
@@ -280,11 +282,11 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
 
 const scratch = new ByteWriter(64 * 1024)
 
-function payloadHash(salts: Buffer, saltAt: number, texts: Buffer, start: number, end: number): Hash {
+function payloadHash(salts: Buffer, saltAt: number, bytes: Buffer, start: number, end: number): Hash {
   scratch
     .clear()
     .bytes(salts, saltAt, saltAt + saltLength)
-    .bytes(texts, start, end)
+    .bytes(bytes, start, end)
   return sha256(scratch.written)
 }
 

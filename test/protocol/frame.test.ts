@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import {
@@ -8,6 +10,7 @@ import {
   checkFrame,
   decodeLabels,
   encodeChunk,
+  FrameBuilder,
   genesis,
   type Hash,
   hashAfter,
@@ -215,4 +218,26 @@ test('a chunk stands or falls with its signature, its places and its chain', () 
     heads.sign({ ...head, hash: twice.hash, lamport: 1 }, key),
     /do not rise/,
   )
+})
+
+test('many builders of large frames keep the memory of one', () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const source = Buffer.alloc(4_000_000, '1')
+  const spans = Int32Array.of(0, 10, 10, source.length)
+  const previous = genesis('t', { node: KeyPair.generate().publicKey, number: 0 })
+  const record = new ByteWriter()
+  const make = (): FrameBuilder => {
+    const builder = new FrameBuilder()
+    builder.add(0, 0, source, spans, 0)
+    builder.finish(0, previous, new Uint8Array(16), record.clear())
+    return builder
+  }
+  const builders = [make()]
+  collect()
+  const before = process.memoryUsage().arrayBuffers
+  while (builders.length < 10) builders.push(make())
+  collect()
+  const grown = process.memoryUsage().arrayBuffers - before
+  assert.ok(grown < source.length, `${builders.length} builders: ${grown} bytes more`)
 })

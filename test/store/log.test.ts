@@ -233,3 +233,14 @@ test('checkpoints that are missing at the end of a stream are missed', (t) => {
   assert.throws(() => reader.chunk(0, 2048, head), { name: 'DamagedData' })
   assert.equal(writer.planSeal(true), undefined, 'what cannot be told apart is not sealed')
 })
+
+test('chunks are sealed again once what was damaged is pruned', (t) => {
+  const { writer } = open(t)
+  for (let i = 0; i < 6; i++) writer.append([request(1024, i * 1024)])
+  const plan = writer.planSeal(true)
+  assert.deepEqual(plan?.ends, [1024, 2048, 3072, 4096, 5120, 6144])
+  writer.database.exec('UPDATE checkpoint SET crc = crc + 1 WHERE key = 2048')
+  assert.equal(writer.planSeal(true), undefined)
+  writer.prune(0, 3072)
+  assert.deepEqual(writer.planSeal(true)?.ends, [4096, 5120, 6144])
+})

@@ -45,6 +45,7 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
   for (const state of log.streams) {
     if (!state.sealable || state.checkpoint <= state.sealed || state.mostWaiting < leastChunks) continue
     const ends = chunkEnds(log.database, state)
+    if (ends === undefined) continue
     if (ends.length < limits.chunksPerSeal) state.mostWaiting = ends.length
     if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
   }
@@ -55,12 +56,13 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
   return { stream: number, streamId: streamIdOf(key), revision, from: sealed, ends }
 }
 
-function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] {
+/** Nothing when they cannot be read. */
+function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] | undefined {
   try {
     return reading(() => checkpointsAfter(database, number, sealed, limits.chunksPerSeal)).map(({ count }) => count)
   } catch (error) {
     // Other streams have nothing to do with it.
-    if (error instanceof DamagedData) return []
+    if (error instanceof DamagedData) return undefined
     throw error
   }
 }

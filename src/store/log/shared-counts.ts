@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts'
 import type { StreamNumber } from './row-key.ts'
 
-/** Number of streams, times of sealing, times of removing, whose events are waited for, times of committing. */
+/** Number of streams, times of sealing, times of removing, whose events are waited for, times of appending. */
 const header = 5
 /** How many events a stream has, how many are pruned, how many sealed. */
 const perStream = 3
@@ -37,8 +37,8 @@ export class SharedCounts {
     return this.#get(2)
   }
 
-  /** Rises with every commit. */
-  get commits(): number {
+  /** Rises whenever own events are about to be stored. */
+  get appends(): number {
     return this.#get(4)
   }
 
@@ -63,8 +63,8 @@ export class SharedCounts {
     if (stream >= this.streams) this.#set(0, stream + 1)
   }
 
-  tellCommitted(): void {
-    this.#set(4, this.commits + 1)
+  tellAppending(): void {
+    this.#set(4, this.appends + 1)
   }
 
   tellSealed(): void {

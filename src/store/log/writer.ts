@@ -42,7 +42,7 @@ export class LogWriter {
   }
 
   append(requests: readonly AppendRequest[]): Appended[] {
-    this.counts.tellCommitted()
+    this.counts.tellAppending()
     return this.#telling(() => this.#appender.commit(requests))
   }
 

@@ -51,8 +51,13 @@ export class KeptContext {
     handle.writeSync(constants.ZSTD_e_end, from, 0, from.length, to, 0, to.length)
     const [room, unread] = left as unknown as [number, number]
     if (unread === 0 && room > 0) return to.length - room
-    this.#stream?.destroy()
+    this.drop()
     return undefined
+  }
+
+  /** Begins anew with the next piece: this one was not what it should be. */
+  drop(): void {
+    this.#stream?.destroy()
   }
 
   #opened(): Inside {
@@ -87,6 +92,7 @@ function mostCompressed(length: number): number {
 export function decompress(packed: Uint8Array, size: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(size + 1)
   if (decompressing.run(packed, bytes) === size) return bytes.subarray(0, size)
+  decompressing.drop()
   // Again with a context of its own, which also says what is wrong.
   const whole = zstdDecompressSync(packed, { chunkSize: Math.max(64, size + 64), maxOutputLength: size + 64 })
   if (whole.length !== size) throw new DamagedData('decompressed bytes have another size')

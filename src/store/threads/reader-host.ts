@@ -92,8 +92,8 @@ class ReaderHost {
   #scheduled = false
   /** Whether a job was not done with its slice of the last round. */
   #hasLongJob = false
-  /** How many commits there were, and when that was another number before. */
-  #seen = { commits: 0, at: Number.NEGATIVE_INFINITY }
+  /** How often events were appended, and when that was found to have risen. */
+  #seen = { appends: 0, at: Number.NEGATIVE_INFINITY }
   /** Nobody opens it: whoever passes pauses. */
   readonly #pause = new Gate()
 
@@ -205,7 +205,9 @@ class ReaderHost {
   /** Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out together. */
   #round(): void {
     this.#scheduled = false
-    const givesWay = this.#hasLongJob && this.#isPublishing
+    // Asked in every round: otherwise a commit of long ago would be taken for a new one.
+    const isPublishing = this.#isPublishing()
+    const givesWay = this.#hasLongJob && isPublishing
     if (givesWay) this.#pause.pass(givingWay.pauseMs)
     this.#hasLongJob = false
     const end = performance.now() + (givesWay ? givingWay.sliceMs : limits.sliceMs)
@@ -228,11 +230,11 @@ class ReaderHost {
     if (this.#turns.length > 0) this.#schedule()
   }
 
-  /** Whether events were published just now. */
-  get #isPublishing(): boolean {
-    const { commits } = this.#counts
+  /** Whether events were published not long before this was asked the last time. */
+  #isPublishing(): boolean {
+    const { appends } = this.#counts
     const now = performance.now()
-    if (commits !== this.#seen.commits) this.#seen = { commits, at: now }
+    if (appends !== this.#seen.appends) this.#seen = { appends, at: now }
     return now - this.#seen.at < givingWay.forMs
   }
 

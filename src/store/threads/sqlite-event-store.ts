@@ -246,6 +246,8 @@ export class SqliteEventStore implements EventStore {
 
   /** Whoever waits is told, and whoever comes. */
   #end(error: Error): void {
+    // What was stored before the writer ended is no failure, and would be stored twice if it were taken for one.
+    this.#answers.take()
     this.#ended ??= error
     this.#unsealed.open()
     this.#toWriter.failAll(error)
