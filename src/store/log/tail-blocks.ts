@@ -45,7 +45,8 @@ export class TailBlocks {
   /** The block that holds an event, for whoever goes up or down from there; nothing when it is not in the tail. */
   at(streamId: string, key: number, step: 1 | -1): Block | undefined {
     const run = this.#runs.get(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
-    if (run === undefined || run.end <= key) return undefined
+    // Between two looks at the database the rows may have been sealed or pruned; those that are left come after the event.
+    if (run === undefined || run.start > key || run.end <= key) return undefined
     const { start, end, frames, blocks } = run
     const size = limits.eventsPerBlock
     const isSmall = end - start < 2 * size
