@@ -1,4 +1,5 @@
 import type { BinaryOperator, Chain, Entry, Expr, Item } from '../ast.ts'
+import { compareTexts } from '../values/comparison.ts'
 
 /**
  * An order of all expressions. Nothing depends on it but whose failure is told first where several fail at once: by what
@@ -121,9 +122,4 @@ function compareLists<T>(a: readonly T[], b: readonly T[], compare: (x: T, y: T)
     if (difference !== 0) return difference
   }
   return a.length - b.length
-}
-
-/** By their code points, as their bytes are. */
-function compareTexts(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts'
+import { Hope } from './hope.ts'
 
 /**
  * The way of answers back from the writer. To wake up an event loop with a message takes half as long as a quick commit, so
@@ -17,9 +18,6 @@ const headBytes = 8
 
 /** For how long to look, in milliseconds: a sync of a quick disk takes half of it. */
 const lookMs = 0.2
-/** After looking in vain so often in a row it is tried now and then only: the disk is slow, or the processors are taken. */
-const mostMissed = 3
-const tryAgain = 64
 
 export function newAnswers(): SharedArrayBuffer {
   return new SharedArrayBuffer(bytes)
@@ -67,9 +65,8 @@ export class AnswersLookedFor {
   #until = 0
   #isLooking = false
   #isScheduled = false
-  /** How often somebody would have looked, and how often in a row in vain. */
-  #times = 0
-  #missed = 0
+  /** There is none where the disk is slow, or the processors are taken. */
+  readonly #hope = new Hope()
 
   constructor(memory: SharedArrayBuffer, receive: (answers: Float64Array) => void) {
     this.#slot = new Slot(memory)
@@ -78,9 +75,7 @@ export class AnswersLookedFor {
 
   /** Looks for answers for a moment from now on. */
   look(): void {
-    if (this.#isLooking) return
-    this.#times++
-    if (this.#missed >= mostMissed && this.#times % tryAgain !== 0) return
+    if (this.#isLooking || !this.#hope.isThere()) return
     this.#isLooking = true
     this.#until = performance.now() + lookMs
     Atomics.store(this.#slot.place, 0, places.looking)
@@ -92,7 +87,7 @@ export class AnswersLookedFor {
     const { place, numbers } = this.#slot
     if (Atomics.load(place, 0) !== places.told) return
     this.#isLooking = false
-    this.#missed = 0
+    this.#hope.rise()
     const answers = numbers.slice(1, 1 + (numbers[0] as number))
     Atomics.store(place, 0, places.away)
     this.#receive(answers)
@@ -111,7 +106,7 @@ export class AnswersLookedFor {
     else if (this.#slot.change(places.looking, places.away) === places.told) this.take()
     else {
       this.#isLooking = false
-      this.#missed++
+      this.#hope.sink()
     }
   }
 }

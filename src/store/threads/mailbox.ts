@@ -2,6 +2,7 @@ import { type MessagePort, receiveMessageOnPort, type TransferListItem } from 'n
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../log/index.ts'
+import { Hope } from './hope.ts'
 import { packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
 
 /**
@@ -37,8 +38,6 @@ const headBytes = 64
 const cells = limits.mailboxBytes / cellBytes
 /** How long the bell is watched, in milliseconds. */
 const watchMs = 0.05
-const mostMissed = 3
-const tryAgain = 64
 /** Stands for the number of bytes where nothing fits before the end of the ring. */
 const filler = -1
 
@@ -181,9 +180,8 @@ export class Inbox<M extends Numbered> {
   #heard = 0
   /** For how long it was asleep here, ever, in milliseconds. */
   waitedMs = 0
-  /** How often it was waited for, and how often in a row it was watched in vain. */
-  #waits = 0
-  #missed = 0
+  /** That the bell rings while it is watched. */
+  readonly #hope = new Hope()
 
   constructor(memory: SharedArrayBuffer, port: MessagePort) {
     this.#ring = new Ring(memory)
@@ -242,21 +240,20 @@ export class Inbox<M extends Numbered> {
 
   /**
    * Watches the bell for a moment before falling asleep, from which it would take longer to wake up. Only while that is of
-   * use, since it takes the processor from others: whoever rang in vain a few times in a row is watched for now and then only.
+   * use, since it takes the processor from others.
    */
   #watch(): boolean {
-    this.#waits++
-    if (this.#missed >= mostMissed && this.#waits % tryAgain !== 0) return false
+    if (!this.#hope.isThere()) return false
     const ring = this.#ring
     const until = performance.now() + watchMs
     do
       for (let i = 0; i < 16; i++)
         if (ring.load(words.bell) !== this.#heard) {
-          this.#missed = 0
+          this.#hope.rise()
           return true
         }
     while (performance.now() < until)
-    this.#missed++
+    this.#hope.sink()
     return false
   }
 

@@ -116,6 +116,14 @@ export class Gate {
   }
 }
 
+/** Nobody opens it. */
+const closed = new Gate()
+
+/** Stops the thread for so many milliseconds. */
+export function pause(milliseconds: number): void {
+  closed.pass(milliseconds)
+}
+
 /** Opens what a thread works with, and says so to whoever waits for it. */
 export function open<T>(port: MessagePort, work: () => T, gate?: SharedArrayBuffer): T | undefined {
   try {

@@ -6,7 +6,7 @@ import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { restAfterWork } from '../../resting.ts'
 import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
-import { type ErrorMessage, Gate, open, toMessage } from './messages.ts'
+import { type ErrorMessage, open, pause, toMessage } from './messages.ts'
 import { joinPieces, type Piece, type Pieces } from './pieces.ts'
 
 export interface ReaderData {
@@ -94,8 +94,6 @@ class ReaderHost {
   #hasLongJob = false
   /** How often events were appended, and when that was found to have risen. */
   #seen = { appends: 0, at: Number.NEGATIVE_INFINITY }
-  /** Nobody opens it: whoever passes pauses. */
-  readonly #pause = new Gate()
 
   constructor(
     port: MessagePort,
@@ -208,7 +206,7 @@ class ReaderHost {
     // Asked in every round: otherwise a commit of long ago would be taken for a new one.
     const isPublishing = this.#isPublishing()
     const givesWay = this.#hasLongJob && isPublishing
-    if (givesWay) this.#pause.pass(givingWay.pauseMs)
+    if (givesWay) pause(givingWay.pauseMs)
     this.#hasLongJob = false
     const end = performance.now() + (givesWay ? givingWay.sliceMs : limits.sliceMs)
     const pieces: Piece[] = []

@@ -10,7 +10,7 @@ import { LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
 import { AnswersTold } from './answers.ts'
 import { Inbox, type Letter, type Numbered } from './mailbox.ts'
-import { type ErrorMessage, Gate, open, packAppended, toMessage } from './messages.ts'
+import { type ErrorMessage, Gate, open, packAppended, pause, toMessage } from './messages.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -95,8 +95,6 @@ class WriterThread {
   #isClosed = false
   /** When the last commit began, and how many requests were in it. */
   #last = { began: 0, requests: 0 }
-  /** Nobody opens it: whoever passes waits. */
-  readonly #pause = new Gate()
   /** How many chunks had ended when something to seal was looked for. */
   #chunksSeen = 0
 
@@ -134,7 +132,7 @@ class WriterThread {
   #pace(): void {
     const { perRequest, most } = paceMs
     const left = this.#last.began + Math.min(most, perRequest * this.#last.requests) - performance.now()
-    if (this.#last.requests > 1 && left > 0) this.#pause.pass(left)
+    if (this.#last.requests > 1 && left > 0) pause(left)
   }
 
   #work(): void {
