@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { limits } from './limits.ts'
+import { lowestByte, notPlain, standsForItself, wordsOf } from './plain-text.ts'
 
 /** Text that is not the JSON it should be; the message says what and where. */
 export class JsonError extends Error {
@@ -23,10 +24,6 @@ const literals = new Map(['true', 'false', 'null'].map((word) => [word.charCodeA
 
 const noNames: readonly Buffer[] = []
 
-/** For each byte whether it ends the plain part of a string. */
-const special = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte === quote || byte === backslash ? 1 : 0,
-)
 /** What may follow a backslash; `u` has digits after it. */
 const escapes = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\/bfnrtu'.includes(String.fromCharCode(byte)) ? 1 : 0,
@@ -42,10 +39,12 @@ const harmlessDigits = 300
  */
 export class JsonScanner {
   readonly bytes: Buffer
+  readonly words: DataView
   /** Where it stands. */
   at = 0
   readonly #end: number
-  #valuesLeft: number
+  readonly #maxValues: number
+  #values = 0
   readonly #closing = new Uint8Array(limits.jsonNesting)
   /** Where the bytes of the value are copied to, and where the part begins that is still to be copied. */
   #sink: ByteSink | undefined
@@ -54,7 +53,8 @@ export class JsonScanner {
   constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY) {
     this.bytes = bytes
     this.#end = bytes.length
-    this.#valuesLeft = maxValues
+    this.words = wordsOf(bytes)
+    this.#maxValues = maxValues
     if (!isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
   }
 
@@ -128,22 +128,32 @@ export class JsonScanner {
     if (this.next() !== quote) throw this.#wrongType(this.next(), 'a string')
     const { bytes } = this
     const end = this.#end
-    let seen = 0
-    let at = this.at + 1
-    while (at < end) {
+    let isPlain = true
+    let at = this.#afterPlain(this.at + 1)
+    for (; at < end; at = this.#afterPlain(at)) {
       const byte = bytes[at] as number
-      if (special[byte] === 0) {
-        seen |= byte
-        at++
-      } else if (byte === quote) {
+      if (byte === quote) {
         this.at = at + 1
-        return seen < 0x80
-      } else {
-        seen |= 0x80
-        at = this.#escape(at)
+        return isPlain
       }
+      isPlain = false
+      if (byte >= 0x80) at++
+      else at = this.#escape(at)
     }
     throw this.error('EOF while parsing a string', end)
+  }
+
+  /** Where the next byte is that is no plain part of a string: a quote, a backslash, a control character, or no ASCII. */
+  #afterPlain(start: number): number {
+    const { words, bytes } = this
+    const end = this.#end
+    let at = start
+    for (; at + 4 <= end; at += 4) {
+      const found = notPlain(words.getInt32(at, true))
+      if (found !== 0) return at + lowestByte(found)
+    }
+    while (at < end && (bytes[at] as number) < 0x80 && standsForItself(bytes[at] as number)) at++
+    return at
   }
 
   /** An error about a place in the text, by default where it stands. Columns count bytes. */
@@ -161,7 +171,7 @@ export class JsonScanner {
     let depth = 0
     while (true) {
       const byte = this.next()
-      if (--this.#valuesLeft < 0) throw this.error(`more than ${limits.requestValues} values in a request`)
+      if (++this.#values > this.#maxValues) throw this.error(`more than ${limits.requestValues} values in a request`)
       if (byte === openObject || byte === openList) {
         if (depth === limits.jsonNesting) throw this.error(`more than ${limits.jsonNesting} levels of nesting`)
         const close = byte + 2
@@ -214,34 +224,32 @@ export class JsonScanner {
   }
 
   #number(): void {
+    const { bytes } = this
     const start = this.at
-    if (this.bytes[this.at] === minus) this.at++
-    if (this.bytes[this.at] === zero) this.at++
-    else this.#digits()
-    if (this.bytes[this.at] === dot) {
-      this.at++
-      this.#digits()
-    }
-    const exponent = this.bytes[this.at]
+    let at = start
+    if (bytes[at] === minus) at++
+    if (bytes[at] === zero) at++
+    else at = this.#digits(at)
+    if (bytes[at] === dot) at = this.#digits(at + 1)
+    const exponent = bytes[at]
     const hasExponent = exponent === lowerE || exponent === upperE
     if (hasExponent) {
-      this.at++
-      const sign = this.bytes[this.at]
-      if (sign === plus || sign === minus) this.at++
-      this.#digits()
+      const sign = bytes[at + 1]
+      at = this.#digits(sign === plus || sign === minus ? at + 2 : at + 1)
     }
-    if (!hasExponent && this.at - start < harmlessDigits) return
-    if (!Number.isFinite(Number(this.bytes.toString('latin1', start, this.at))))
-      throw this.error('number out of range', start)
+    this.at = at
+    if (!hasExponent && at - start < harmlessDigits) return
+    if (!Number.isFinite(Number(bytes.toString('latin1', start, at)))) throw this.error('number out of range', start)
   }
 
-  #digits(): void {
+  /** Passes over one digit or more. */
+  #digits(start: number): number {
     const { bytes } = this
     const end = this.#end
-    let at = this.at
+    let at = start
     while (at < end && (bytes[at] as number) >= zero && (bytes[at] as number) <= nine) at++
-    if (at === this.at) throw this.error('invalid number')
-    this.at = at
+    if (at === start) throw this.error('invalid number', start)
+    return at
   }
 
   /** Passes over a backslash and what belongs to it. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../assert.ts'
+import { notPlain, standsForItself, wordsOf } from '../plain-text.ts'
 
 /** Bytes that are not what they should be: from a peer, or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -9,10 +10,12 @@ export class MalformedBytes extends Error {
 /** Writes numbers, texts and bytes one after the other into a buffer that grows. */
 export class ByteWriter {
   #buffer: Buffer
+  #words: DataView
   #length = 0
 
   constructor(capacity = 256) {
     this.#buffer = Buffer.allocUnsafeSlow(capacity)
+    this.#words = wordsOf(this.#buffer)
   }
 
   get length(): number {
@@ -71,11 +74,33 @@ export class ByteWriter {
     return this
   }
 
+  /** A few bytes of those whose words are given: the fastest way to copy a part of something. */
+  short(words: DataView, start: number, end: number): this {
+    this.#reserve(end - start)
+    const own = this.#words
+    let at = this.#length
+    let i = start
+    for (; i + 8 <= end; i += 8, at += 8) {
+      own.setInt32(at, words.getInt32(i, true), true)
+      own.setInt32(at + 4, words.getInt32(i + 4, true), true)
+    }
+    for (; i < end; i++, at++) own.setUint8(at, words.getUint8(i))
+    this.#length = at
+    return this
+  }
+
   /** Makes room for so many bytes, whatever stands there until they are put. */
   room(length: number): this {
     this.#reserve(length)
     this.#length += length
     return this
+  }
+
+  /** Room for so many more bytes that whoever asked fills. It stays what it is, also when more is asked for. */
+  more(length: number): Buffer {
+    const at = this.#length
+    this.room(length)
+    return this.#buffer.subarray(at, at + length)
   }
 
   /** Puts bytes in a place that there is room for. */
@@ -92,16 +117,21 @@ export class ByteWriter {
     else this.#buffer.set(new Uint8Array(bytes.buffer, bytes.byteOffset + start, length), at)
   }
 
-  /** Writes bytes as long as the table has a 1 for them; answers whether it has for all. */
-  bytesWhile(table: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  /** A part of a text, up to where it does not stand for itself in the JSON of a string; answers whether that is its end. */
+  plainText(words: DataView, start: number, end: number): boolean {
     this.#reserve(end - start)
-    const buffer = this.#buffer
+    const own = this.#words
     let at = this.#length
     let i = start
-    for (; i < end; i++) {
-      const byte = bytes[i] as number
-      if (table[byte] !== 1) break
-      buffer[at++] = byte
+    for (; i + 4 <= end; i += 4, at += 4) {
+      const word = words.getInt32(i, true)
+      if (notPlain(word) !== 0) break
+      own.setInt32(at, word, true)
+    }
+    for (; i < end; i++, at++) {
+      const byte = words.getUint8(i)
+      if (!standsForItself(byte)) break
+      own.setUint8(at, byte)
     }
     this.#length = at
     return i === end
@@ -148,6 +178,7 @@ export class ByteWriter {
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
+    this.#words = wordsOf(grown)
   }
 }
 

@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts'
 import { limits } from '../limits.ts'
+import { wordsOf } from '../plain-text.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { checkPayload } from './payload.ts'
@@ -21,6 +22,7 @@ const hashLength = 32
 /** A frame that was read: where its parts are within the bytes that it was read from. */
 export interface Frame {
   readonly bytes: Buffer
+  readonly words: DataView
   /** Start and end of the whole record. */
   readonly record: readonly [number, number]
   readonly first: number
@@ -197,6 +199,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const record = [recordStart, reader.at] as const
   return {
     bytes: reader.buffer,
+    words: wordsOf(reader.buffer),
     record,
     first,
     count,

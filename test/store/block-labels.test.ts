@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { wordsOf } from '../../src/plain-text.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
 import { BlockLabels } from '../../src/store/log/block-labels.ts'
 import { IndexBuilder, labelHashes } from '../../src/store/log/tag-index.ts'
@@ -23,6 +24,11 @@ const events = fc
   .array(label, { minLength: 1, maxLength: 40 })
   .chain((labels) => fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: size }))
 
+function within(label: Buffer): { bytes: Buffer; words: DataView } {
+  const bytes = Buffer.concat([Buffer.from('x'), label, label])
+  return { bytes, words: wordsOf(bytes) }
+}
+
 test('labels of a block have a number each, and the index gets to know each event by all of its labels', () => {
   const labels = new BlockLabels(size)
   fc.assert(
@@ -32,7 +38,7 @@ test('labels of a block have a number each, and the index gets to know each even
       for (const block of blocks) {
         const bytes = block.map(({ appId, tags }) => encodeLabels(appId, tags))
         // Each one within other bytes.
-        const numbers = bytes.map((b) => labels.numberOf(Buffer.concat([Buffer.from('x'), b, b]), 1, 1 + b.length))
+        const numbers = bytes.map((b) => labels.numberOf(within(b), 1, 1 + b.length))
         const known: string[] = []
         const expected = bytes.map((b) => {
           const text = b.toString('latin1')

@@ -18,6 +18,8 @@ export class TagLists {
   /** Where the text of each tag of a list starts and ends. */
   readonly #starts = new Int32Array(limits.tagsPerEvent)
   readonly #ends = new Int32Array(limits.tagsPerEvent)
+  /** Whether two tags of a list are the same. */
+  #hasDoubles = false
 
   constructor(json: JsonScanner, target: ByteWriter, appId: string, routes: RoutingTable) {
     this.#json = json
@@ -34,6 +36,7 @@ export class TagLists {
     json.open(openList, 'a sequence')
     let count = 0
     let arePlain = true
+    this.#hasDoubles = false
     for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
       if (count === limits.tagsPerEvent) throw json.error(`more than ${limits.tagsPerEvent} tags of one event`)
       json.next()
@@ -68,10 +71,12 @@ export class TagLists {
     const starts = this.#starts
     const ends = this.#ends
     let i = count
-    while (i > 0 && this.#compare(starts[i - 1] as number, ends[i - 1] as number, start, end) > 0) {
+    for (; i > 0; i--) {
+      const order = this.#compare(starts[i - 1] as number, ends[i - 1] as number, start, end)
+      if (order === 0) this.#hasDoubles = true
+      if (order <= 0) break
       starts[i] = starts[i - 1] as number
       ends[i] = ends[i - 1] as number
-      i--
     }
     starts[i] = start
     ends[i] = end
@@ -79,32 +84,42 @@ export class TagLists {
 
   /** Writes labels of tags that stand in the text as they are, each of them once; answers how many that are. */
   #copySet(count: number): number {
+    const unique = this.#hasDoubles ? this.#withoutDoubles(count) : count
+    const starts = this.#starts
+    const ends = this.#ends
+    const target = this.#target.bytes(this.#appIdBytes).uvarint(unique)
+    const { words } = this.#json
+    for (let i = 0; i < unique; i++) {
+      const start = starts[i] as number
+      const end = ends[i] as number
+      if (end - start > limits.tagBytes) throw this.#tooLong(start)
+      target.uvarint(end - start).short(words, start, end)
+    }
+    return unique
+  }
+
+  /** Leaves each tag once; answers how many that are. */
+  #withoutDoubles(count: number): number {
     const starts = this.#starts
     const ends = this.#ends
     let unique = 0
     for (let i = 0; i < count; i++) {
       const start = starts[i] as number
       const end = ends[i] as number
-      if (end - start > limits.tagBytes) throw this.#tooLong(start)
       if (unique > 0 && this.#compare(starts[unique - 1] as number, ends[unique - 1] as number, start, end) === 0)
         continue
       starts[unique] = start
       ends[unique++] = end
     }
-    const target = this.#target.bytes(this.#appIdBytes).uvarint(unique)
-    const { bytes } = this.#json
-    for (let i = 0; i < unique; i++) {
-      const start = starts[i] as number
-      const end = ends[i] as number
-      target.uvarint(end - start).bytes(bytes, start, end)
-    }
     return unique
   }
 
   #compare(start: number, end: number, otherStart: number, otherEnd: number): number {
-    const { bytes } = this.#json
+    const { bytes, words } = this.#json
     const length = Math.min(end - start, otherEnd - otherStart)
-    for (let i = 0; i < length; i++) {
+    let i = 0
+    while (i + 4 <= length && words.getInt32(start + i) === words.getInt32(otherStart + i)) i += 4
+    for (; i < length; i++) {
       const difference = (bytes[start + i] as number) - (bytes[otherStart + i] as number)
       if (difference !== 0) return difference
     }

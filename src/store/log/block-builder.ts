@@ -62,19 +62,19 @@ export class BlockBuilder {
     assert(at < this.#lamports.length, 'a block has room for its events')
     if (at === 0) this.#first = offset
     const known = this.#labels.count
-    const label = this.#labels.numberOf(bytes, labels, labelsEnd)
+    const label = this.#labels.numberOf(frame, labels, labelsEnd)
     this.#lamports[at] = lamport
     this.#times[at] = time
     this.#labelOf[at] = label
     const lines = this.#lines
     const lineAt = lines.length
     if (payload >= 0) {
-      lines.bytes(this.#starts.of(lamport, offset, time))
+      this.#starts.write(lines, lamport, offset, time)
       if (label < known && this.#jsonAt[label] !== unread)
         lines.again(this.#jsonAt[label] as number, this.#jsonLengths[label] as number)
-      else this.#writeLabel(label, bytes, labels, labelsEnd)
+      else this.#writeLabel(label, frame, labels, labelsEnd)
       lines.bytes(bytes, payload, payloadEnd).bytes(lineEnd)
-    } else if (label >= known) this.#keepUnread(label, bytes, labels, labelsEnd)
+    } else if (label >= known) this.#keepUnread(label, frame, labels, labelsEnd)
     this.#lengths[at] = lines.length - lineAt
   }
 
@@ -104,6 +104,7 @@ export class BlockBuilder {
     this.#labels.clear()
     this.#unread.clear()
     this.#lines.clear()
+    this.#starts.forget()
     return writer.written
   }
 
@@ -114,17 +115,17 @@ export class BlockBuilder {
   }
 
   /** Writes the JSON of labels that stands in no line yet. */
-  #writeLabel(label: number, bytes: Buffer, start: number, end: number): void {
+  #writeLabel(label: number, { bytes, words }: Frame, start: number, end: number): void {
     const lines = this.#lines
     this.#jsonAt[label] = lines.length
-    writeLabelJson(lines, new ByteReader(bytes, start, end))
+    writeLabelJson(lines, new ByteReader(bytes, start, end), words)
     this.#jsonLengths[label] = lines.length - (this.#jsonAt[label] as number)
     if (this.#unread.size > 0) this.#unread.delete(label)
   }
 
-  #keepUnread(label: number, bytes: Buffer, start: number, end: number): void {
+  #keepUnread(label: number, { bytes, words }: Frame, start: number, end: number): void {
     const writer = new ByteWriter(end - start + 64)
-    writeLabelJson(writer, new ByteReader(bytes, start, end))
+    writeLabelJson(writer, new ByteReader(bytes, start, end), words)
     this.#unread.set(label, writer.written)
     this.#jsonAt[label] = unread
     this.#jsonLengths[label] = writer.length

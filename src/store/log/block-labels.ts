@@ -1,3 +1,4 @@
+import type { Frame } from '../../protocol/index.ts'
 import { type IndexBuilder, writeLabelHashes } from './tag-index.ts'
 
 /**
@@ -9,7 +10,7 @@ export class BlockLabels {
   readonly #places: Uint16Array
   /** Of each label: a hash of its bytes, and where these are. */
   readonly #hashes: Uint32Array
-  readonly #sources: Buffer[] = []
+  readonly #sources: DataView[] = []
   readonly #spans: Int32Array
   /** What the index knows of all labels, and where that of each one ends. */
   #indexed = new Uint32Array(1024)
@@ -33,21 +34,21 @@ export class BlockLabels {
   }
 
   /** The number of the labels whose canonical bytes stand there: the next one when they are new. */
-  numberOf(source: Buffer, start: number, end: number): number {
-    const hash = hashOf(source, start, end)
+  numberOf({ bytes, words }: Pick<Frame, 'bytes' | 'words'>, start: number, end: number): number {
+    const hash = hashOf(words, start, end)
     const mask = this.#places.length - 1
     let place = hash & mask
     for (let found = this.#places[place] as number; found !== 0; found = this.#places[place] as number) {
-      if (this.#hashes[found - 1] === hash && this.#is(found - 1, source, start, end)) return found - 1
+      if (this.#hashes[found - 1] === hash && this.#is(found - 1, words, start, end)) return found - 1
       place = (place + 1) & mask
     }
     const number = this.#sources.length
     this.#places[place] = number + 1
     this.#hashes[number] = hash
-    this.#sources.push(source)
+    this.#sources.push(words)
     this.#spans[2 * number] = start
     this.#spans[2 * number + 1] = end
-    this.#index(number, source, start, end)
+    this.#index(number, bytes, start, end)
     return number
   }
 
@@ -64,11 +65,13 @@ export class BlockLabels {
     return number === 0 ? 0 : (this.#ends[number - 1] as number)
   }
 
-  #is(number: number, bytes: Buffer, start: number, end: number): boolean {
-    const other = this.#sources[number] as Buffer
+  #is(number: number, words: DataView, start: number, end: number): boolean {
+    const other = this.#sources[number] as DataView
     const from = this.#spans[2 * number] as number
     if ((this.#spans[2 * number + 1] as number) - from !== end - start) return false
-    for (let i = start, j = from; i < end; i++, j++) if (bytes[i] !== other[j]) return false
+    let [i, j] = [start, from]
+    for (; i + 4 <= end; i += 4, j += 4) if (words.getInt32(i) !== other.getInt32(j)) return false
+    for (; i < end; i++, j++) if (words.getUint8(i) !== other.getUint8(j)) return false
     return true
   }
 
@@ -85,19 +88,14 @@ export class BlockLabels {
 }
 
 /** Takes four bytes in the time of one: each step waits for the one before it. Nobody else knows this hash. */
-function hashOf(bytes: Uint8Array, start: number, end: number): number {
+function hashOf(words: DataView, start: number, end: number): number {
   let hash = end - start
   let i = start
   for (; i + 4 <= end; i += 4) {
-    const word =
-      (bytes[i] as number) |
-      ((bytes[i + 1] as number) << 8) |
-      ((bytes[i + 2] as number) << 16) |
-      ((bytes[i + 3] as number) << 24)
-    hash = Math.imul(hash ^ word, 0x9e3779b1)
+    hash = Math.imul(hash ^ words.getInt32(i, true), 0x9e3779b1)
     hash ^= hash >>> 15
   }
-  for (; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193)
+  for (; i < end; i++) hash = Math.imul(hash ^ words.getUint8(i), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   return (hash ^ (hash >>> 13)) >>> 0
 }

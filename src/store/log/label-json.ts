@@ -8,21 +8,20 @@ export const tagsKey = ',"tags":['
 export const appKey = '],"appId":'
 export const payloadKey = ',"payload":'
 
-const [quote, backslash, comma, space] = [0x22, 0x5c, 0x2c, 0x20]
+const [quote, comma] = [0x22, 0x2c]
 
-/** Writes the piece for labels in their canonical bytes. */
-export function writeLabelJson(writer: ByteWriter, labels: ByteReader): void {
-  const { buffer } = labels
+/** Writes the piece for labels in their canonical bytes, whose words are given too. */
+export function writeLabelJson(writer: ByteWriter, labels: ByteReader, words: DataView): void {
   const app = labels.skip(labels.uvarint())
   const appEnd = labels.at
   writer.bytes(tagsKeyBytes)
   for (let i = 0, count = labels.uvarint(); i < count; i++) {
     if (i > 0) writer.byte(comma)
     const tag = labels.skip(labels.uvarint())
-    writeString(writer, buffer, tag, labels.at)
+    writeString(writer, words, tag, labels.at)
   }
   writer.bytes(appKeyBytes)
-  writeString(writer, buffer, app, appEnd)
+  writeString(writer, words, app, appEnd)
   writer.bytes(payloadKeyBytes)
 }
 
@@ -33,17 +32,15 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
 ]
 
 /** Writes it as it is, which nearly all can be, looking at each byte once. */
-function writeString(writer: ByteWriter, bytes: Buffer, start: number, end: number): void {
+function writeString(writer: ByteWriter, words: DataView, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
-  if (writer.bytesWhile(isPlain, bytes, start, end)) writer.byte(quote)
-  else writer.cut(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
+  if (writer.plainText(words, start, end)) writer.byte(quote)
+  else {
+    const text = Buffer.from(words.buffer, words.byteOffset + start, end - start).toString('utf8')
+    writer.cut(length).bytes(Buffer.from(JSON.stringify(text)))
+  }
 }
-
-/** Whether a byte stands for itself in the JSON of a string, 1 or 0. */
-const isPlain = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < space || byte === quote || byte === backslash ? 0 : 1,
-)
 
 export function parseLabelJson(bytes: Buffer, start: number, end: number): Labels {
   return JSON.parse(`{${bytes.toString('utf8', start + 1, end - payloadKey.length)}}`) as Labels

@@ -1,3 +1,5 @@
+import type { ByteWriter } from '../../protocol/index.ts'
+
 /**
  * An event as the line of JSON that clients get. Its text stands in the store with zeros in the place of the two numbers
  * that are others in every event: those stand apart, where they take less room, and are put in when it is read.
@@ -65,6 +67,8 @@ export function lineStart(streamId: string, lamport: number, offset: number, tim
 export class LineStarts {
   readonly #middle: string
   #start: Buffer = Buffer.alloc(0)
+  /** Where it was written last. */
+  #at: number | undefined
   #lamportDigits = 1
   #offsetDigits = 1
   #timeDigits = 1
@@ -74,12 +78,26 @@ export class LineStarts {
     this.#middle = middle(streamId)
   }
 
-  /** The beginning of a line; it is good until the next one. */
-  of(lamport: number, offset: number, time: number): Buffer {
+  /** Writes the beginning of a line. Mostly it is the one before it once more, which stands there already. */
+  write(lines: ByteWriter, lamport: number, offset: number, time: number): void {
     const lamportDigits = digitsOf(lamport, this.#lamportDigits)
     const offsetDigits = digitsOf(offset, this.#offsetDigits)
-    if (lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && time === this.#time)
-      return this.#start
+    const isSame = lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && time === this.#time
+    if (isSame && this.#at !== undefined) {
+      lines.again(this.#at, this.#start.length)
+      return
+    }
+    if (!isSame) this.#make(lamportDigits, offsetDigits, time)
+    this.#at = lines.length
+    lines.bytes(this.#start)
+  }
+
+  /** What was written is gone. */
+  forget(): void {
+    this.#at = undefined
+  }
+
+  #make(lamportDigits: number, offsetDigits: number, time: number): void {
     const timeDigits = digitsOf(time, this.#timeDigits)
     const sameShape =
       lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && timeDigits === this.#timeDigits
@@ -89,7 +107,6 @@ export class LineStarts {
     if (!sameShape || this.#time < 0) this.#start = this.#zeros()
     putDigits(this.#start, this.#start.length - timeDigits, timeDigits, time)
     this.#time = time
-    return this.#start
   }
 
   #zeros(): Buffer {

@@ -4,7 +4,6 @@ import { assert } from '../../assert.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
-import { release } from '../../memory.ts'
 import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
 import { checkpointCrc } from './checkpoints.ts'
 import { reading } from './checksum.ts'
@@ -16,7 +15,7 @@ import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
 import { type StreamRow, streamCrc } from './stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './stream-state.ts'
 import { type IndexRow, postingCrc, postingKey, rangeCrc } from './tag-index.ts'
-import { isCompressed, type TailRow } from './tail-row.ts'
+import type { TailRow } from './tail-row.ts'
 
 export interface LogOptions {
   readonly file: string
@@ -187,7 +186,7 @@ export class LogState {
     }
   }
 
-  /** Inserts a row; the memory of what was compressed for it is given back. */
+  /** Inserts a row. Its body has to be good until the next one is made. */
   insertTail(row: TailRow): void {
     if (this.#alone === undefined) this.#insertTail(row)
     else {
@@ -199,7 +198,6 @@ export class LogState {
   #insertTail(row: TailRow): void {
     const { key, count, lamport, hash, raw, crc, body } = row
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
-    if (isCompressed(row)) release(body)
   }
 
   /** Signs where an own stream stands. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import type { Frame } from '../../protocol/index.ts'
+import { ByteWriter, type Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
@@ -71,26 +71,34 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
+  const records = new ByteWriter(limits.bytesPerCheckpoint / 2)
   let first = plan.from
   for (const end of plan.ends) {
-    const frames = reading(() => tailFrames(database, plan.stream, first, end))
+    const frames = reading(() => tailFrames(database, plan.stream, first, end, records.clear()))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
-    for (const { bytes } of frames) release(bytes)
     segments.push({ first, count: end - first, ...lamports, parts })
     first = end
   }
+  release(records.written)
   return { plan, segments, ...index.finish() }
 }
 
-function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number, end: number): Frame[] {
+/** The frames of a chunk, as long as the memory that they are read into stays as it is. */
+function tailFrames(
+  database: DatabaseSync,
+  stream: StreamNumber,
+  first: number,
+  end: number,
+  into: ByteWriter,
+): Frame[] {
   const rows = database.prepare(
     'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
   )
   const frames: Frame[] = []
   for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]) {
-    frames.push(...framesOf(row))
+    frames.push(...framesOf(row, into))
     if (isCompressed(row)) release(row.body)
   }
   // The rows are deleted afterwards: what is not all there must not take their place.

@@ -1,6 +1,5 @@
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
-import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
@@ -56,12 +55,10 @@ export function encodeSegment(
 /** A part as it is stored: its size, a checksum that holds in its place only, its compressed bytes. */
 function pack(raw: Buffer, first: number, count: number): Buffer {
   const packed = compress(raw)
-  const writer = new ByteWriter(packed.length + 16)
+  return new ByteWriter(packed.length + 16)
     .uvarint(raw.length)
     .uvarint(checksum(packed, raw.length, first, count))
-    .bytes(packed)
-  release(packed)
-  return writer.written
+    .bytes(packed).written
 }
 
 function unpack(bytes: unknown, first: number, count: number): Buffer {

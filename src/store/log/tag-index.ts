@@ -96,29 +96,53 @@ function sort(pairs: Pairs, other: Pairs, length: number): Pairs {
   return from
 }
 
+// Functions with one loop each: one that is compiled while its first loop runs knows nothing of the others, and is given up there.
+
 function dealOut(from: Pairs, to: Pairs, length: number, shift: number): void {
-  const { hashes, positions } = from
-  const { hashes: dealtHashes, positions: dealtPositions } = to
+  const counts = countDigits(from.hashes, length, shift)
+  dealTo(to, from, length, shift, startsOf(counts))
+}
+
+/** How many hashes have each digit. */
+function countDigits(hashes: Uint32Array, length: number, shift: number): Uint32Array {
   const mask = 2 ** digits.bits - 1
-  const ends = new Uint32Array(mask + 1)
+  const counts = new Uint32Array(mask + 1)
   for (let i = 0; i < length; i++) {
     const digit = ((hashes[i] as number) >>> shift) & mask
-    ends[digit] = (ends[digit] as number) + 1
+    counts[digit] = (counts[digit] as number) + 1
   }
+  return counts
+}
+
+/** Where those of each digit begin, in the place of how many they are. */
+function startsOf(counts: Uint32Array): Uint32Array {
   let end = 0
-  for (let digit = 0; digit <= mask; digit++) {
+  for (let digit = 0; digit < counts.length; digit++) {
     const start = end
-    end += ends[digit] as number
-    ends[digit] = start
+    end += counts[digit] as number
+    counts[digit] = start
   }
+  return counts
+}
+
+function dealTo(to: Pairs, { hashes, positions }: Pairs, length: number, shift: number, next: Uint32Array): void {
+  const { hashes: dealtHashes, positions: dealtPositions } = to
+  const mask = next.length - 1
   for (let i = 0; i < length; i++) {
     const hash = hashes[i] as number
     const digit = (hash >>> shift) & mask
-    const at = ends[digit] as number
+    const at = next[digit] as number
     dealtHashes[at] = hash
     dealtPositions[at] = positions[i] as number
-    ends[digit] = at + 1
+    next[digit] = at + 1
   }
+}
+
+/** Each hash and its position as one number. */
+function joined({ hashes, positions }: Pairs, length: number): Float64Array {
+  const pairs = new Float64Array(length)
+  for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * maxRange + (positions[i] as number)
+  return pairs
 }
 
 export interface IndexRow {
@@ -160,9 +184,7 @@ export class IndexBuilder {
   pairs(): Float64Array {
     const length = this.#length
     const other = newPairs(length)
-    const { hashes, positions } = sort(this.#pairs, other, length)
-    const pairs = new Float64Array(length)
-    for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * maxRange + (positions[i] as number)
+    const pairs = joined(sort(this.#pairs, other, length), length)
     releasePairs(other)
     return pairs
   }

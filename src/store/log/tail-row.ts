@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts'
-import { ByteReader, type Frame, type Hash, readFrame } from '../../protocol/index.ts'
+import { ByteReader, type ByteWriter, type Frame, type Hash, readFrame } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
-import { compress, decompress } from './zstd.ts'
+import { compress, decompress, roomFor } from './zstd.ts'
 
 /** What one commit added to one stream: its frames as they came, until they are sealed. All of them are of one chunk. */
 export interface TailRow {
@@ -17,6 +17,7 @@ export interface TailRow {
   readonly body: Uint8Array
 }
 
+/** A row for these records; its body is good until the next row is made, or they are others. */
 export function tailRow(key: number, count: number, lamport: number, hash: Hash, records: Uint8Array): TailRow {
   const raw = records.length
   const packed = raw < limits.compressFromBytes ? records : compress(records)
@@ -30,15 +31,16 @@ export function isCompressed({ body, raw }: TailRow): boolean {
   return body.length !== raw
 }
 
-/** The records of a row, if it is as it was written. */
-export function recordsOf(row: TailRow): Buffer {
+/** The records of a row, if it is as it was written, in the room for them if there is one. */
+export function recordsOf(row: TailRow, into?: ByteWriter): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
-  return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
+  if (!isCompressed(row)) return Buffer.from(body.buffer, body.byteOffset, body.length)
+  return decompress(body, raw, into?.more(roomFor(raw)))
 }
 
-export function framesOf(row: TailRow): Frame[] {
-  const reader = new ByteReader(recordsOf(row))
+export function framesOf(row: TailRow, into?: ByteWriter): Frame[] {
+  const reader = new ByteReader(recordsOf(row, into))
   const frames: Frame[] = []
   while (reader.remaining > 0) frames.push(readFrame(reader))
   return frames

@@ -76,11 +76,12 @@ const decompressing = new KeptContext(() => createZstdDecompress())
 /** Room for what is compressed. Larger pieces have their own. */
 const room = Buffer.allocUnsafeSlow(256 * 1024)
 
+/** The compressed bytes, good until the next ones. */
 export function compress(bytes: Uint8Array): Buffer {
   const most = mostCompressed(bytes.length)
   const to = most <= room.length ? room : Buffer.allocUnsafeSlow(most)
   const length = compressing.run(bytes, to)
-  return length === undefined ? zstdCompressSync(bytes, level) : Buffer.from(to.subarray(0, length))
+  return length === undefined ? zstdCompressSync(bytes, level) : to.subarray(0, length)
 }
 
 /** With room for all that can come of it, nothing is copied on the way. */
@@ -88,9 +89,14 @@ function mostCompressed(length: number): number {
   return length + (length >>> 8) + 128
 }
 
-/** The bytes of that size of which these are the compressed ones. */
-export function decompress(packed: Uint8Array, size: number): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(size + 1)
+/** Room that what comes back needs: with all of it taken there might be more. */
+export function roomFor(size: number): number {
+  return size + 1
+}
+
+/** The bytes of that size of which these are the compressed ones, in the room for them if there is one. */
+export function decompress(packed: Uint8Array, size: number, into?: Buffer): Buffer {
+  const bytes = into ?? Buffer.allocUnsafeSlow(roomFor(size))
   if (decompressing.run(packed, bytes) === size) return bytes.subarray(0, size)
   decompressing.drop()
   // Again with a context of its own, which also says what is wrong.

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/plain-text.ts'
+import { ByteWriter } from '../src/protocol/bytes.ts'
+
+/** Bytes around all borders: control characters, quotes, backslashes, what is no ASCII. */
+const byte = fc.oneof(
+  fc.constantFrom(0x00, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x5b, 0x5c, 0x5d, 0x7f, 0x80, 0xa2, 0xdc, 0xff),
+  fc.nat(255),
+)
+const plain = fc.constantFrom(...'abc 019:~!')
+const isPlain = (b: number): boolean => b >= 0x20 && b < 0x80 && b !== 0x22 && b !== 0x5c
+
+test('of four bytes the first is found that does not stand for itself in ASCII', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.array(byte, { maxLength: 4 }), (any, special) => {
+      const bytes = Uint8Array.from(any, (b, i) => special[i] ?? b)
+      const found = notPlain(wordsOf(bytes).getInt32(0, true))
+      const expected = bytes.findIndex((b) => !isPlain(b))
+      assert.equal(found === 0 ? -1 : lowestByte(found), expected, bytes.join())
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('each byte stands for itself, or JSON writes it in another way', () => {
+  for (let b = 0; b < 0x80; b++)
+    assert.equal(standsForItself(b), JSON.stringify(String.fromCharCode(b)).length === 3, `${b}`)
+})
+
+test('text is written up to where it does not stand for itself in JSON, wherever it is and however long', () => {
+  const text = fc.oneof(fc.array(byte, { maxLength: 40 }), fc.string({ unit: plain, maxLength: 40 }).map(Buffer.from))
+  fc.assert(
+    fc.property(fc.nat(9), text, fc.nat(9), fc.nat(7), (before, part, after, written) => {
+      // Within other bytes, none of which belong to it.
+      const bytes = Buffer.concat([Buffer.alloc(before, 'x'), Buffer.from(part), Buffer.alloc(after, 'y')])
+      const writer = new ByteWriter(1).bytes(Buffer.alloc(written, 'w'))
+      const end = before + part.length
+      const stop = [...part].findIndex((b) => !standsForItself(b))
+      assert.equal(writer.plainText(wordsOf(bytes), before, end), stop < 0)
+      const expected = bytes.subarray(before, stop < 0 ? end : before + stop)
+      assert.deepEqual(writer.written, Buffer.concat([Buffer.alloc(written, 'w'), expected]))
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test('parts are copied as they are, wherever they stand and however long', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(), fc.nat(), fc.nat(9), (bytes, a, b, shift) => {
+      const [start, end] = [a % (bytes.length + 1), b % (bytes.length + 1)].sort((x, y) => x - y) as [number, number]
+      const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).subarray(shift)
+      const writer = new ByteWriter(1).byte(7).short(wordsOf(shifted), start, end)
+      assert.deepEqual(writer.written, Buffer.concat([Buffer.of(7), bytes.subarray(start, end)]))
+    }),
+  )
+})
+
+test('room that was given stays what it is when more is asked for', () => {
+  const writer = new ByteWriter(8)
+  const first = writer.more(8).fill(1)
+  const second = writer.more(100).fill(2)
+  assert.deepEqual([first, second], [Buffer.alloc(8, 1), Buffer.alloc(100, 2)])
+})
