@@ -5,6 +5,7 @@ import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { checkPayload } from './payload.ts'
 import { saltLength, saltsOf, seedLength } from './salts.ts'
+import { areShort, type ShortPayloads, shortPayloads } from './short-payloads.ts'
 import { type Hash, sha256 } from './stream.ts'
 
 /**
@@ -91,12 +92,22 @@ export class FrameBuilder {
     const count = this.#count
     const spans = this.#spans
     const head = this.#writeHead(first)
-    const hashes = this.#writeTexts(saltsOf(seed, count))
+    const salts = saltsOf(seed, count)
+    const short = areShort(spans, 2, 4, count) ? shortPayloads() : undefined
+    const hashes = short === undefined ? this.#writeTexts(salts) : this.#addTo(short).hashes(salts)
     record.uvarint(head.length).bytes(head).byte(secretKinds.seed).bytes(seed)
     for (let i = 0; i < count; i++) record.uvarint((spans[4 * i + 3] as number) - (spans[4 * i + 2] as number))
-    record.bytes(texts.written, saltLength)
+    if (short === undefined) record.bytes(texts.written, saltLength)
+    else record.bytes(short.texts)
     this.clear()
-    return new ChainLink(previous).bytes(head).latin1(hashes).hash()
+    return new ChainLink(previous).bytes(head).hashes(hashes).hash()
+  }
+
+  #addTo(payloads: ShortPayloads): ShortPayloads {
+    const spans = this.#spans
+    for (let i = 0; i < this.#count; i++)
+      payloads.add(this.#sources[i] as Buffer, spans[4 * i + 2] as number, spans[4 * i + 3] as number)
+    return payloads
   }
 
   /**
@@ -250,11 +261,17 @@ export function hashAfter(frame: Frame, previous: Hash): Hash {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
   const chain = new ChainLink(previous).bytes(bytes.subarray(...head))
   const salts = seed === undefined ? bytes : saltsOf(seed, count)
+  // Nothing was removed from a frame that has its seed.
+  const short = seed !== undefined && areShort(payloads, 0, 2, count) ? shortPayloads() : undefined
+  if (short !== undefined) {
+    for (let i = 0; i < count; i++) short.add(bytes, payloads[2 * i] as number, payloads[2 * i + 1] as number)
+    return chain.hashes(short.hashes(salts)).hash()
+  }
   for (let i = 0; i < count; i++) {
     const saltAt = seed === undefined ? (secretsAt[i] as number) : i * saltLength
     const start = payloads[2 * i] as number
     if (start < 0) chain.bytes(bytes.subarray(saltAt, saltAt + hashLength))
-    else chain.latin1(payloadHash(salts, saltAt, bytes, start, payloads[2 * i + 1] as number))
+    else chain.hashes(payloadHash(salts, saltAt, bytes, start, payloads[2 * i + 1] as number))
   }
   return chain.hash()
 }
@@ -306,8 +323,10 @@ class ChainLink {
     return this
   }
 
-  latin1(hashes: string): this {
-    link.latin1(hashes)
+  /** Some or one, as bytes or as the string that a hash is. */
+  hashes(hashes: Uint8Array | string): this {
+    if (typeof hashes === 'string') link.latin1(hashes)
+    else link.bytes(hashes)
     return this
   }
 

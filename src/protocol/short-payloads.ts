@@ -1,0 +1,108 @@
+import { assert } from '../assert.ts'
+import { limits } from '../limits.ts'
+import { saltLength } from './salts.ts'
+import {
+  entryBytes,
+  freeMemory,
+  hashBytes,
+  lanes,
+  longestText,
+  type Sha256Lanes,
+  saltBytes,
+  sha256Lanes,
+} from './sha256-lanes.ts'
+import { sha256 } from './stream.ts'
+
+/** From so many payloads on, and up to so many bytes of each on average, hashing them together is faster than one by one. */
+const fewest = 8
+const averageText = 256
+
+const most = limits.eventsPerFrame
+const list = freeMemory
+const hashes = list + most * entryBytes
+const salts = hashes + most * hashBytes
+const texts = salts + most * saltBytes
+const pageBytes = 64 * 1024
+const pages = Math.ceil((texts + most * averageText) / pageBytes)
+
+assert(saltLength === saltBytes, 'messages begin with a salt')
+
+/** The payloads of one frame, as far as they are short, and their hashes. There is one of it, with memory of its own. */
+export class ShortPayloads {
+  readonly #sha256: Sha256Lanes
+  readonly #bytes: Buffer
+  readonly #list: Int32Array
+  #count = 0
+  #end = texts
+
+  constructor(sha256: Sha256Lanes) {
+    this.#sha256 = sha256
+    this.#bytes = Buffer.from(sha256.memory)
+    this.#list = new Int32Array(sha256.memory, list, (most * entryBytes) / 4)
+  }
+
+  clear(): this {
+    this.#count = 0
+    this.#end = texts
+    return this
+  }
+
+  /** One after the other, as they stand in the record of a frame. */
+  add(source: Buffer, start: number, end: number): void {
+    const length = end - start
+    const entry = 3 * this.#count
+    this.#bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length), this.#end)
+    this.#list[entry] = salts + saltBytes * this.#count
+    this.#list[entry + 1] = this.#end
+    this.#list[entry + 2] = length
+    this.#end += length
+    this.#count++
+  }
+
+  /** All payloads, good until the next ones. */
+  get texts(): Buffer {
+    return this.#bytes.subarray(texts, this.#end)
+  }
+
+  /** The hash of each payload with its salt, one after the other, good until the next ones. */
+  hashes(saltsOfAll: Buffer): Buffer {
+    const count = this.#count
+    this.#bytes.set(saltsOfAll, salts)
+    // They are hashed four at a time: what is missing to that is empty.
+    for (let i = count; i % lanes !== 0; i++) this.#list[3 * i + 2] = 0
+    this.#sha256.run(list, Math.ceil(count / lanes), hashes)
+    return this.#bytes.subarray(hashes, hashes + count * hashBytes)
+  }
+}
+
+let known: ShortPayloads | 'none' | undefined
+
+/** Whether the payloads of a frame are short. Where each starts and ends is given, from a place on and in such steps. */
+export function areShort(spans: Int32Array, from: number, step: number, count: number): boolean {
+  if (count < fewest) return false
+  let left = count * averageText
+  for (let i = 0, at = from; i < count; i++, at += step) {
+    const length = (spans[at + 1] as number) - (spans[at] as number)
+    left -= length
+    if (length > longestText || left < 0) return false
+  }
+  return true
+}
+
+/** To hash short payloads with; nothing where there are no vectors. It is made when it is asked for first, in each thread. */
+export function shortPayloads(): ShortPayloads | undefined {
+  known ??= made() ?? 'none'
+  return known === 'none' ? undefined : known.clear()
+}
+
+/** Only what does as the hash of Node does is used. */
+function made(): ShortPayloads | undefined {
+  const found = sha256Lanes(pages)
+  if (found === undefined) return undefined
+  const payloads = new ShortPayloads(found)
+  const examples = [0, 1, 39, 40, 103, 104, 255, 500, longestText].map((length, i) => Buffer.alloc(length, 0x30 + i))
+  const examplesSalts = Buffer.alloc(saltBytes * examples.length, 'salt')
+  for (const example of examples) payloads.add(example, 0, example.length)
+  const expected = examples.map((example) => sha256(Buffer.concat([examplesSalts.subarray(0, saltBytes), example])))
+  return payloads.hashes(examplesSalts).toString('latin1') === expected.join('') ? payloads : undefined
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { limits } from '../../src/limits.ts'
+import { entryBytes, freeMemory, hashBytes, longestText, sha256Lanes } from '../../src/protocol/sha256-lanes.ts'
+import { areShort, shortPayloads } from '../../src/protocol/short-payloads.ts'
+
+const saltBytes = 16
+
+/** Hashed one by one, as the protocol says it. */
+function naive(salts: Buffer, payloads: readonly Buffer[]): string[] {
+  return payloads.map((payload, i) =>
+    hash('sha256', Buffer.concat([salts.subarray(saltBytes * i, saltBytes * (i + 1)), payload])),
+  )
+}
+
+function together(salts: Buffer, payloads: readonly Buffer[]): string[] {
+  const short = shortPayloads()
+  assert.ok(short, 'this machine has vectors')
+  // Each within other bytes.
+  for (const payload of payloads) short.add(Buffer.concat([Buffer.from('x'), payload, payload]), 1, 1 + payload.length)
+  assert.deepEqual(short.texts, Buffer.concat(payloads))
+  const hashes = short.hashes(salts)
+  return payloads.map((_, i) => hashes.toString('hex', hashBytes * i, hashBytes * (i + 1)))
+}
+
+const bytes = (length: fc.Arbitrary<number>): fc.Arbitrary<Buffer> =>
+  length.chain((size) => fc.uint8Array({ minLength: size, maxLength: size })).map((array) => Buffer.from(array))
+
+test('payloads that are hashed together have the hashes that they have alone, however many and however long', () => {
+  // Around the ends of blocks of 64 bytes, where the length goes into another one, and of any size.
+  const length = fc.oneof(
+    fc.constantFrom(0, 1, 38, 39, 40, 46, 47, 48, 102, 103, 104, 111, 112, longestText - 1, longestText),
+    fc.nat(longestText),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(bytes(length), { minLength: 1, maxLength: 40 }),
+      bytes(fc.constant(640)),
+      (payloads, salts) => {
+        const own = salts.subarray(0, saltBytes * payloads.length)
+        assert.deepEqual(together(own, payloads), naive(own, payloads))
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})
+
+test('every length up to the longest is hashed as it should be', () => {
+  const salts = Buffer.alloc(saltBytes * 4, 7)
+  for (let length = 0; length <= longestText; length++) {
+    const payloads = [length, longestText - length, 0, length].map((size, i) => Buffer.alloc(size, length + i))
+    assert.deepEqual(together(salts, payloads), naive(salts, payloads), `${length}`)
+  }
+})
+
+test('as many as a frame can have are hashed together', () => {
+  const salts = Buffer.alloc(saltBytes * limits.eventsPerFrame, 'any')
+  const payloads = Array.from({ length: limits.eventsPerFrame }, (_, i) => Buffer.alloc(256, i))
+  const spans = Int32Array.from(payloads.flatMap(({ length }, i) => [i * length, (i + 1) * length]))
+  assert.ok(areShort(spans, 0, 2, payloads.length))
+  assert.deepEqual(together(salts, payloads), naive(salts, payloads))
+})
+
+test('few payloads, long ones, and many that are long together are not short', () => {
+  const spansOf = (lengths: readonly number[]) =>
+    Int32Array.from(lengths.flatMap((length) => [-1, -1, 10, 10 + length]))
+  const judged = (lengths: readonly number[]) => areShort(spansOf(lengths), 2, 4, lengths.length)
+  const times = (count: number, length: number) => Array.from({ length: count }, () => length)
+  assert.ok(judged(times(8, 100)))
+  assert.ok(!judged(times(7, 100)))
+  assert.ok(judged(times(128, 256)))
+  assert.ok(!judged(times(128, 257)))
+  assert.ok(judged([...times(127, 1), longestText]))
+  assert.ok(!judged([...times(127, 1), longestText + 1]))
+})
+
+test('nothing is written but hashes and what belongs to the hashing', () => {
+  const lanes = sha256Lanes(1)
+  assert.ok(lanes)
+  const memory = Buffer.from(lanes.memory)
+  const list = freeMemory
+  const [hashes, salt, text] = [list + 4 * entryBytes + 64, list + 512, list + 1024]
+  memory.fill(0xaa, freeMemory)
+  for (let i = 0; i < 4; i++) new Int32Array(lanes.memory, list + i * entryBytes, 3).set([salt, text, 200 * i])
+  const before = Buffer.from(memory.subarray(freeMemory))
+  lanes.run(list, 1, hashes)
+  const after = Buffer.from(memory.subarray(freeMemory))
+  assert.notDeepEqual(after, before)
+  before.fill(0, hashes - freeMemory, hashes - freeMemory + 4 * hashBytes)
+  after.fill(0, hashes - freeMemory, hashes - freeMemory + 4 * hashBytes)
+  assert.deepEqual(after, before)
+})
