@@ -4,11 +4,16 @@ import type { Appended } from '../../store/index.ts'
 /** The answer to a publish call as JSON text: for each event, in the order of the call, what it got. */
 export function publishedText(node: NodeId, { lamport, time, runs }: Appended): string {
   let text = '{"data":['
+  let open = '{"lamport":'
   let next = lamport
-  for (const { stream, offset, count } of runs)
+  // Pieces that are made once: putting few of them together is what takes time.
+  const end = `,"timestamp":${time}}`
+  for (const { stream, offset, count } of runs) {
+    const middle = `,"stream":"${node}-${stream}","offset":`
     for (let i = 0; i < count; i++) {
-      if (next > lamport) text += ','
-      text += `{"lamport":${next++},"stream":"${node}-${stream}","offset":${offset + i},"timestamp":${time}}`
+      text += `${open}${next++}${middle}${offset + i}${end}`
+      open = ',{"lamport":'
     }
+  }
   return `${text}]}`
 }

@@ -38,6 +38,8 @@ const headBytes = 64
 const cells = limits.mailboxBytes / cellBytes
 /** How long the bell is watched, in milliseconds. */
 const watchMs = 0.05
+/** From so many bytes on a request is copied as a whole: bit by bit out of memory that is shared takes longer. */
+const copiedFrom = 4096
 /** Stands for the number of bytes where nothing fits before the end of the ring. */
 const filler = -1
 
@@ -58,6 +60,7 @@ export function newMailbox(): SharedArrayBuffer {
 /** The memory of a mailbox, as both sides see it. */
 class Ring {
   readonly words: Int32Array
+  readonly bytes: Buffer<SharedArrayBuffer>
   readonly memory: SharedArrayBuffer
 
   constructor(memory: SharedArrayBuffer) {
@@ -65,6 +68,7 @@ class Ring {
     assert(Number.isInteger(Math.log2(cells)), 'places in the ring are found by the last bits of a number')
     this.memory = memory
     this.words = new Int32Array(memory)
+    this.bytes = Buffer.from(memory)
   }
 
   load(word: number): number {
@@ -154,7 +158,7 @@ export class Outbox<M extends Numbered> {
     if (skipped > 0) this.#head(written, skipped, filler)
     const start = (written + skipped) | 0
     this.#head(start, needed, bytes)
-    writeRequest(ring.memory, ring.at(start) + cellBytes, id, request)
+    writeRequest(ring.bytes, ring.at(start) + cellBytes, id, request)
     ring.store(words.written, (start + needed) | 0)
     return true
   }
@@ -284,7 +288,11 @@ export class Inbox<M extends Numbered> {
     const { memory, words: numbers } = this.#ring
     const at = this.#ring.at(cell)
     this.#cell = (cell + (numbers[at / 4] as number)) | 0
-    return unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
+    const { id, request } = unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
+    return {
+      id,
+      request: request.source.length < copiedFrom ? request : { ...request, source: copyOf(request.source) },
+    }
   }
 
   /** The message that comes next, if there is one. */
@@ -301,6 +309,12 @@ export class Inbox<M extends Numbered> {
     this.#held.push(message)
     this.#taken = (this.#taken + 1) | 0
   }
+}
+
+function copyOf(source: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(source.length)
+  source.copy(copy)
+  return copy
 }
 
 function idOf(message: Numbered | ArrayBuffer): number {
