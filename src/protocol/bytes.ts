@@ -10,12 +10,12 @@ export class MalformedBytes extends Error {
 /** Writes numbers, texts and bytes one after the other into a buffer that grows. */
 export class ByteWriter {
   #buffer: Buffer
-  #words: DataView
+  /** Made when they are needed first: many writers only write a little. */
+  #words: DataView | undefined
   #length = 0
 
   constructor(capacity = 256) {
     this.#buffer = Buffer.allocUnsafeSlow(capacity)
-    this.#words = wordsOf(this.#buffer)
   }
 
   get length(): number {
@@ -77,6 +77,7 @@ export class ByteWriter {
   /** A few bytes of those whose words are given: the fastest way to copy a part of something. */
   short(words: DataView, start: number, end: number): this {
     this.#reserve(end - start)
+    this.#words ??= wordsOf(this.#buffer)
     const own = this.#words
     let at = this.#length
     let i = start
@@ -120,6 +121,7 @@ export class ByteWriter {
   /** A part of a text, up to where it does not stand for itself in the JSON of a string; answers whether that is its end. */
   plainText(words: DataView, start: number, end: number): boolean {
     this.#reserve(end - start)
+    this.#words ??= wordsOf(this.#buffer)
     const own = this.#words
     let at = this.#length
     let i = start
@@ -178,7 +180,7 @@ export class ByteWriter {
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
-    this.#words = wordsOf(grown)
+    this.#words = undefined
   }
 }
 
