@@ -34,7 +34,7 @@ const hexDigits = Uint8Array.from({ length: 256 }, (_, byte) => (/[0-9a-fA-F]/.t
 const harmlessDigits = 300
 
 /**
- * Walks over JSON text byte by byte and checks it, strictly by RFC 8259: nothing is parsed that nobody asked for. Numbers
+ * Walks over JSON text once and checks it, strictly by RFC 8259: nothing is parsed that nobody asked for. Numbers
  * beyond the range of a double, and nesting beyond the limit, are errors too.
  */
 export class JsonScanner {

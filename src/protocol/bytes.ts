@@ -74,7 +74,7 @@ export class ByteWriter {
     return this
   }
 
-  /** A few bytes of those whose words are given: the fastest way to copy a part of something. */
+  /** Up to about a hundred bytes of those whose words are given: that few are copied fastest like this. */
   short(words: DataView, start: number, end: number): this {
     this.#reserve(end - start)
     this.#words ??= wordsOf(this.#buffer)
@@ -97,7 +97,10 @@ export class ByteWriter {
     return this
   }
 
-  /** Room for so many more bytes that whoever asked fills. It stays what it is, also when more is asked for. */
+  /**
+   * Room for so many more bytes, for whoever asked to fill. It is theirs until this is cleared, also when more is asked for;
+   * then it may not be a part any more of what was written.
+   */
   more(length: number): Buffer {
     const at = this.#length
     this.room(length)
@@ -186,6 +189,7 @@ export class ByteWriter {
 
 /** Reads what a `ByteWriter` wrote. Whatever the bytes are, it throws `MalformedBytes` or answers within their bounds. */
 export class ByteReader {
+  #words: DataView | undefined
   readonly buffer: Buffer
   at: number
   readonly end: number
@@ -198,6 +202,12 @@ export class ByteReader {
 
   get remaining(): number {
     return this.end - this.at
+  }
+
+  /** The words of all bytes, not only of those that are read. */
+  get words(): DataView {
+    this.#words ??= wordsOf(this.buffer)
+    return this.#words
   }
 
   byte(): number {

@@ -1,6 +1,5 @@
 import { assert } from '../assert.ts'
 import { limits } from '../limits.ts'
-import { wordsOf } from '../plain-text.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { checkPayload } from './payload.ts'
@@ -210,7 +209,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const record = [recordStart, reader.at] as const
   return {
     bytes: reader.buffer,
-    words: wordsOf(reader.buffer),
+    words: reader.words,
     record,
     first,
     count,

@@ -1,4 +1,4 @@
-import { type Local, WasmCode } from './wasm-code.ts'
+import { type Code, type Local, Locals, memory, number, repeat, vector, wasmModule } from './wasm-code.ts'
 
 /**
  * SHA-256 of four messages at once, one in each place of the vectors of WebAssembly. To hash a short message by the function
@@ -44,12 +44,13 @@ declare const WebAssembly: {
   ) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: Sha256Lanes['run'] } }
 }
 
-/** Nothing where there are no vectors. */
+/** Nothing where there are no vectors; where there is no WebAssembly, or no memory for it, it fails. */
 export function sha256Lanes(pages: number): Sha256Lanes | undefined {
-  const bytes = program().module(pages)
+  const bytes = program(pages)
   if (!WebAssembly.validate(bytes)) return undefined
-  const { memory, run } = new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports
-  const numbers = new Uint32Array(memory.buffer)
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes))
+  const { buffer } = exports.memory
+  const numbers = new Uint32Array(buffer)
   const spread = (at: number, values: readonly number[]): void => {
     for (const [i, value] of values.entries()) numbers.fill(value, at / 4 + 4 * i, at / 4 + 4 * (i + 1))
   }
@@ -61,7 +62,7 @@ export function sha256Lanes(pages: number): Sha256Lanes | undefined {
     startState,
     firstPrimes(8).map((prime) => fraction(Math.sqrt(prime))),
   )
-  return { memory: memory.buffer, run }
+  return { memory: buffer, run: exports.run }
 }
 
 function firstPrimes(count: number): number[] {
@@ -75,235 +76,193 @@ function fraction(value: number): number {
   return Math.floor((value % 1) * 2 ** 32)
 }
 
-/** The places of words of 32 bits, as the places of their bytes; or of these the other way round, as messages have them. */
-const wordBytes = (words: readonly number[]): number[] => words.flatMap((w) => [0, 1, 2, 3].map((byte) => 4 * w + byte))
-const swappedBytes = (words: readonly number[]): number[] =>
-  words.flatMap((w) => [3, 2, 1, 0].map((byte) => 4 * w + byte))
+const { constant, load } = number
+const { add, and, shiftLeft, shiftRight, xor } = vector
 
-function program(): WasmCode {
-  const code = new WasmCode(3)
-  const [list, groups, hashes] = [0, 1, 2].map((index) => code.parameter(index)) as [Local, Local, Local]
-  const [length, end, blocks, most, block, at, round] = Array.from({ length: 7 }, () => code.number()) as [
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
-    Local,
+function program(pages: number): Uint8Array<ArrayBuffer> {
+  const locals = new Locals(3)
+  const [list, groups, hashes] = [locals.parameter(0), locals.parameter(1), locals.parameter(2)]
+  const [block, blocks] = [locals.number(), locals.number()]
+  /** How many blocks each message has. */
+  const counts = locals.vector()
+  const state = locals.vectors(8)
+  const round = new Rounds(locals)
+  const hashBlock = (): Code => [
+    round.begin(number.do('shiftLeft', block.get, constant(6)), state),
+    round.all(),
+    // A message that has ended before is left as it is.
+    state.map((word, i) =>
+      word.set(add(word.get, and(round.result(i), vector.isAbove(counts.get, vector.splat(block.get))))),
+    ),
   ]
-  const state = Array.from({ length: 8 }, () => code.vector())
-  const work = Array.from({ length: 8 }, () => code.vector())
-  const [sum, x, different, blockCounts] = Array.from({ length: 4 }, () => code.vector()) as [
-    Local,
-    Local,
-    Local,
-    Local,
+  const body = [
+    blocks.set(constant(0)),
+    placeMessages(locals, list, counts, blocks),
+    state.map((word, i) => word.set(vector.load(constant(0), startState + vectorBytes * i))),
+    block.set(constant(0)),
+    repeat([hashBlock(), number.increase(block, 1)], number.do('isBelow', block.get, blocks.get)),
+    [0, 1].map((half) =>
+      transposed(round.spare, state.slice(4 * half, 4 * half + 4), (lane, words) =>
+        vector.store(hashes.get, hashBytes * lane + vectorBytes * half, words),
+      ),
+    ),
+    number.increase(list, entryBytes * lanes),
+    number.increase(hashes, hashBytes * lanes),
+    groups.set(number.do('subtract', groups.get, constant(1))),
   ]
-  const one = (locals: readonly Local[], index: number): Local => locals[index] as Local
+  return wasmModule(locals, repeat(body, groups.get), pages)
+}
 
-  /** Puts a message into its lane: salt, text, the bit behind it, zeros, its length in bits. */
-  const placeMessage = (lane: number): void => {
+/** Puts four messages into their lanes: salt, text, a bit behind it, zeros, the length in bits. Counts their blocks, too. */
+function placeMessages(locals: Locals, list: Local, counts: Local, most: Local): Code {
+  const [length, blocks, bits] = [locals.number(), locals.number(), locals.number()]
+  const plus = (value: Code, more: number): Code => number.do('add', value, constant(more))
+  return Array.from({ length: lanes }, (_, lane) => {
     const start = messages + lane * laneBytes
     const entry = entryBytes * lane
-    code
-      .get(list)
-      .load(entry + 8)
-      .set(length)
-    code.constant(start).get(list).load(entry).vectorLoad(0).vectorStore(0)
-    code
-      .constant(start + saltBytes)
-      .get(list)
-      .load(entry + 4)
-      .get(length)
-      .memory('copy')
-    code
-      .get(length)
-      .constant(saltBytes + endBytes + blockBytes - 1)
-      .do('add')
-      .constant(6)
-      .do('shiftRight')
-      .set(blocks)
-    code
-      .get(length)
-      .constant(start + saltBytes)
-      .do('add')
-      .tee(end)
-      .constant(0)
-    code.get(blocks).constant(6).do('shiftLeft').constant(saltBytes).do('subtract').get(length).do('subtract')
-    code.memory('fill')
-    code.get(end).constant(0x80).storeByte()
-    code
-      .get(blocks)
-      .constant(6)
-      .do('shiftLeft')
-      .constant(start - 4)
-      .do('add')
-    code.get(length).constant(saltBytes).do('add').constant(3).do('shiftLeft').tee(end)
-    // The bytes of the length the other way round.
-    code.constant(8).do('rotateLeft').constant(0x00ff00ff).do('and')
-    code.get(end).constant(24).do('rotateLeft').constant(0xff00ff00).do('and').do('or').store(0)
-    code.get(blocks).get(most).get(blocks).get(most).do('isAbove').do('select').set(most)
-    code.get(blockCounts).get(blocks).replaceLane(lane).set(blockCounts)
+    const end = plus(length.get, start + saltBytes)
+    const lastBlockEnd = number.do('shiftLeft', blocks.get, constant(6))
+    const left = number.do('subtract', plus(lastBlockEnd, -saltBytes), length.get)
+    return [
+      length.set(load(list.get, entry + 8)),
+      blocks.set(number.do('shiftRight', plus(length.get, saltBytes + endBytes + blockBytes - 1), constant(6))),
+      vector.store(constant(start), 0, vector.load(load(list.get, entry), 0)),
+      memory.copy(constant(start + saltBytes), load(list.get, entry + 4), length.get),
+      memory.fill(end, constant(0), left),
+      number.storeByte(end, constant(0x80)),
+      bits.set(number.do('shiftLeft', plus(length.get, saltBytes), constant(3))),
+      number.store(plus(lastBlockEnd, start - 4), swapped(bits.get)),
+      most.set(number.select(number.do('isAbove', blocks.get, most.get), blocks.get, most.get)),
+      counts.set(vector.withLane(counts.get, lane, blocks.get)),
+    ]
+  })
+}
+
+/** The bytes of a number the other way round. */
+function swapped(value: Code): Code {
+  const turned = (bits: number, kept: number): Code =>
+    number.do('and', number.do('rotateLeft', value, constant(bits)), constant(kept))
+  return number.do('or', turned(8, 0x00ff00ff), turned(24, 0xff00ff00))
+}
+
+/**
+ * Four vectors with four words each, and of these the first, the second, the third and the fourth words together. The bytes
+ * of each word are turned round: in messages and in hashes the high ones come first.
+ */
+function transposed(spare: readonly Local[], rows: readonly Local[], use: (index: number, words: Code) => Code): Code {
+  const [a, b, c, d] = rows.map(({ get }) => get) as [Code, Code, Code, Code]
+  const [low1, high1, low2, high2] = spare as [Local, Local, Local, Local]
+  const bytes = (words: readonly number[], places: readonly number[]): number[] =>
+    words.flatMap((word) => places.map((place) => 4 * word + place))
+  const mixed = (one: Code, other: Code, words: readonly number[]): Code =>
+    vector.shuffle(one, other, bytes(words, [0, 1, 2, 3]))
+  const turned = (one: Local, other: Local, words: readonly number[]): Code =>
+    vector.shuffle(one.get, other.get, bytes(words, [3, 2, 1, 0]))
+  return [
+    low1.set(mixed(a, b, [0, 4, 1, 5])),
+    high1.set(mixed(a, b, [2, 6, 3, 7])),
+    low2.set(mixed(c, d, [0, 4, 1, 5])),
+    high2.set(mixed(c, d, [2, 6, 3, 7])),
+    use(0, turned(low1, low2, [0, 1, 4, 5])),
+    use(1, turned(low1, low2, [2, 3, 6, 7])),
+    use(2, turned(high1, high2, [0, 1, 4, 5])),
+    use(3, turned(high1, high2, [2, 3, 6, 7])),
+  ]
+}
+
+/** The 64 rounds of a block, by the words of FIPS 180-4. */
+class Rounds {
+  readonly #words: Local[]
+  readonly #constants: Local
+  readonly #sum: Local
+  readonly #last: Local
+  /** Where `a` and `b` are different, and where they were in the round before: there `b` and `c` are. */
+  readonly #different: Local
+  readonly #differentBefore: Local
+
+  constructor(locals: Locals) {
+    this.#constants = locals.number()
+    this.#words = locals.vectors(8)
+    ;[this.#sum, this.#last, this.#different, this.#differentBefore] = locals.vectors(4) as [Local, Local, Local, Local]
   }
 
-  /** Takes four words of each lane, and makes four vectors of them that have one word of all lanes each. */
-  const transpose = (
-    from: readonly Local[],
-    bytesOf: typeof wordBytes,
-    take: (word: number, put: () => void) => void,
-  ): void => {
-    const [a, b, c, d] = from as [Local, Local, Local, Local]
-    const [low1, high1, low2, high2] = work.slice(4) as [Local, Local, Local, Local]
-    const mix = (first: Local, second: Local, words: readonly number[], to: Local): void => {
-      code.get(first).get(second).shuffle(wordBytes(words)).set(to)
-    }
-    mix(a, b, [0, 4, 1, 5], low1)
-    mix(a, b, [2, 6, 3, 7], high1)
-    mix(c, d, [0, 4, 1, 5], low2)
-    mix(c, d, [2, 6, 3, 7], high2)
-    const put = (first: Local, second: Local, words: readonly number[]) => (): void => {
-      code.get(first).get(second).shuffle(bytesOf(words))
-    }
-    take(0, put(low1, low2, [0, 1, 4, 5]))
-    take(1, put(low1, low2, [2, 3, 6, 7]))
-    take(2, put(high1, high2, [0, 1, 4, 5]))
-    take(3, put(high1, high2, [2, 3, 6, 7]))
+  /** Four that nobody needs before the first round, and after the last one. */
+  get spare(): Local[] {
+    return this.#words.slice(4)
   }
 
-  const loadSchedule = (): void => {
-    for (let quarter = 0; quarter < 4; quarter++) {
-      const rows = work.slice(0, lanes)
-      for (const [lane, row] of rows.entries())
-        code
-          .get(at)
-          .vectorLoad(messages + lane * laneBytes + vectorBytes * quarter)
-          .set(row)
-      transpose(rows, swappedBytes, (word, put) => {
-        code.constant(0)
-        put()
-        code.vectorStore(schedule + vectorBytes * (4 * quarter + word))
-      })
-    }
+  result(index: number): Code {
+    return (this.#words[index] as Local).get
   }
 
-  const scheduled = (index: number): void => {
-    code.constant(0).vectorLoad(schedule + vectorBytes * (index & 15))
+  /** Takes the block of each lane that begins there, and the state before it. */
+  begin(at: Code, state: readonly Local[]): Code {
+    const rows = this.#words.slice(0, lanes)
+    const quarters = [0, 1, 2, 3].map((quarter) => [
+      rows.map((row, lane) => row.set(vector.load(at, messages + lane * laneBytes + vectorBytes * quarter))),
+      transposed(this.spare, rows, (word, words) => this.#schedule(4 * quarter + word, words)),
+    ])
+    const [, b, c] = this.#words as [Local, Local, Local]
+    return [
+      quarters,
+      this.#words.map((word, i) => word.set((state[i] as Local).get)),
+      this.#differentBefore.set(xor(b.get, c.get)),
+    ]
   }
 
-  /** Rotations of a vector to the right, and perhaps a shift, one xor the other. */
-  const sigma = (local: Local, rotations: readonly number[], shift?: number): void => {
-    for (const [i, bits] of rotations.entries()) {
-      code.get(local).constant(bits).vectors('shiftRight')
-      if (i > 0) code.vectors('xor')
-      code
-        .get(local)
-        .constant(32 - bits)
-        .vectors('shiftLeft')
-        .vectors('xor')
-    }
-    if (shift !== undefined) code.get(local).constant(shift).vectors('shiftRight').vectors('xor')
+  all(): Code {
+    const sixteen = (from: (index: number) => Code): Code =>
+      Array.from({ length: 16 }, (_, i) => [from(i), this.#round(i)])
+    return [
+      this.#constants.set(constant(0)),
+      sixteen((i) => this.#last.set(this.#scheduled(i))),
+      this.#constants.set(constant(16 * vectorBytes)),
+      repeat(
+        [sixteen((i) => this.#extend(i)), number.increase(this.#constants, 16 * vectorBytes)],
+        number.do('isBelow', this.#constants.get, constant(64 * vectorBytes)),
+      ),
+    ]
+  }
+
+  /** Instead of moving the eight words on, their names move. */
+  #round(index: number): Code {
+    const word = (place: number): Local => this.#words[(place - (index & 7) + 8) % 8] as Local
+    const [a, b, d, e] = [word(0), word(1), word(3), word(4)]
+    const [f, g, h] = [word(5), word(6), word(7)]
+    const known = vector.load(this.#constants.get, roundConstants + vectorBytes * index)
+    const choice = xor(and(xor(f.get, g.get), e.get), g.get)
+    const majority = xor(and(this.#different.get, this.#differentBefore.get), b.get)
+    return [
+      this.#sum.set(add(this.#last.get, known, h.get, rotated(e.get, [6, 11, 25]), choice)),
+      d.set(add(d.get, this.#sum.get)),
+      this.#different.set(xor(a.get, b.get)),
+      h.set(add(rotated(a.get, [2, 13, 22]), this.#sum.get, majority)),
+      this.#differentBefore.set(this.#different.get),
+    ]
   }
 
   /** The next word of the schedule takes the place of the one that is sixteen before it. */
-  const extendSchedule = (index: number): void => {
-    scheduled(index + 1)
-    code.set(x).constant(0)
-    sigma(x, [7, 18], 3)
-    scheduled(index + 14)
-    code.set(x)
-    sigma(x, [17, 19], 10)
-    code.vectors('add')
-    scheduled(index + 9)
-    code.vectors('add')
-    scheduled(index)
-    code
-      .vectors('add')
-      .tee(sum)
-      .vectorStore(schedule + vectorBytes * (index & 15))
-    code.get(sum)
+  #extend(index: number): Code {
+    const [second, fifteenth] = [this.#scheduled(index + 1), this.#scheduled(index + 14)]
+    const sigma0 = xor(rotated(second, [7, 18]), shiftRight(second, 3))
+    const sigma1 = xor(rotated(fifteenth, [17, 19]), shiftRight(fifteenth, 10))
+    return [
+      this.#last.set(add(sigma0, sigma1, this.#scheduled(index + 9), this.#scheduled(index))),
+      this.#schedule(index, this.#last.get),
+    ]
   }
 
-  /** One of 64; instead of moving the eight words on, their names move. */
-  const doRound = (index: number, grows: boolean): void => {
-    const word = (k: number): Local => one(work, (k - (index & 7) + 8) % 8)
-    const [a, b, d, e, f, g, h] = [0, 1, 3, 4, 5, 6, 7].map(word) as [Local, Local, Local, Local, Local, Local, Local]
-    if (grows) extendSchedule(index)
-    else scheduled(index)
-    code
-      .get(round)
-      .vectorLoad(roundConstants + vectorBytes * (index & 15))
-      .vectors('add')
-    code.get(h).vectors('add')
-    sigma(e, [6, 11, 25])
-    code.vectors('add')
-    code.get(f).get(g).vectors('xor').get(e).vectors('and').get(g).vectors('xor').vectors('add').set(sum)
-    code.get(d).get(sum).vectors('add').set(d)
-    sigma(a, [2, 13, 22])
-    code.get(sum).vectors('add')
-    // The majority of three, with what was different in the round before.
-    code.get(a).get(b).vectors('xor').tee(x).get(different).vectors('and').get(b).vectors('xor').vectors('add').set(h)
-    code.get(x).set(different)
+  #scheduled(index: number): Code {
+    return vector.load(constant(0), schedule + vectorBytes * (index & 15))
   }
 
-  const doBlock = (): void => {
-    loadSchedule()
-    for (let i = 0; i < 8; i++) code.get(one(state, i)).set(one(work, i))
-    code.get(one(work, 1)).get(one(work, 2)).vectors('xor').set(different)
-    code.constant(0).set(round)
-    for (let i = 0; i < 16; i++) doRound(i, false)
-    code.constant(16 * vectorBytes).set(round)
-    code.loop(() => {
-      for (let i = 0; i < 16; i++) doRound(i, true)
-      code
-        .get(round)
-        .constant(16 * vectorBytes)
-        .do('add')
-        .tee(round)
-        .constant(64 * vectorBytes)
-        .do('isBelow')
-    })
-    // Shorter messages have ended before: theirs is left as it is.
-    code.get(blockCounts).get(block).vectors('splat').vectors('isAbove').set(x)
-    for (let i = 0; i < 8; i++)
-      code.get(one(state, i)).get(one(work, i)).get(x).vectors('and').vectors('add').set(one(state, i))
+  #schedule(index: number, words: Code): Code {
+    return vector.store(constant(0), schedule + vectorBytes * (index & 15), words)
   }
+}
 
-  const storeHashes = (): void => {
-    for (const half of [0, 1])
-      transpose(state.slice(4 * half, 4 * half + 4), swappedBytes, (lane, put) => {
-        code.get(hashes)
-        put()
-        code.vectorStore(hashBytes * lane + vectorBytes * half)
-      })
-  }
-
-  code.loop(() => {
-    code.constant(0).set(most)
-    for (let lane = 0; lane < lanes; lane++) placeMessage(lane)
-    for (let i = 0; i < 8; i++)
-      code
-        .constant(0)
-        .vectorLoad(startState + vectorBytes * i)
-        .set(one(state, i))
-    code.constant(0).set(block).constant(0).set(at)
-    code.loop(() => {
-      doBlock()
-      code.get(at).constant(blockBytes).do('add').set(at)
-      code.get(block).constant(1).do('add').tee(block).get(most).do('isBelow')
-    })
-    storeHashes()
-    code
-      .get(list)
-      .constant(entryBytes * lanes)
-      .do('add')
-      .set(list)
-    code
-      .get(hashes)
-      .constant(hashBytes * lanes)
-      .do('add')
-      .set(hashes)
-    code.get(groups).constant(1).do('subtract').tee(groups)
-  })
-  return code
+/** Rotations to the right, one xor the other. */
+function rotated(value: Code, all: readonly number[]): Code {
+  const [first, ...rest] = all.flatMap((bits) => [shiftRight(value, bits), shiftLeft(value, 32 - bits)])
+  return xor(first as Code, ...rest)
 }

@@ -1,21 +1,16 @@
-/** Where something is kept while a function runs: a number of 32 bits, or a vector of four of them. */
-export type Local = number & { readonly local: unique symbol }
+/** Instructions of WebAssembly: bytes, in as many parts as they were put together from. */
+export type Code = number | readonly Code[]
+
+/** A place for a number of 32 bits, or for a vector of four of them, while a function runs. */
+export interface Local {
+  readonly get: Code
+  set(value: Code): Code
+}
 
 const types = { number: 0x7f, vector: 0x7b } as const
 
-/** The few instructions of WebAssembly that are needed here, by their codes in its specification. */
-const codes = {
-  loop: 0x03,
-  end: 0x0b,
-  branchIf: 0x0d,
-  select: 0x1b,
-  getLocal: 0x20,
-  setLocal: 0x21,
-  teeLocal: 0x22,
-  load: 0x28,
-  store: 0x36,
-  storeByte: 0x3a,
-  constant: 0x41,
+/** What is done to numbers of 32 bits, by its code in the specification of WebAssembly. */
+const operations = {
   isBelow: 0x49,
   isAbove: 0x4b,
   add: 0x6a,
@@ -26,156 +21,113 @@ const codes = {
   shiftRight: 0x76,
   rotateLeft: 0x77,
 } as const
-const memoryCodes = { copy: [0xfc, 0x0a, 0, 0], fill: [0xfc, 0x0b, 0] } as const
-const vectorCodes = {
-  load: 0x00,
-  store: 0x0b,
-  shuffle: 0x0d,
-  splat: 0x11,
-  replaceLane: 0x1c,
-  isAbove: 0x3c,
-  and: 0x4e,
-  xor: 0x51,
-  shiftLeft: 0xab,
-  shiftRight: 0xad,
-  add: 0xae,
-} as const
 
-type Plain =
-  | 'select'
-  | 'isBelow'
-  | 'isAbove'
-  | 'add'
-  | 'subtract'
-  | 'and'
-  | 'or'
-  | 'shiftLeft'
-  | 'shiftRight'
-  | 'rotateLeft'
-type Vector = 'splat' | 'isAbove' | 'and' | 'xor' | 'shiftLeft' | 'shiftRight' | 'add'
+export const number = {
+  constant: (value: number): Code => [0x41, signed(value)],
+  load: (address: Code, offset: number): Code => [address, 0x28, 2, unsigned(offset)],
+  store: (address: Code, value: Code): Code => [address, value, 0x36, 2, 0],
+  storeByte: (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0],
+  /** The one or the other. */
+  select: (condition: Code, one: Code, other: Code): Code => [one, other, condition, 0x1b],
+  do: (operation: keyof typeof operations, one: Code, other: Code): Code => [one, other, operations[operation]],
+  /** The next value of a place is so much more than the last one. */
+  increase: (place: Local, by: number): Code => place.set(number.do('add', place.get, number.constant(by))),
+}
 
-/** Writes the code of one function of WebAssembly, instruction by instruction; each takes what those before it have left. */
-export class WasmCode {
-  readonly #bytes: number[] = []
-  readonly #parameters: number
-  #numbers = 0
-  #vectors = 0
+export const memory = {
+  copy: (to: Code, from: Code, length: Code): Code => [to, from, length, 0xfc, 0x0a, 0, 0],
+  fill: (to: Code, value: Code, length: Code): Code => [to, value, length, 0xfc, 0x0b, 0],
+}
 
-  /** Of a function that takes so many numbers. */
+const vectorCode = (code: number): Code => [0xfd, unsigned(code)]
+
+/** From left to right, each with what came of those before it. */
+const chained =
+  (code: number) =>
+  (first: Code, ...rest: readonly Code[]): Code =>
+    rest.reduce((before, next) => [before, next, vectorCode(code)], first)
+
+export const vector = {
+  load: (address: Code, offset: number): Code => [address, vectorCode(0x00), 0, unsigned(offset)],
+  store: (address: Code, offset: number, value: Code): Code => [address, value, vectorCode(0x0b), 0, unsigned(offset)],
+  /** Sixteen of the bytes of two vectors. */
+  shuffle: (one: Code, other: Code, bytes: readonly number[]): Code => [one, other, vectorCode(0x0d), bytes],
+  /** A number in all four places. */
+  splat: (value: Code): Code => [value, vectorCode(0x11)],
+  withLane: (value: Code, lane: number, replacement: Code): Code => [value, replacement, vectorCode(0x1c), lane],
+  /** All bits, in the places where it is so. */
+  isAbove: (one: Code, other: Code): Code => [one, other, vectorCode(0x3c)],
+  and: (one: Code, other: Code): Code => [one, other, vectorCode(0x4e)],
+  xor: chained(0x51),
+  add: chained(0xae),
+  shiftLeft: (value: Code, bits: number): Code => [value, number.constant(bits), vectorCode(0xab)],
+  shiftRight: (value: Code, bits: number): Code => [value, number.constant(bits), vectorCode(0xad)],
+}
+
+/** Does the body, and again for as long as the condition is not 0. */
+export function repeat(body: Code, condition: Code): Code {
+  const [loop, noResult, branchIf, end] = [0x03, 0x40, 0x0d, 0x0b]
+  return [loop, noResult, body, condition, branchIf, 0, end]
+}
+
+/** The places that a function has: numbers that are given to it, and what it asks for. */
+export class Locals {
+  readonly parameters: number
+  readonly #types: number[] = []
+
   constructor(parameters: number) {
-    this.#parameters = parameters
+    this.parameters = parameters
+  }
+
+  get types(): readonly number[] {
+    return this.#types
   }
 
   parameter(index: number): Local {
-    return index as Local
+    return local(index)
   }
 
-  /** A number; all of them are asked for before the first vector. */
   number(): Local {
-    return (this.#parameters + this.#numbers++) as Local
+    return this.#new(types.number)
   }
 
   vector(): Local {
-    return (this.#parameters + this.#numbers + this.#vectors++) as Local
+    return this.#new(types.vector)
   }
 
-  constant(value: number): this {
-    this.#bytes.push(codes.constant, ...signed(value))
-    return this
+  vectors(count: number): Local[] {
+    return Array.from({ length: count }, () => this.vector())
   }
 
-  get(local: Local): this {
-    return this.#emit(codes.getLocal, local)
+  #new(type: number): Local {
+    return local(this.parameters + this.#types.push(type) - 1)
   }
+}
 
-  set(local: Local): this {
-    return this.#emit(codes.setLocal, local)
-  }
+function local(index: number): Local {
+  return { get: [0x20, unsigned(index)], set: (value) => [value, 0x21, unsigned(index)] }
+}
 
-  tee(local: Local): this {
-    return this.#emit(codes.teeLocal, local)
-  }
+/** A module with one function, `run`, and so many pages of memory. */
+export function wasmModule(locals: Locals, body: Code, pages: number): Uint8Array<ArrayBuffer> {
+  const sized = (content: Code): Code => [unsigned(flat(content).length), content]
+  const section = (id: number, content: Code): Code => [id, sized(content)]
+  const exported = (name: string, kind: number): Code => [name.length, [...Buffer.from(name)], kind, 0]
+  const { parameters } = locals
+  const declared = [unsigned(locals.types.length), locals.types.map((type) => [1, type])]
+  const code: Code = [
+    [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    section(1, [1, 0x60, parameters, Array.from({ length: parameters }, () => types.number), 0]),
+    section(3, [1, 0]),
+    section(5, [1, 0, unsigned(pages)]),
+    section(7, [2, exported('memory', 2), exported('run', 0)]),
+    section(10, [1, sized([declared, body, 0x0b])]),
+  ]
+  return Uint8Array.from(flat(code))
+}
 
-  /** One that takes what is there and nothing else. */
-  do(name: Plain): this {
-    this.#bytes.push(codes[name])
-    return this
-  }
-
-  load(offset: number): this {
-    return this.#emit(codes.load, 2, offset)
-  }
-
-  store(offset: number): this {
-    return this.#emit(codes.store, 2, offset)
-  }
-
-  storeByte(): this {
-    return this.#emit(codes.storeByte, 0, 0)
-  }
-
-  memory(name: keyof typeof memoryCodes): this {
-    this.#bytes.push(...memoryCodes[name])
-    return this
-  }
-
-  /** Does the body again for as long as it leaves something else than 0. */
-  loop(body: () => void): this {
-    const noResult = 0x40
-    this.#bytes.push(codes.loop, noResult)
-    body()
-    this.#bytes.push(codes.branchIf, 0, codes.end)
-    return this
-  }
-
-  vectorLoad(offset: number): this {
-    return this.#vector(vectorCodes.load, 0, offset)
-  }
-
-  vectorStore(offset: number): this {
-    return this.#vector(vectorCodes.store, 0, offset)
-  }
-
-  vectors(name: Vector): this {
-    return this.#vector(vectorCodes[name])
-  }
-
-  /** Puts a number into one of the four places of a vector. */
-  replaceLane(lane: number): this {
-    return this.#vector(vectorCodes.replaceLane, lane)
-  }
-
-  /** Sixteen of the bytes of two vectors. */
-  shuffle(bytes: readonly number[]): this {
-    return this.#vector(vectorCodes.shuffle, ...bytes)
-  }
-
-  /** A module with this function as `run`, and so many pages of memory. */
-  module(pages: number): Uint8Array<ArrayBuffer> {
-    const section = (id: number, content: readonly number[]): number[] => [id, ...unsigned(content.length), ...content]
-    const exported = (name: string, kind: number): number[] => [name.length, ...Buffer.from(name), kind, 0]
-    const locals = [2, ...unsigned(this.#numbers), types.number, ...unsigned(this.#vectors), types.vector]
-    const body = [...locals, ...this.#bytes, codes.end]
-    const signature = [0x60, this.#parameters, ...Array.from({ length: this.#parameters }, () => types.number), 0]
-    return Uint8Array.from([
-      ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      ...section(1, [1, ...signature]),
-      ...section(3, [1, 0]),
-      ...section(5, [1, 0, ...unsigned(pages)]),
-      ...section(7, [2, ...exported('memory', 2), ...exported('run', 0)]),
-      ...section(10, [1, ...unsigned(body.length), ...body]),
-    ])
-  }
-
-  #vector(code: number, ...operands: readonly number[]): this {
-    const prefix = 0xfd
-    return this.#emit(prefix, code, ...operands)
-  }
-
-  #emit(code: number, ...operands: readonly number[]): this {
-    this.#bytes.push(code, ...operands.flatMap(unsigned))
-    return this
-  }
+function flat(code: Code): number[] {
+  return typeof code === 'number' ? [code] : code.flatMap(flat)
 }
 
 /** A number in base 128, the low digits first. */

@@ -29,7 +29,10 @@ const body = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }))
 
 test('what is published is what is stored: payloads by value, tags as a set in the order of their bytes', async () => {
   const tag = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
-  const event = fc.record({ tags: fc.array(tag, { maxLength: 6 }), payload: fc.jsonValue({ maxDepth: 4 }) })
+  // Also many that are the same, or begin alike, in any place.
+  const alike = fc.constantFrom<string[]>('a', 'ab', 'abc', 'abcd', 'abcde', 'abcdefgh', 'abcdefghi', 'abcdefgx', 'b')
+  const tags = fc.oneof(fc.array(tag, { maxLength: 6 }), fc.array<string>(alike, { maxLength: 12 }))
+  const event = fc.record({ tags, payload: fc.jsonValue({ maxDepth: 4 }) })
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 8 }), fc.constantFrom(0, 2), async (data, indent) => {
       const store = memoryStore()

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import { entryBytes, freeMemory, hashBytes, longestText, sha256Lanes } from '../../src/protocol/sha256-lanes.ts'
-import { areShort, shortPayloads } from '../../src/protocol/short-payloads.ts'
+import { areShort, shortPayloads, trusted } from '../../src/protocol/short-payloads.ts'
 
 const saltBytes = 16
 
@@ -74,6 +74,44 @@ test('few payloads, long ones, and many that are long together are not short', (
   assert.ok(!judged(times(128, 257)))
   assert.ok(judged([...times(127, 1), longestText]))
   assert.ok(!judged([...times(127, 1), longestText + 1]))
+})
+
+test('what cannot be made, or makes other hashes, is not used', () => {
+  const good = () => sha256Lanes(6)
+  assert.ok(trusted(good))
+  assert.equal(
+    trusted(() => undefined),
+    undefined,
+  )
+  assert.equal(
+    trusted(() => {
+      throw new RangeError('Cannot allocate Wasm memory for new instance')
+    }),
+    undefined,
+  )
+  const made = good()
+  assert.ok(made)
+  const wrong = (run: (list: number, groups: number, hashes: number) => void) =>
+    trusted(() => ({ memory: made.memory, run }))
+  assert.equal(
+    wrong(() => {}),
+    undefined,
+  )
+  assert.equal(
+    wrong((list, groups, hashes) => {
+      made.run(list, groups, hashes)
+      new Uint8Array(made.memory).fill(0, hashes + 32, hashes + 36)
+    }),
+    undefined,
+  )
+  assert.ok(wrong(made.run))
+})
+
+test('a payload without a salt, or none at all, is refused', () => {
+  const short = shortPayloads()
+  assert.throws(() => short?.hashes(Buffer.alloc(0)), /each payload has a salt/)
+  short?.add(Buffer.from('1'), 0, 1)
+  assert.throws(() => short?.hashes(Buffer.alloc(32)), /each payload has a salt/)
 })
 
 test('nothing is written but hashes and what belongs to the hashing', () => {

@@ -63,7 +63,7 @@ export function lineStart(streamId: string, lamport: number, offset: number, tim
   return `${lamportKey}${lamport}${middle(streamId)}${offset}${timeKey}${time}`
 }
 
-/** Makes the beginnings of lines as they are stored, with zeros in the place of lamport timestamp and offset. */
+/** Writes the beginnings of lines as they are stored, with zeros in the place of lamport timestamp and offset. */
 export class LineStarts {
   readonly #middle: string
   #start: Buffer = Buffer.alloc(0)

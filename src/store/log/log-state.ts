@@ -139,7 +139,8 @@ export class LogState {
 
   /**
    * The same for work that may be the insertion of one row into the tail and nothing else, which needs no transaction around
-   * it. Whether it is, is asked when what is in memory is what is on disk; the row is written when the work is done.
+   * it. Whether it is, is asked when what is in memory is what is on disk; the row is written when the work is done, and
+   * no other one is made until then.
    */
   insertion<T>(isOneRow: () => boolean, work: () => T): T {
     return this.#recovering(() => {

@@ -11,7 +11,7 @@ import { type SegmentParts, segmentInserter } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
-import { framesOf, isCompressed, type TailRow } from './tail-row.ts'
+import { framesOf, type TailRow } from './tail-row.ts'
 
 /** What is to be sealed: whole chunks of one stream that stand in the tail. */
 export interface SealPlan {
@@ -71,7 +71,8 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
-  const records = new ByteWriter(limits.bytesPerCheckpoint / 2)
+  // With room for a chunk, unless its last frame is a large one.
+  const records = new ByteWriter(limits.bytesPerCheckpoint + limits.ownFrameBytes)
   let first = plan.from
   for (const end of plan.ends) {
     const frames = reading(() => tailFrames(database, plan.stream, first, end, records.clear()))
@@ -99,7 +100,7 @@ function tailFrames(
   const frames: Frame[] = []
   for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]) {
     frames.push(...framesOf(row, into))
-    if (isCompressed(row)) release(row.body)
+    release(row.body)
   }
   // The rows are deleted afterwards: what is not all there must not take their place.
   let next = first

@@ -96,7 +96,8 @@ function sort(pairs: Pairs, other: Pairs, length: number): Pairs {
   return from
 }
 
-// Functions with one loop each: one that is compiled while its first loop runs knows nothing of the others, and is given up there.
+// What follows has one loop in each function: one that is compiled while its first loop runs knows nothing of others, and is
+// given up there, with every seal.
 
 function dealOut(from: Pairs, to: Pairs, length: number, shift: number): void {
   const counts = countDigits(from.hashes, length, shift)

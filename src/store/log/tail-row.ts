@@ -27,7 +27,7 @@ export function tailRow(key: number, count: number, lamport: number, hash: Hash,
 }
 
 /** Not by the limit, which may be another one by now. */
-export function isCompressed({ body, raw }: TailRow): boolean {
+function isCompressed({ body, raw }: TailRow): boolean {
   return body.length !== raw
 }
 
@@ -35,8 +35,12 @@ export function isCompressed({ body, raw }: TailRow): boolean {
 export function recordsOf(row: TailRow, into?: ByteWriter): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
-  if (!isCompressed(row)) return Buffer.from(body.buffer, body.byteOffset, body.length)
-  return decompress(body, raw, into?.more(roomFor(raw)))
+  if (isCompressed(row)) return decompress(body, raw, into?.more(roomFor(raw)))
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
+  if (into === undefined) return bytes
+  const copy = into.more(raw)
+  bytes.copy(copy)
+  return copy
 }
 
 export function framesOf(row: TailRow, into?: ByteWriter): Frame[] {

@@ -38,7 +38,7 @@ const headBytes = 64
 const cells = limits.mailboxBytes / cellBytes
 /** How long the bell is watched, in milliseconds. */
 const watchMs = 0.05
-/** From so many bytes on a request is copied as a whole: bit by bit out of memory that is shared takes longer. */
+/** From so many bytes on labels and payloads are copied together: bit by bit out of memory that is shared takes longer. */
 const copiedFrom = 4096
 /** Stands for the number of bytes where nothing fits before the end of the ring. */
 const filler = -1

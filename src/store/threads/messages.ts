@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
@@ -26,7 +27,8 @@ export function writeRequest(
   new Int32Array(memory, at + requestHead, 4 * count).set(spans)
   new Uint32Array(memory, at + requestHead + 16 * count, count).set(streams)
   // Into memory that is shared this is ten times as fast as setting it.
-  source.copy(bytes, at + requestHead + 20 * count)
+  const copied = source.copy(bytes, at + requestHead + 20 * count)
+  assert(copied === source.length, 'there is room for a request')
 }
 
 /** A request as one piece of memory that is handed over. */
