@@ -76,9 +76,7 @@ export class ByteWriter {
 
   /** Up to about a hundred bytes of those whose words are given: that few are copied fastest like this. */
   short(words: DataView, start: number, end: number): this {
-    this.#reserve(end - start)
-    this.#words ??= wordsOf(this.#buffer)
-    const own = this.#words
+    const own = this.#wordsFor(end - start)
     let at = this.#length
     let i = start
     for (; i + 8 <= end; i += 8, at += 8) {
@@ -123,9 +121,7 @@ export class ByteWriter {
 
   /** A part of a text, up to where it does not stand for itself in the JSON of a string; answers whether that is its end. */
   plainText(words: DataView, start: number, end: number): boolean {
-    this.#reserve(end - start)
-    this.#words ??= wordsOf(this.#buffer)
-    const own = this.#words
+    const own = this.#wordsFor(end - start)
     let at = this.#length
     let i = start
     for (; i + 4 <= end; i += 4, at += 4) {
@@ -175,6 +171,13 @@ export class ByteWriter {
     this.#reserve(length)
     this.#length += this.#buffer.write(text, this.#length, 'utf8')
     return this
+  }
+
+  /** The words of the buffer, with room for so many bytes more. */
+  #wordsFor(more: number): DataView {
+    this.#reserve(more)
+    this.#words ??= wordsOf(this.#buffer)
+    return this.#words
   }
 
   #reserve(more: number): void {

@@ -5,7 +5,7 @@ import { checkLabels, skipLabels } from './labels.ts'
 import { checkPayload } from './payload.ts'
 import { saltLength, saltsOf, seedLength } from './salts.ts'
 import { areShort, type ShortPayloads, shortPayloads } from './short-payloads.ts'
-import { type Hash, sha256 } from './stream.ts'
+import { type Hash, hashLength, sha256 } from './stream.ts'
 
 /**
  * A frame: events of one stream that were committed together, and one link of its hash chain. Its record is what is
@@ -16,8 +16,6 @@ const domain = 'shoal/frame/1\0'
 /** How the salts of a record are given. */
 const secretKinds = { seed: 0, list: 1 } as const
 const secret = { removed: 0, salt: 1 } as const
-
-const hashLength = 32
 
 /** A frame that was read: where its parts are within the bytes that it was read from. */
 export interface Frame {

@@ -1,3 +1,6 @@
+import { assert } from '../assert.ts'
+import { saltLength } from './salts.ts'
+import { hashLength } from './stream.ts'
 import { type Code, type Local, Locals, memory, number, repeat, vector, wasmModule } from './wasm-code.ts'
 
 /**
@@ -5,18 +8,17 @@ import { type Code, type Local, Locals, memory, number, repeat, vector, wasmModu
  * of Node takes longer for the call than for the hash, and a frame has many: this hashes all of them in one call.
  */
 export const lanes = 4
-export const hashBytes = 32
-
-/** A message is a salt and a text. */
-export const saltBytes = 16
-/** Bytes of a text, at most. */
+/** Bytes of a text, at most: a message is a salt and a text. */
 export const longestText = 1024
 
 const blockBytes = 64
 const vectorBytes = 16
 /** Behind a message there is room for a bit that says where it ends, and for its length. */
 const endBytes = 9
-const laneBytes = Math.ceil((saltBytes + longestText + endBytes) / blockBytes) * blockBytes
+
+assert(saltLength === vectorBytes, 'a salt is moved as one vector')
+
+const laneBytes = Math.ceil((saltLength + longestText + endBytes) / blockBytes) * blockBytes
 
 /** Of each message in the list: where its salt is, where its text is, how long that is. */
 export const entryBytes = 12
@@ -103,11 +105,11 @@ function program(pages: number): Uint8Array<ArrayBuffer> {
     repeat([hashBlock(), number.increase(block, 1)], number.do('isBelow', block.get, blocks.get)),
     [0, 1].map((half) =>
       transposed(round.spare, state.slice(4 * half, 4 * half + 4), (lane, words) =>
-        vector.store(hashes.get, hashBytes * lane + vectorBytes * half, words),
+        vector.store(hashes.get, hashLength * lane + vectorBytes * half, words),
       ),
     ),
     number.increase(list, entryBytes * lanes),
-    number.increase(hashes, hashBytes * lanes),
+    number.increase(hashes, hashLength * lanes),
     groups.set(number.do('subtract', groups.get, constant(1))),
   ]
   return wasmModule(locals, repeat(body, groups.get), pages)
@@ -120,17 +122,17 @@ function placeMessages(locals: Locals, list: Local, counts: Local, most: Local):
   return Array.from({ length: lanes }, (_, lane) => {
     const start = messages + lane * laneBytes
     const entry = entryBytes * lane
-    const end = plus(length.get, start + saltBytes)
+    const end = plus(length.get, start + saltLength)
     const lastBlockEnd = number.do('shiftLeft', blocks.get, constant(6))
-    const left = number.do('subtract', plus(lastBlockEnd, -saltBytes), length.get)
+    const left = number.do('subtract', plus(lastBlockEnd, -saltLength), length.get)
     return [
       length.set(load(list.get, entry + 8)),
-      blocks.set(number.do('shiftRight', plus(length.get, saltBytes + endBytes + blockBytes - 1), constant(6))),
+      blocks.set(number.do('shiftRight', plus(length.get, saltLength + endBytes + blockBytes - 1), constant(6))),
       vector.store(constant(start), 0, vector.load(load(list.get, entry), 0)),
-      memory.copy(constant(start + saltBytes), load(list.get, entry + 4), length.get),
+      memory.copy(constant(start + saltLength), load(list.get, entry + 4), length.get),
       memory.fill(end, constant(0), left),
       number.storeByte(end, constant(0x80)),
-      bits.set(number.do('shiftLeft', plus(length.get, saltBytes), constant(3))),
+      bits.set(number.do('shiftLeft', plus(length.get, saltLength), constant(3))),
       number.store(plus(lastBlockEnd, start - 4), swapped(bits.get)),
       most.set(number.select(number.do('isAbove', blocks.get, most.get), blocks.get, most.get)),
       counts.set(vector.withLane(counts.get, lane, blocks.get)),

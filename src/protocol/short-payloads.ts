@@ -1,17 +1,8 @@
 import { assert } from '../assert.ts'
 import { limits } from '../limits.ts'
 import { saltLength } from './salts.ts'
-import {
-  entryBytes,
-  freeMemory,
-  hashBytes,
-  lanes,
-  longestText,
-  type Sha256Lanes,
-  saltBytes,
-  sha256Lanes,
-} from './sha256-lanes.ts'
-import { sha256 } from './stream.ts'
+import { entryBytes, freeMemory, lanes, longestText, type Sha256Lanes, sha256Lanes } from './sha256-lanes.ts'
+import { hashLength, sha256 } from './stream.ts'
 
 /** From so many payloads on, and up to so many bytes of each on average, hashing them together is faster than one by one. */
 const fewest = 8
@@ -20,12 +11,10 @@ const averageText = 256
 const most = limits.eventsPerFrame
 const list = freeMemory
 const hashes = list + most * entryBytes
-const salts = hashes + most * hashBytes
-const texts = salts + most * saltBytes
+const salts = hashes + most * hashLength
+const texts = salts + most * saltLength
 const pageBytes = 64 * 1024
 const pages = Math.ceil((texts + most * averageText) / pageBytes)
-
-assert(saltLength === saltBytes, 'messages begin with a salt')
 
 /** The payloads of one frame, as far as they are short, and their hashes. There is one of it, with memory of its own. */
 export class ShortPayloads {
@@ -52,7 +41,7 @@ export class ShortPayloads {
     const length = end - start
     const entry = 3 * this.#count
     this.#bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length), this.#end)
-    this.#list[entry] = salts + saltBytes * this.#count
+    this.#list[entry] = salts + saltLength * this.#count
     this.#list[entry + 1] = this.#end
     this.#list[entry + 2] = length
     this.#end += length
@@ -67,12 +56,12 @@ export class ShortPayloads {
   /** The hash of each payload with its salt, one after the other, good until the next ones. */
   hashes(saltsOfAll: Buffer): Buffer {
     const count = this.#count
-    assert(count > 0 && count <= most && saltsOfAll.length === count * saltBytes, 'each payload has a salt')
+    assert(count > 0 && count <= most && saltsOfAll.length === count * saltLength, 'each payload has a salt')
     this.#bytes.set(saltsOfAll, salts)
     // They are hashed four at a time: what is missing to that is empty.
     for (let i = count; i % lanes !== 0; i++) this.#list[3 * i + 2] = 0
     this.#sha256.run(list, Math.ceil(count / lanes), hashes)
-    return this.#bytes.subarray(hashes, hashes + count * hashBytes)
+    return this.#bytes.subarray(hashes, hashes + count * hashLength)
   }
 }
 
@@ -110,7 +99,7 @@ export function trusted(make: () => Sha256Lanes | undefined): ShortPayloads | un
 
 function isRight(payloads: ShortPayloads): boolean {
   const examples = [0, 1, 39, 40, 103, 104, 255, 500, longestText].map((length, i) => Buffer.alloc(length, 0x30 + i))
-  const salt = Buffer.alloc(saltBytes, 'salt')
+  const salt = Buffer.alloc(saltLength, 'salt')
   for (const example of examples) payloads.add(example, 0, example.length)
   const hashes = payloads.hashes(Buffer.concat(examples.map(() => salt)))
   return hashes.toString('latin1') === examples.map((example) => sha256(Buffer.concat([salt, example]))).join('')

@@ -20,6 +20,8 @@ export function readStream(reader: ByteReader): StreamKey {
   return { node, number: reader.uvarint() }
 }
 
+export const hashLength = 32
+
 export function sha256(bytes: Uint8Array): Hash {
   return hash('sha256', bytes, 'binary') as Hash
 }

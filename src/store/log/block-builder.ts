@@ -1,6 +1,6 @@
 import { assert } from '../../assert.ts'
 import { release } from '../../memory.ts'
-import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { ByteWriter, type Frame } from '../../protocol/index.ts'
 import { BlockLabels } from './block-labels.ts'
 import { writeColumn } from './column.ts'
 import { writeLabelJson } from './label-json.ts'
@@ -115,17 +115,17 @@ export class BlockBuilder {
   }
 
   /** Writes the JSON of labels that stands in no line yet. */
-  #writeLabel(label: number, { bytes, words }: Frame, start: number, end: number): void {
+  #writeLabel(label: number, frame: Frame, start: number, end: number): void {
     const lines = this.#lines
     this.#jsonAt[label] = lines.length
-    writeLabelJson(lines, new ByteReader(bytes, start, end), words)
+    writeLabelJson(lines, frame, start, end)
     this.#jsonLengths[label] = lines.length - (this.#jsonAt[label] as number)
     if (this.#unread.size > 0) this.#unread.delete(label)
   }
 
-  #keepUnread(label: number, { bytes, words }: Frame, start: number, end: number): void {
+  #keepUnread(label: number, frame: Frame, start: number, end: number): void {
     const writer = new ByteWriter(end - start + 64)
-    writeLabelJson(writer, new ByteReader(bytes, start, end), words)
+    writeLabelJson(writer, frame, start, end)
     this.#unread.set(label, writer.written)
     this.#jsonAt[label] = unread
     this.#jsonLengths[label] = writer.length

@@ -1,4 +1,4 @@
-import type { ByteReader, ByteWriter, Labels } from '../../protocol/index.ts'
+import { ByteReader, type ByteWriter, type Frame, type Labels } from '../../protocol/index.ts'
 
 /**
  * Labels as the piece of an event's JSON between its timestamp and its payload: `,"tags":["a","b"],"appId":"x","payload":`.
@@ -10,18 +10,19 @@ export const payloadKey = ',"payload":'
 
 const [quote, comma] = [0x22, 0x2c]
 
-/** Writes the piece for labels in their canonical bytes, whose words are given too. */
-export function writeLabelJson(writer: ByteWriter, labels: ByteReader, words: DataView): void {
+/** Writes the piece for the labels of a frame whose canonical bytes stand there. */
+export function writeLabelJson(writer: ByteWriter, frame: Frame, start: number, end: number): void {
+  const labels = new ByteReader(frame.bytes, start, end)
   const app = labels.skip(labels.uvarint())
   const appEnd = labels.at
   writer.bytes(tagsKeyBytes)
   for (let i = 0, count = labels.uvarint(); i < count; i++) {
     if (i > 0) writer.byte(comma)
     const tag = labels.skip(labels.uvarint())
-    writeString(writer, words, tag, labels.at)
+    writeString(writer, frame, tag, labels.at)
   }
   writer.bytes(appKeyBytes)
-  writeString(writer, words, app, appEnd)
+  writeString(writer, frame, app, appEnd)
   writer.bytes(payloadKeyBytes)
 }
 
@@ -32,14 +33,11 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
 ]
 
 /** Writes it as it is, which nearly all can be, looking at each byte once. */
-function writeString(writer: ByteWriter, words: DataView, start: number, end: number): void {
+function writeString(writer: ByteWriter, { bytes, words }: Frame, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
   if (writer.plainText(words, start, end)) writer.byte(quote)
-  else {
-    const text = Buffer.from(words.buffer, words.byteOffset + start, end - start).toString('utf8')
-    writer.cut(length).bytes(Buffer.from(JSON.stringify(text)))
-  }
+  else writer.cut(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
 }
 
 export function parseLabelJson(bytes: Buffer, start: number, end: number): Labels {

@@ -81,13 +81,13 @@ export class TailBlock implements Block {
   #line(index: number): readonly [number, number] {
     const spans = this.#spans
     if (spans[2 * index + 1] === 0 && !this.isRemoved(index)) {
-      const { bytes, words } = this.#frame(index)
+      const frame = this.#frame(index)
       const writer = this.#lines
       spans[2 * index] = writer.length
       const [lamport, time] = [this.lamports[index] as number, this.times[index] as number]
       writer.latin1(lineStart(this.#streamId, lamport, this.first + index, time))
-      writeLabelJson(writer, new ByteReader(bytes, ...this.#label(index)), words)
-      writer.bytes(bytes, ...this.#payload(index)).bytes(lineEnd)
+      writeLabelJson(writer, frame, ...this.#label(index))
+      writer.bytes(frame.bytes, ...this.#payload(index)).bytes(lineEnd)
       spans[2 * index + 1] = writer.length
     }
     return [spans[2 * index] as number, spans[2 * index + 1] as number]
