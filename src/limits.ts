@@ -48,6 +48,8 @@ export const limits = {
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of lines that a reader hands over at a time. */
   pieceBytes: 256 * 1024,
+  /** Bytes of memory of pieces that a reader keeps for the next ones. */
+  sparePieceBytes: 2 * 1024 * 1024,
   /** Bytes of lines of one query that wait for whoever reads it. */
   bytesAhead: 4 * 256 * 1024,
   /** Milliseconds that one query may take before it is another one's turn. */

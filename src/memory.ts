@@ -10,7 +10,12 @@ Buffer.poolSize = 8 * 1024
  * megabytes behind it. Nobody may look at it any more; small buffers that share their memory with others keep it.
  */
 export function release({ buffer }: ArrayBufferView): void {
-  if (buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)) buffer.transfer(0)
+  if (isOwn(buffer)) buffer.transfer(0)
+}
+
+/** Whether it is memory that can be given away. */
+export function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
+  return buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)
 }
 
 /** Lets threads that start from now on begin with the room for young objects that they may have: it will not grow. */

@@ -1,4 +1,3 @@
-import { release } from '../../src/memory.ts'
 import {
   type EventSink,
   LogCursor,
@@ -11,7 +10,7 @@ import {
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { type BareBlock, BareRows, concatenate, decompressed, parseAll, payloadsAt, StoredBlocks } from './bare.ts'
 import type { EventSource } from './events.ts'
-import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
+import { collectGarbage, interleave, type LoopWatch, time, timeAsync } from './measure.ts'
 import { atLeast, atMost, duration, type Line, speed } from './report.ts'
 import type { StoreFile, Workspace } from './workspace.ts'
 
@@ -33,16 +32,19 @@ export interface Filled extends StoreFile {
 export async function scans(filled: Filled, store: SqliteEventStore, watch: LoopWatch): Promise<Line[]> {
   const stored = new StoredBlocks(filled.file)
   try {
-    const windows = Array.from({ length: rounds + 1 }, (_, round) => round / rounds)
-    const window = (round: number): Window => windowAt(stored, filled, windows[round] ?? 0)
-    const events = window(0).count
+    const windows = Array.from({ length: rounds + 1 }, (_, round) => windowAt(stored, filled, round / rounds))
+    const inWindow =
+      <T>(measure: (window: Window) => T) =>
+      (round: number): T =>
+        measure(windows[round] as Window)
+    const events = windows[0]?.count ?? 0
     const measured = await interleave(rounds, {
-      concatenate: (round) => measureBare(window(round), concatenate),
-      lines: (round) => measureLines(filled, window(round).all, window(round).count),
-      linesByTag: (round) => measureLines(filled, window(round).byTag, window(round).count),
-      store: (round) => measureStore(store, watch, window(round).all),
-      parse: (round) => measureParse(window(round)),
-      parsed: (round) => measureParsed(filled, window(round).all, window(round).count),
+      concatenate: inWindow((window) => measureBare(window, concatenate)),
+      lines: inWindow(({ all, count }) => measureLines(filled, all, count)),
+      linesByTag: inWindow(({ byTag, count }) => measureLines(filled, byTag, count)),
+      store: inWindow(({ all }) => measureStore(store, watch, all)),
+      parse: inWindow(measureParse),
+      parsed: inWindow(({ all, count }) => measureParsed(filled, all, count)),
     })
     const bare = { bare: measured.concatenate, bareName: 'bare decompress and concatenate' }
     const common = { operations: events, unit: 'events' }
@@ -115,13 +117,16 @@ function measureParsed(filled: Filled, selection: Selection, events: number): nu
 }
 
 function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Selection): Promise<number> {
+  // What others have left in this thread: a pause of it would be one of all that goes through it.
+  collectGarbage()
   return watch.during('scan through the store', () =>
     timeAsync(async () => {
       let bytes = 0
-      for await (const piece of store.read(selection)) {
+      const reading = store.read(selection)
+      for await (const piece of reading) {
         bytes += piece.length
         // As an answer does when it is sent: otherwise the garbage collector is what is measured.
-        release(piece)
+        reading.giveBack(piece)
       }
       return bytes
     }),

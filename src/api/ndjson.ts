@@ -1,7 +1,6 @@
 import { failure, messageOf, ShoalError } from '../errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../log/index.ts'
-import { release } from '../memory.ts'
 import type { Answer, Pieces } from './answer.ts'
 
 const newline = Buffer.from('\n')
@@ -33,7 +32,7 @@ class Lines implements Pieces {
   }
 
   sent(piece: Uint8Array): void {
-    if (piece !== newline) release(piece)
+    if (piece !== newline) this.#reading.giveBack(piece)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {

@@ -258,6 +258,14 @@ export class ByteReader {
     return start
   }
 
+  /** Passes over a text and its length, which is mostly one byte. */
+  skipText(): void {
+    const { at, buffer, end } = this
+    const length = at < end ? (buffer[at] as number) : 0x80
+    if (length < 0x80 && length < end - at) this.at = at + 1 + length
+    else this.skip(this.uvarint())
+  }
+
   text(maxLength: number): string {
     const length = this.uvarint()
     if (length > maxLength) throw new MalformedBytes(`a text has more than ${maxLength} bytes`)

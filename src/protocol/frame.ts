@@ -190,9 +190,19 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const lamports = new Float64Array(count)
   const times = new Float64Array(count)
   const labels = new Int32Array(2 * count)
+  const { words } = reader
+  /** Where a time stands that may come again: the events of a request have one. */
+  let timeAt = -1
   for (let i = 0; i < count; i++) {
     lamports[i] = reader.uvarint()
-    times[i] = reader.uvarint()
+    const { at } = reader
+    if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(words, timeAt, at)) {
+      times[i] = times[i - 1] as number
+      reader.at = at + timeBytes
+    } else {
+      times[i] = reader.uvarint()
+      timeAt = reader.at - at === timeBytes ? at : -1
+    }
     labels[2 * i] = reader.at
     passLabels(reader)
     labels[2 * i + 1] = reader.at
@@ -207,7 +217,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const record = [recordStart, reader.at] as const
   return {
     bytes: reader.buffer,
-    words: reader.words,
+    words,
     record,
     first,
     count,
@@ -222,10 +232,23 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   }
 }
 
-function readSecrets(reader: ByteReader, secretsAt: Int32Array): { seed: Buffer | undefined; removed: Set<number> } {
-  const removed = new Set<number>()
+/** Bytes of a time of these centuries. */
+const timeBytes = 8
+
+function areSame(words: DataView, a: number, b: number): boolean {
+  return words.getInt32(a) === words.getInt32(b) && words.getInt32(a + 4) === words.getInt32(b + 4)
+}
+
+interface Secrets {
+  readonly seed: Buffer | undefined
+  /** The events whose payloads were removed; nothing where there are none. */
+  readonly removed: ReadonlySet<number> | undefined
+}
+
+function readSecrets(reader: ByteReader, secretsAt: Int32Array): Secrets {
   const kind = reader.byte()
-  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), removed }
+  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), removed: undefined }
+  const removed = new Set<number>()
   if (kind !== secretKinds.list) throw new MalformedBytes('the salts of a frame are of an unknown kind')
   for (let i = 0; i < secretsAt.length; i++) {
     const state = reader.byte()
@@ -236,18 +259,18 @@ function readSecrets(reader: ByteReader, secretsAt: Int32Array): { seed: Buffer 
   return { seed: undefined, removed }
 }
 
-function readPayloads(reader: ByteReader, count: number, removed: ReadonlySet<number>): Int32Array {
+function readPayloads(reader: ByteReader, count: number, removed: Secrets['removed']): Int32Array {
   const payloads = new Int32Array(2 * count)
   for (let i = 0; i < count; i++) {
     const length = reader.uvarint()
     if (length > limits.payloadBytes) throw new MalformedBytes('a payload is too large')
-    if ((length === 0) !== removed.has(i))
+    if ((length === 0) !== (removed?.has(i) ?? false))
       throw new MalformedBytes('a payload is missing, or there though it was removed')
     payloads[2 * i + 1] = length
   }
   for (let i = 0; i < count; i++) {
     const start = reader.skip(payloads[2 * i + 1] as number)
-    payloads[2 * i] = removed.has(i) ? -1 : start
+    payloads[2 * i] = start === reader.at ? -1 : start
     payloads[2 * i + 1] = reader.at
   }
   return payloads

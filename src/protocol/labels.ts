@@ -54,8 +54,8 @@ export function checkLabels(reader: ByteReader): void {
 
 /** Passes over labels that are known to be right. */
 export function skipLabels(reader: ByteReader): void {
-  reader.skip(reader.uvarint())
-  for (let i = reader.uvarint(); i > 0; i--) reader.skip(reader.uvarint())
+  reader.skipText()
+  for (let i = reader.uvarint(); i > 0; i--) reader.skipText()
 }
 
 function checkText(reader: ByteReader, length: number): number {

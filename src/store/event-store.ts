@@ -14,6 +14,8 @@ export interface Reading extends AsyncIterable<Buffer> {
   readonly started: Promise<void>
   /** Fulfilled when it has ended, in whichever way. */
   readonly ended: Promise<void>
+  /** Takes a piece back that nobody looks at any more, for its memory. Whoever keeps it has it collected as garbage. */
+  giveBack(piece: Uint8Array): void
   /** Ends it: nothing more is read for it. */
   cancel(): void
   /** Ends it, too; whoever takes from it gets what there is already, and then this error. */

@@ -79,3 +79,27 @@ test('what was taken is told when more is asked for, many small pieces together'
     assert.deepEqual(told, expected)
   }
 })
+
+test('memory of large pieces comes back with the word that they were taken; that of others is given up', async () => {
+  const returned: ArrayBuffer[][] = []
+  const pieces = new PieceQueue(
+    (_, spare) => returned.push(spare),
+    () => {},
+  )
+  const large = (): Buffer => Buffer.allocUnsafeSlow(limits.pieceBytes)
+  const [first, second, late] = [large(), large(), large()]
+  const middling = Buffer.allocUnsafeSlow(limits.pieceBytes / 4)
+  const shared = Buffer.from([1, 2, 3])
+  for (const piece of [first, second, late]) pieces.push(piece)
+  await pieces.next()
+  for (const piece of [first, middling, shared]) pieces.giveBack(piece)
+  await pieces.next()
+  await pieces.next()
+  // Nobody has looked at the second one for as long as nobody has said so.
+  pieces.giveBack(second)
+  pieces.end(undefined)
+  await pieces.next()
+  pieces.giveBack(late)
+  assert.deepEqual(returned, [[first.buffer], [], [second.buffer]])
+  assert.deepEqual([middling.length, late.length, shared.length], [0, 0, 3])
+})

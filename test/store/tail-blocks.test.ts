@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Block } from '../../src/store/log/index.ts'
 import { TailBlocks } from '../../src/store/log/tail-blocks.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
@@ -32,4 +34,28 @@ test('a row that goes between two looks is missed, not taken for the one after i
   isGone = true
   assert.equal(new TailBlocks(meddling).at('stream-0', 3, 1), undefined)
   assert.equal(new TailBlocks(meddling).at('stream-0', 5, 1)?.first, 4)
+})
+
+test('whoever goes down from any event finds it, and every one before it, whatever rows they are in', (t) => {
+  const size = fc.constantFrom(1, 2, 11, 12, 13, 127, 128, 129, 300)
+  fc.assert(
+    fc.property(fc.array(size, { minLength: 1, maxLength: 12 }), fc.nat(), (sizes, start) => {
+      let time = 1_700_000_000_000_000
+      const { writer } = openLog(t, () => time++)
+      let count = 0
+      for (const size of sizes) {
+        const events = Array.from({ length: size }, () => ({ appId: 'a', tags: ['a'], payload: `${count++}` }))
+        writer.append([{ ...packed(events), streams: new Uint32Array(size) }])
+      }
+      // One keeps what it has read, the other has nothing.
+      const kept = new TailBlocks(writer.database)
+      for (let key = start % count; key >= 0; key--) {
+        const index = (block: Block | undefined): number => key - (block?.first ?? Number.NaN)
+        const [block, fresh] = [kept.at('s-0', key, -1), new TailBlocks(writer.database).at('s-0', key, -1)]
+        assert.deepEqual([block?.payload(index(block)), fresh?.payload(index(fresh))], [`${key}`, `${key}`])
+      }
+      assert.equal(kept.at('s-0', count, -1), undefined)
+    }),
+    { numRuns: 30 },
+  )
 })

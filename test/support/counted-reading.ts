@@ -17,6 +17,10 @@ export class CountedReading implements Reading {
     return this.#reading.ended
   }
 
+  giveBack(piece: Uint8Array): void {
+    this.#reading.giveBack(piece)
+  }
+
   cancel(): void {
     this.#reading.cancel()
   }

@@ -123,7 +123,10 @@ export class EventSocket {
     running.reading = reading
     if (running.cancelled) reading.cancel()
     await reading.started
-    for await (const piece of reading) await this.#sendLines(requestId, piece, running)
+    for await (const piece of reading) {
+      await this.#sendLines(requestId, piece, running)
+      reading.giveBack(piece)
+    }
   }
 
   async #asked(ask: () => Promise<string>): Promise<string> {

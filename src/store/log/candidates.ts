@@ -8,6 +8,14 @@ export type Candidates =
   | { readonly kind: 'all'; readonly from: number; readonly to: number }
   | { readonly kind: 'some'; readonly offsets: readonly number[] }
 
+/** What the index is asked for. */
+interface Wanted {
+  /** For each branch the hashes that an event has to have. */
+  readonly hashes: readonly (readonly number[])[]
+  /** The hashes of which one is enough, when that is all there is to say and they are many. */
+  readonly lone: ReadonlySet<number> | undefined
+}
+
 /** From so many branches on, rows of the index are read once for all of them. */
 const manyBranches = 32
 
@@ -15,23 +23,14 @@ const manyBranches = 32
 export class CandidateFinder {
   readonly #reader: LogReader
   readonly #stream: StreamNumber
-  /** For each branch the hashes that an event has to have; nothing where the index is of no use. */
-  readonly #hashes: readonly (readonly number[])[] | undefined
-  /** The hashes of which one is enough, when that is all there is to say and they are many. */
-  readonly #lone: ReadonlySet<number> | undefined
+  /** None where all events are selected: then the index is of no use. */
+  readonly #branches: readonly Branch[] | undefined
+  #known: Wanted | undefined
 
   constructor(reader: LogReader, stream: StreamNumber, branches: readonly Branch[]) {
     this.#reader = reader
     this.#stream = stream
-    this.#hashes = selectsAll(branches)
-      ? undefined
-      : branches.map(({ tags, appId }) => [
-          ...tags.map((tag) => tagHash(tag)),
-          ...(appId === undefined ? [] : [appHash(appId)]),
-        ])
-    const isMany = (this.#hashes?.length ?? 0) >= manyBranches
-    const areLone = isMany && this.#hashes?.every(({ length }) => length === 1)
-    this.#lone = areLone ? new Set(this.#hashes?.flat()) : undefined
+    this.#branches = selectsAll(branches) ? undefined : branches
   }
 
   /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
@@ -63,12 +62,18 @@ export class CandidateFinder {
     return this.#reader.counts.sealed(this.#stream)
   }
 
+  /** Made when the index is asked: the newest events are not in it. */
+  get #wanted(): Wanted {
+    this.#known ??= wantedBy(this.#branches ?? [])
+    return this.#known
+  }
+
   #ranges(): readonly IndexRange[] {
-    return this.#hashes === undefined ? [] : this.#reader.ranges(this.#stream)
+    return this.#branches === undefined ? [] : this.#reader.ranges(this.#stream)
   }
 
   #rangeAt(offset: number): IndexRange | undefined {
-    return this.#ranges().find(({ first, count }) => first <= offset && offset < first + count)
+    return this.#branches === undefined ? undefined : this.#reader.rangeAt(this.#stream, offset)
   }
 
   #startAfter(offset: number): number {
@@ -81,12 +86,13 @@ export class CandidateFinder {
   }
 
   #inRange(range: IndexRange, from: number, to: number): Candidates {
-    if (this.#lone !== undefined) {
-      const positions = this.#reader.positionsOfAny(range, this.#lone)
+    const { hashes: all, lone } = this.#wanted
+    if (lone !== undefined) {
+      const positions = this.#reader.positionsOfAny(range, lone)
       return positions === undefined ? { kind: 'all', from, to } : within(range, positions, from, to)
     }
     const lists: (readonly number[])[] = []
-    for (const hashes of this.#hashes ?? []) {
+    for (const hashes of all) {
       const positions = this.#intersection(range, hashes)
       if (positions === undefined) return { kind: 'all', from, to }
       lists.push(positions)
@@ -109,6 +115,15 @@ export class CandidateFinder {
     const [shortest, ...others] = lists.sort((a, b) => a.length - b.length)
     return shortest && others.reduce(intersect, shortest)
   }
+}
+
+function wantedBy(branches: readonly Branch[]): Wanted {
+  const hashes = branches.map(({ tags, appId }) => [
+    ...tags.map((tag) => tagHash(tag)),
+    ...(appId === undefined ? [] : [appHash(appId)]),
+  ])
+  const areLone = hashes.length >= manyBranches && hashes.every(({ length }) => length === 1)
+  return { hashes, lone: areLone ? new Set(hashes.flat()) : undefined }
 }
 
 function within(range: IndexRange, positions: readonly number[], from: number, to: number): Candidates {

@@ -18,6 +18,7 @@ interface Wanted {
 
 /** From so many tags on, of which one is enough, looking them up is faster than comparing. */
 const manyTags = 16
+const none: ReadonlySet<string> = new Set()
 
 /** Says whether labels fulfil one of several branches. They are looked at as bytes, without making strings. */
 export class LabelMatcher {
@@ -30,10 +31,10 @@ export class LabelMatcher {
     const lone = all.filter(({ tags, appId }) => tags.length === 1 && appId === undefined)
     const isMany = lone.length >= manyTags
     const loneTags = isMany ? lone.map(({ tags }) => wantedText(tags[0] as string)) : []
-    this.#lone = new Set(loneTags.map(({ bytes }) => bytes.toString('latin1')))
-    this.#loneJson = new Set(loneTags.map(({ json }) => json.toString('latin1')))
-    const isLone = new Set(lone)
-    const branches = isMany ? all.filter((branch) => !isLone.has(branch)) : all
+    this.#lone = isMany ? new Set(loneTags.map(({ bytes }) => bytes.toString('latin1'))) : none
+    this.#loneJson = isMany ? new Set(loneTags.map(({ json }) => json.toString('latin1'))) : none
+    const isLone = isMany ? new Set(lone) : undefined
+    const branches = isLone === undefined ? all : all.filter((branch) => !isLone.has(branch))
     this.#anyOf = branches.map(({ tags, appId }) => ({
       tags: [...new Set(tags)].map(wantedText).sort((a, b) => Buffer.compare(a.bytes, b.bytes)),
       appId: appId === undefined ? undefined : wantedText(appId),

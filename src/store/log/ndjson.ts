@@ -1,6 +1,7 @@
 import type { Block } from './block.ts'
 import type { EventSink } from './cursor.ts'
 import type { ReadStream } from './reader.ts'
+import { spareMemory } from './spare-memory.ts'
 
 const newline = 0x0a
 /** Room that has to be left for there to be a point in another line. */
@@ -78,9 +79,9 @@ export class NdjsonWriter implements EventSink {
   }
 
   #renew(size: number): void {
-    const renewed = Buffer.allocUnsafeSlow(size)
+    const renewed = spareMemory.take(size)
     this.#buffer.copy(renewed, 0, 0, this.#length)
     this.#buffer = renewed
-    this.#size = size
+    this.#size = renewed.length
   }
 }

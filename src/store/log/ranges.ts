@@ -16,6 +16,13 @@ export function soundRangesOf(database: DatabaseSync): (stream: StreamNumber) =>
   return (stream) => rows(stream).flatMap((row) => soundRange(row) ?? [])
 }
 
+/** Finds the range that holds an event; nothing when there is none, or when damage makes it a question for all of them. */
+export function soundRangeAt(database: DatabaseSync): (stream: StreamNumber, offset: number) => IndexRange | undefined {
+  const place = 'stream = ?1 AND first <= ?2 AND first + count > ?2'
+  const rows = rowsOf(database, `SELECT ${columns} FROM range WHERE ${place} LIMIT 1`)
+  return (stream, offset) => rows(stream, offset).flatMap((row) => soundRange(row) ?? [])[0]
+}
+
 type RangeRow = readonly (number | bigint)[]
 
 /** Rows by the places of their columns: in a damaged schema a name may be spelled in another way. */

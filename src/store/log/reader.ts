@@ -9,10 +9,11 @@ import { type ChunkSize, chunkSizes } from './chunk-sizes.ts'
 import { chunkFrom } from './chunks.ts'
 import { openForReading } from './database.ts'
 import type { NewestTime } from './newest-time.ts'
-import { soundRangesOf } from './ranges.ts'
+import { soundRangeAt, soundRangesOf } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
+import { spareMemory } from './spare-memory.ts'
 import { streamIdOf } from './stream-id.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from './tag-index.ts'
@@ -45,7 +46,10 @@ export class LogReader {
   readonly #sealed: SealedBlocks
   readonly #tail: TailBlocks
   readonly #rangesOf: ReturnType<typeof soundRangesOf>
+  readonly #rangeAt: ReturnType<typeof soundRangeAt>
+  /** All ranges of a stream, and those that were looked for one by one. */
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
+  readonly #foundRanges = new Map<StreamNumber, IndexRange[]>()
 
   /** Told once about each piece of the index that is damaged. */
   onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
@@ -61,6 +65,7 @@ export class LogReader {
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
       this.#rangesOf = soundRangesOf(this.#database)
+      this.#rangeAt = soundRangeAt(this.#database)
       // So that the first query has less to do.
       this.streams()
     } catch (error) {
@@ -90,7 +95,7 @@ export class LogReader {
   refresh(): number {
     const { seals, removals } = this.counts
     if (this.#seals !== seals) {
-      this.#ranges.clear()
+      this.#forgetRanges()
       this.#damaged.clear()
     }
     this.#seals = seals
@@ -98,7 +103,7 @@ export class LogReader {
     this.#removals = removals
     this.#sealed.clear()
     this.#tail.clear()
-    this.#ranges.clear()
+    this.#forgetRanges()
     return removals
   }
 
@@ -106,6 +111,7 @@ export class LogReader {
   rest(): void {
     this.#sealed.clear()
     this.#tail.clear()
+    spareMemory.clear()
     this.#database.exec('PRAGMA shrink_memory')
   }
 
@@ -171,6 +177,16 @@ export class LogReader {
     return ranges
   }
 
+  /** The part that holds an event. One is read much faster than all, and often one is enough. */
+  rangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
+    const found = this.#foundRanges.get(stream) ?? []
+    const known = found.findLast((range) => holds(range, offset))
+    if (known !== undefined) return known
+    const range = this.#soundRangeAt(stream, offset) ?? this.ranges(stream).find((range) => holds(range, offset))
+    if (range !== undefined) this.#foundRanges.set(stream, [...found, range])
+    return range
+  }
+
   /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
   positions(range: IndexRange, hash: number): number[] | 'most' | undefined {
     const { id, bits } = range
@@ -224,6 +240,19 @@ export class LogReader {
     }
   }
 
+  #soundRangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
+    try {
+      return this.#rangeAt(stream, offset)
+    } catch {
+      return undefined
+    }
+  }
+
+  #forgetRanges(): void {
+    this.#ranges.clear()
+    this.#foundRanges.clear()
+  }
+
   #block(stream: StreamNumber, offset: number, step: 1 | -1): Block | undefined {
     const key = rowKey(stream, offset)
     const sealed = (): Block | undefined => this.#sealed.at(stream, key)
@@ -250,6 +279,10 @@ export class LogReader {
     checkStreamRow(row, stream)
     return row.pruned
   }
+}
+
+function holds({ first, count }: IndexRange, offset: number): boolean {
+  return first <= offset && offset < first + count
 }
 
 function firstAtLeast(rising: Float64Array, value: number): number {

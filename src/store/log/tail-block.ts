@@ -4,6 +4,10 @@ import { writeLabelJson } from './label-json.ts'
 import type { LabelMatcher } from './label-matcher.ts'
 import { lineEnd, lineStart } from './line.ts'
 
+/** Room that is made at first: for so many lines of about so many bytes. */
+const linesAtFirst = 16
+const lineBytes = 512
+
 /** A block of events that are not sealed yet. Lines are made when they are asked for, and kept: several readers follow a stream. */
 export class TailBlock implements Block {
   readonly first: number
@@ -14,7 +18,7 @@ export class TailBlock implements Block {
   readonly #streamId: string
   /** For each event, the frame that it is in. */
   readonly #frames: readonly Frame[]
-  readonly #lines = new ByteWriter()
+  readonly #lines: ByteWriter
   /** Start and end of each line that was made. */
   readonly #spans: Int32Array
 
@@ -23,6 +27,8 @@ export class TailBlock implements Block {
     this.first = from
     this.count = to - from
     this.#streamId = streamId
+    // Often the last few are asked for, and all of them if there are few.
+    this.#lines = new ByteWriter(lineBytes * Math.min(this.count, linesAtFirst))
     this.lamports = new Float64Array(this.count)
     this.times = new Float64Array(this.count)
     this.labelOf = new Uint16Array(this.count)
@@ -45,7 +51,8 @@ export class TailBlock implements Block {
   }
 
   isRemoved(index: number): boolean {
-    return this.#payload(index)[0] < 0
+    const frame = this.#frame(index)
+    return (frame.payloads[2 * (this.first + index - frame.first)] as number) < 0
   }
 
   labels(index: number): Labels {

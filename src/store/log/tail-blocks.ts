@@ -26,16 +26,19 @@ const bytesPerFrame = 4096
 /** Reads blocks of events that are not sealed yet, and keeps those that were used last. */
 export class TailBlocks {
   readonly #place: StatementSync
+  readonly #before: StatementSync
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
   /** Where the last run began that was read backwards, and how many events it was to have. */
   #back = { start: -1, events: 0 }
 
   constructor(database: DatabaseSync) {
+    const columns = 'key, count, lamport, hash, raw, crc, body'
     this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
-    this.#rows = database.prepare(
-      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
-    )
+    // A row that holds the event may begin long before it.
+    const start = 'min(?1, (SELECT max(key) FROM tail WHERE key <= ?2))'
+    this.#before = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ${start} AND key <= ?2 ORDER BY key`)
+    this.#rows = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ? AND key < ? ORDER BY key`)
   }
 
   clear(): void {
@@ -66,11 +69,15 @@ export class TailBlocks {
     return this.#runs.get(start) ?? this.#read(start, rowKey(streamOf(key) + 1, 0))
   }
 
-  /** Small rows up to an event; nothing when there are none before it. */
+  /** A large row that holds an event, or small ones up to it; nothing when there are none before it. */
   #runBefore(key: number): TailRun | undefined {
     // Whoever goes on gets twice as many.
     const events = key + 1 === this.#back.start ? Math.min(2 * this.#back.events, eventsBack.most) : eventsBack.first
-    const run = this.#read(Math.max(key + 1 - events, rowKey(streamOf(key), 0)), key + 1)
+    const from = Math.max(key + 1 - events, rowKey(streamOf(key), 0))
+    const rows = this.#before.all(from, key) as unknown[] as TailRow[]
+    const last = rows.at(-1)
+    if (last === undefined || last.key + last.count <= key) return undefined
+    const run = (last.key < from ? this.#runs.get(last.key) : undefined) ?? this.#run(rows)
     if (run === undefined || run.end <= key) return undefined
     this.#back = { start: run.start, events }
     return run
@@ -78,7 +85,11 @@ export class TailBlocks {
 
   /** Rows that begin between two keys, as many as make about a block; nothing when there are none. */
   #read(from: number, to: number): TailRun | undefined {
-    const rows = this.#rows.all(from, Math.min(to, from + limits.eventsPerBlock)) as unknown[] as TailRow[]
+    return this.#run(this.#rows.all(from, Math.min(to, from + limits.eventsPerBlock)) as unknown[] as TailRow[])
+  }
+
+  /** As far as one row follows the other. */
+  #run(rows: readonly TailRow[]): TailRun | undefined {
     if (rows[0] === undefined) return undefined
     const start = rows[0].key
     const frames: Frame[] = []

@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import type { Reading } from '../event-store.ts'
 import type { Branch, Order, Selection } from '../log/selection.ts'
 import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
@@ -25,6 +26,10 @@ export class MemoryReading implements Reading {
       .filter(({ stream, event }) => selection.anyOf.some((branch) => holds(branch, stream, event)))
       .sort(comparison[selection.order])
     this.#check = check
+  }
+
+  giveBack(piece: Uint8Array): void {
+    release(piece)
   }
 
   cancel(): void {

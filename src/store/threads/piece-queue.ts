@@ -1,5 +1,10 @@
 import { limits } from '../../limits.ts'
+import { isOwn, release } from '../../memory.ts'
 import type { Reading } from '../event-store.ts'
+import { isWorthKeeping } from '../log/index.ts'
+
+/** What is smaller is soon collected: there may be thousands in a second. */
+const smallBytes = 4096
 
 const over = { done: true, value: undefined } as const
 
@@ -13,7 +18,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly #pieces: Buffer[] = []
   readonly #started: { resolve(): void; reject(error: Error): void }
   readonly #end: () => void
-  readonly #taken: (bytes: number) => void
+  readonly #taken: (bytes: number, spare: ArrayBuffer[]) => void
   readonly #cancelled: () => void
   #ended = false
   #error: Error | undefined
@@ -21,10 +26,12 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
   /** Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory back. */
   #given = 0
+  /** Memory of pieces that came back. */
+  #spare: ArrayBuffer[] = []
   /** Bytes that were taken and not yet told. */
   #untold = 0
 
-  constructor(taken: (bytes: number) => void, cancelled: () => void) {
+  constructor(taken: (bytes: number, spare: ArrayBuffer[]) => void, cancelled: () => void) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.started = promise
     this.#started = { resolve, reject }
@@ -72,6 +79,13 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#cancelled()
   }
 
+  giveBack(piece: Uint8Array): void {
+    const { buffer } = piece
+    if (buffer.byteLength < smallBytes) return
+    if (this.#ended || !isWorthKeeping(buffer) || !isOwn(buffer)) release(piece)
+    else this.#spare.push(buffer)
+  }
+
   [Symbol.asyncIterator](): AsyncIterator<Buffer> {
     return this
   }
@@ -108,7 +122,8 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   #tell(bytes: number): void {
     this.#untold += bytes
     if (this.#untold < limits.bytesAhead / 4) return
-    this.#taken(this.#untold)
+    this.#taken(this.#untold, this.#spare)
     this.#untold = 0
+    this.#spare = []
   }
 }

@@ -4,7 +4,7 @@ import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { restAfterWork } from '../../resting.ts'
-import { LogReader, SharedCounts, type StreamNumber } from '../log/index.ts'
+import { LogReader, SharedCounts, type StreamNumber, spareMemory } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, pause, toMessage } from './messages.ts'
 import { joinPieces, type Piece, type Pieces } from './pieces.ts'
@@ -20,8 +20,8 @@ export interface ReaderData {
 
 export type ToReader =
   | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
-  /** So many bytes were taken: as many may follow. */
-  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
+  /** So many bytes were taken: as many may follow. Memory that they were in comes back. */
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number; readonly spare: readonly ArrayBuffer[] }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'streams' | 'close'; readonly id: number }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
@@ -114,7 +114,7 @@ class ReaderHost {
   #receive(message: ToReader): void {
     try {
       if (message.type === 'start') this.#start(message.id, message.job, message.request)
-      else if (message.type === 'credit') this.#credit(message.id, message.bytes)
+      else if (message.type === 'credit') this.#credit(message)
       else if (message.type === 'cancel') this.#cancel(message.id)
       else this.#post({ id: message.id, result: this.#call(message) })
     } catch (error) {
@@ -154,7 +154,8 @@ class ReaderHost {
     this.#schedule()
   }
 
-  #credit(id: number, bytes: number): void {
+  #credit({ id, bytes, spare }: Extract<ToReader, { type: 'credit' }>): void {
+    for (const memory of spare) spareMemory.give(memory)
     const running = this.#jobs.get(id)
     if (running === undefined) return
     const waited = running.credit <= 0

@@ -48,7 +48,7 @@ export class Readers {
     const id = newId()
     const worker = this.#worker
     const queue = new PieceQueue(
-      (bytes) => worker.postMessage({ type: 'credit', id, bytes } satisfies ToReader),
+      (bytes, spare) => worker.postMessage({ type: 'credit', id, bytes, spare } satisfies ToReader, spare),
       () => {
         this.#readings.delete(id)
         worker.postMessage({ type: 'cancel', id } satisfies ToReader)

@@ -1,0 +1,45 @@
+import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
+
+/** Smaller pieces of memory are not worth keeping. */
+const leastBytes = limits.pieceBytes / 2
+
+/**
+ * Memory of pieces that have been sent, for the next ones: new memory has to be found, mapped and cleared by the system, which
+ * takes longer than to write to it. Each thread has its own.
+ */
+class SpareMemory {
+  readonly #spare: ArrayBuffer[] = []
+  #bytes = 0
+
+  /** A buffer of at least so many bytes; what stands in it is of no use. */
+  take(bytes: number): Buffer<ArrayBuffer> {
+    const fits = ({ byteLength }: ArrayBuffer): boolean => byteLength >= bytes && byteLength <= 2 * bytes
+    const at = bytes < leastBytes ? -1 : this.#spare.findLastIndex(fits)
+    const [memory] = at < 0 ? [] : this.#spare.splice(at, 1)
+    if (memory === undefined) return Buffer.allocUnsafeSlow(bytes)
+    this.#bytes -= memory.byteLength
+    return Buffer.from(memory)
+  }
+
+  /** Keeps memory that nobody looks at any more, as far as there is to be any. */
+  give(memory: ArrayBuffer): void {
+    if (!isWorthKeeping(memory) || this.#bytes + memory.byteLength > limits.sparePieceBytes) {
+      release(new Uint8Array(memory))
+      return
+    }
+    this.#spare.push(memory)
+    this.#bytes += memory.byteLength
+  }
+
+  clear(): void {
+    for (const memory of this.#spare.splice(0)) release(new Uint8Array(memory))
+    this.#bytes = 0
+  }
+}
+
+export const spareMemory = new SpareMemory()
+
+export function isWorthKeeping({ byteLength }: ArrayBufferLike): boolean {
+  return byteLength >= leastBytes
+}
