@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../src/errors.ts'
 import { parsePrivateKey } from '../../src/identity/index.ts'
 import type { StreamStatus } from '../../src/store/event-store.ts'
+import type { Appended, AppendRequest } from '../../src/store/log/index.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
-import { eventsOf, firstHeavy, requestsPerLife, streams, toRequest } from './contents.ts'
+import { eventsOf, firstHeavy, requestsPerLife, type SentEvent, streams, toRequest } from './contents.ts'
 import { type Job, type RunText, say } from './messages.ts'
 import { Random } from './random.ts'
 
@@ -62,13 +63,49 @@ class Victim {
   async #appendAll(requests: number): Promise<void> {
     for (let i = 0; i < requests; i++) {
       const id = this.#nextRequest++
-      const request = toRequest(eventsOf(this.#job.seed, id))
+      const events = eventsOf(this.#job.seed, id)
+      if (events.length > 1 && this.#random.chance(0.05)) await this.#giveUp(events)
       say({ type: 'appending', id })
-      const { lamport, time, runs } = await this.#store.append(request)
+      const { lamport, time, runs } = await this.#append(events)
       const texts = runs.map(({ stream, offset, count }): RunText => [stream, offset, count])
       say({ type: 'appended', id, lamport, time, runs: texts })
       this.#remember(texts)
     }
+  }
+
+  /** Many events in parts now and then, as a large request comes. */
+  async #append(events: readonly SentEvent[]): Promise<Appended> {
+    if (events.length === 1 || this.#random.chance(0.5)) return await this.#store.append(toRequest(events))
+    const parts = this.#partsOf(events)
+    return await this.#store.appendParts(parts.next().value, parts)
+  }
+
+  /** Begins with a request, of which nothing may be found ever, and does not go on. */
+  async #giveUp(events: readonly SentEvent[]): Promise<void> {
+    const parts = this.#partsOf(events.map((event) => ({ ...event, payload: '"given up"' })))
+    const first = parts.next().value
+    // Whatever comes next, it fails.
+    const failing = { next: () => this.#failing(parts) }
+    await this.#store.appendParts(first, failing).then(
+      () => say({ type: 'failed', what: 'a request that was given up was stored' }),
+      () => {},
+    )
+  }
+
+  #failing(parts: Iterator<AppendRequest, AppendRequest>): IteratorResult<AppendRequest, AppendRequest> {
+    const next = parts.next()
+    if (next.done === true || this.#random.chance(0.3)) throw new Error('given up')
+    return next
+  }
+
+  *#partsOf(events: readonly SentEvent[]): Generator<AppendRequest, AppendRequest> {
+    let at = 0
+    while (at < events.length - 1) {
+      const size = 1 + this.#random.below(Math.min(200, events.length - 1 - at))
+      yield toRequest(events.slice(at, at + size))
+      at += size
+    }
+    return toRequest(events.slice(at))
   }
 
   #remember(runs: readonly RunText[]): void {

@@ -29,6 +29,11 @@ export interface Reading extends AsyncIterable<Buffer> {
 export interface EventStore {
   /** Appends events to streams of this node: all of the request or nothing. */
   append(request: AppendRequest): Promise<Appended>
+  /**
+   * The same for a request that is being made: the first part of it, and whoever makes the others, the last of which it
+   * returns. A part is good until the next one is asked for. When making one fails, nothing is stored, and that is the failure.
+   */
+  appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended>
   /** Verifies and stores a chunk of a stream of another node. */
   receive(chunk: Uint8Array): Promise<Received>
   /** Removes events of an own stream up to a checkpoint, and answers with the record that tells other nodes. */

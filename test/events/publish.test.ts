@@ -187,3 +187,28 @@ test('what comes while the node stops is told so', async () => {
   await assert.rejects(events.publish(app, body([{ tags: [], payload: 1 }])), { code: 'ERR_SHUTTING_DOWN' })
   await assert.rejects(events.offsets(), { code: 'ERR_SHUTTING_DOWN' })
 })
+
+test('a body of any size is published as a whole or not at all, also when what is wrong with it stands at its end', async () => {
+  const payload = 'x'.repeat(190)
+  const list = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `{"tags":["t:${i % 7}"],"payload":{"n":${i},"p":"${payload}"}}`).join(',')
+  const store = memoryStore()
+  const events = await open(store)
+  const ends = [']', '],"data":[]}', ',{"tags":[""],"payload":1}]}', ',{"tags":["a"]}]}', ']}x', ',{}]}']
+  // One part, several, and more than what is read in one go.
+  for (const count of [1, 200, 400, 3000, 6000]) {
+    const before = (await stored(store)).length
+    for (const end of ends) await assert.rejects(events.publish(app, Buffer.from(`{"data":[${list(count)}${end}`)))
+    assert.equal((await stored(store)).length, before)
+    const answer = JSON.parse(await events.publish(app, Buffer.from(`{"data":[${list(count)}]}`))) as { data: Line[] }
+    const lines = (await stored(store)).slice(before).map((line) => JSON.parse(line) as Line)
+    assert.deepEqual(
+      lines.map(({ payload }) => (payload as { n: number }).n),
+      Array.from({ length: count }, (_, i) => i),
+    )
+    assert.deepEqual(
+      answer.data,
+      lines.map(({ lamport, stream, offset, timestamp }) => ({ lamport, stream, offset, timestamp })),
+    )
+  }
+})

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
-/** The events of one call, in the form in which the store takes them. */
+/** The events of one call, or a part of them, in the form in which the store takes them. */
 export class Batch {
   /** Labels and payloads, one after the other. */
   readonly source: ByteWriter
@@ -28,5 +28,12 @@ export class Batch {
       spans: new Int32Array(this.#spans),
       streams: new Uint32Array(this.#streams),
     }
+  }
+
+  /** Begins anew; what was made of it before is no longer good. */
+  clear(): void {
+    this.source.clear()
+    this.#spans.length = 0
+    this.#streams.length = 0
   }
 }

@@ -1,6 +1,7 @@
 import { failure } from '../../errors.ts'
 import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
+import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
 import { Batch } from './batch.ts'
 import { TagLists } from './tag-lists.ts'
@@ -14,18 +15,41 @@ const [tagsName, payloadName] = [0, 1]
  * out tags and payloads, and parses neither. Other members are passed over; a member that is asked for may be there once.
  */
 export class PublishScanner {
-  readonly batch: Batch
+  readonly #batch: Batch
   readonly #json: JsonScanner
   readonly #tagLists: TagLists
+  /** Events that were read, also those that are not in the batch any more. */
+  #count = 0
 
   constructor(body: Buffer, appId: string, routes: RoutingTable) {
     this.#json = new JsonScanner(body)
-    this.batch = new Batch(body.length + 64)
-    this.#tagLists = new TagLists(this.#json, this.batch.source, appId, routes)
+    this.#batch = new Batch(Math.min(body.length + 64, limits.scanSliceBytes))
+    this.#tagLists = new TagLists(this.#json, this.#batch.source, appId, routes)
   }
 
-  /** Reads the body; gives way whenever it has worked long enough for others to wait. */
-  *read(): Generator<void, void> {
+  /** Reads all of the body; gives way after every so many bytes, since others wait, and returns the request that it makes. */
+  *whole(sliceBytes: number): Generator<void, AppendRequest> {
+    const json = this.#json
+    let end = json.at + sliceBytes
+    for (const _ of this.#events(() => json.at >= end)) {
+      end = json.at + sliceBytes
+      yield
+    }
+    return this.#batch.request()
+  }
+
+  /** Reads the body and yields parts of about so many bytes; each is good until the next one, and the last one is returned. */
+  *parts(partBytes: number): Generator<AppendRequest, AppendRequest> {
+    const batch = this.#batch
+    for (const _ of this.#events(() => batch.source.length >= partBytes)) {
+      yield batch.request()
+      batch.clear()
+    }
+    return batch.request()
+  }
+
+  /** Goes from one event to the next, and stops after those that are enough. */
+  *#events(isEnough: () => boolean): Generator<void, void> {
     const json = this.#json
     json.open(openObject, 'struct PublishRequest')
     let hasData = false
@@ -34,33 +58,23 @@ export class PublishScanner {
       else if (hasData) throw json.error('duplicate field `data`')
       else {
         hasData = true
-        yield* this.#events()
+        json.open(openList, 'a sequence')
+        for (let isEvent = json.begins(closeList); isEvent; isEvent = json.continues(closeList)) {
+          if (this.#count++ === limits.eventsPerPublish)
+            throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
+          this.#event()
+          if (isEnough()) yield
+        }
       }
     }
     if (!hasData) throw json.error('missing field `data`', json.at - 1)
     json.finish()
   }
 
-  *#events(): Generator<void, void> {
-    const json = this.#json
-    json.open(openList, 'a sequence')
-    let end = json.at + limits.scanSliceBytes
-    for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
-      if (this.batch.count === limits.eventsPerPublish)
-        throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
-      this.#event()
-      if (json.at < end) continue
-      end = json.at + limits.scanSliceBytes
-      yield
-    }
-  }
-
   #event(): void {
     const json = this.#json
-    const {
-      batch,
-      batch: { source },
-    } = this
+    const batch = this.#batch
+    const { source } = batch
     json.open(openObject, 'struct PublishEvent')
     let [labels, labelsEnd, stream, payload, payloadEnd] = [-1, -1, 0, -1, -1]
     for (let more = json.begins(closeObject); more; more = json.continues(closeObject)) {
@@ -83,7 +97,7 @@ export class PublishScanner {
 
   /** Copies a payload into the batch; answers where it ends there. */
   #payload(): number {
-    const { source } = this.batch
+    const { source } = this.#batch
     const start = source.length
     this.#json.value(source)
     const size = source.length - start

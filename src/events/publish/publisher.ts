@@ -5,6 +5,11 @@ import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { PublishScanner } from './publish-scanner.ts'
 
+/** Bytes of a body from which on it is handed over in parts: to begin early is of use where there is much to do. */
+const inPartsFrom = 64 * 1024
+/** Bytes of such a part: as many as go the short way to the writer. */
+const partBytes = 24 * 1024
+
 /** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
 export class Publisher {
   readonly #store: EventStore
@@ -26,20 +31,40 @@ export class Publisher {
     this.#requests++
     try {
       const scanner = new PublishScanner(body, appId, await this.#routing.current())
-      for (const _ of scanner.read()) await setImmediate()
-      if (scanner.batch.count === 0) return { lamport: 0, time: 0, runs: [] }
-      return await this.#append(scanner.batch.request())
+      if (body.length <= limits.scanSliceBytes) return await this.#storeParts(scanner, body.length)
+      return await this.#storeWhole(scanner, body.length)
     } finally {
       this.#requests--
     }
   }
 
-  async #append(request: AppendRequest): Promise<Appended> {
-    const size = request.source.length
+  /** Hands over what was read while the rest is read; a small request is one part. */
+  #storeParts(scanner: PublishScanner, size: number): Promise<Appended> {
+    const parts = scanner.parts(size < inPartsFrom ? size : partBytes)
+    const first = parts.next()
+    if (first.done === true) return this.#append(first.value, size)
+    return this.#within(size, () => this.#store.appendParts(first.value, parts))
+  }
+
+  /** Reads all of a large request before anything is handed over: others have their turns while it is read. */
+  async #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
+    const slices = scanner.whole(limits.scanSliceBytes)
+    let slice = slices.next()
+    for (; slice.done !== true; slice = slices.next()) await setImmediate()
+    return await this.#append(slice.value, size)
+  }
+
+  #append(request: AppendRequest, size: number): Promise<Appended> {
+    if (request.streams.length === 0) return Promise.resolve({ lamport: 0, time: 0, runs: [] })
+    return this.#within(size, () => this.#store.append(request))
+  }
+
+  /** Has something of so many bytes stored, if not too much waits for that already. */
+  async #within(size: number, store: () => Promise<Appended>): Promise<Appended> {
     if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
-      return await this.#store.append(request)
+      return await store()
     } finally {
       this.#bytes -= size
     }

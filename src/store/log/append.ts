@@ -28,17 +28,32 @@ export class Appender {
 
   /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
   commit(requests: readonly AppendRequest[]): Appended[] {
-    const append = (): Appended[] => {
-      const appended = requests.map((request) => this.#append(request))
-      for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
-      return appended
-    }
+    return this.#ending(() =>
+      this.#log.insertion(
+        () => this.#isOneRow(requests),
+        () => this.#inFrames(() => requests.map((request) => this.#append([request]))),
+      ),
+    )
+  }
+
+  /** Stores one request, whose parts are asked for one after the other, in one transaction. */
+  commitParts(parts: Iterable<AppendRequest>): Appended {
+    return this.#ending(() => this.#log.transaction(() => this.#inFrames(() => this.#append(parts))))
+  }
+
+  #ending<T>(commit: () => T): T {
     try {
-      return this.#log.insertion(() => this.#isOneRow(requests), append)
+      return commit()
     } finally {
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
     }
+  }
+
+  #inFrames<T>(append: () => T): T {
+    const appended = append()
+    for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
+    return appended
   }
 
   /** Whether all that is written is one row of the tail: a frame of a stream that is known, with which no chunk ends. */
@@ -61,14 +76,21 @@ export class Appender {
     )
   }
 
-  #append({ source, spans, streams }: AppendRequest): Appended {
+  /** Appends a request, the parts of which follow each other. */
+  #append(parts: Iterable<AppendRequest>): Appended {
+    const time = this.#log.options.now()
+    const lamport = this.#log.clock
+    const runs: Run[] = []
+    for (const part of parts) this.#appendPart(part, time, runs)
+    return { lamport, time, runs }
+  }
+
+  #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
     const log = this.#log
-    const time = log.options.now()
     const lamport = log.clock
     if (lamport + streams.length > Number.MAX_SAFE_INTEGER)
       throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
     log.clock += streams.length
-    const runs: Run[] = []
     let state: StreamState | undefined
     let row: PendingRow | undefined
     let lastApp = -1
@@ -77,7 +99,9 @@ export class Appender {
       if (state?.key.number !== number || row === undefined) {
         state = log.ownStream(number)
         row = this.#row(state)
-        runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
+        // The first of a part may go on with the run of the one before.
+        if (i > 0 || runs.at(-1)?.stream !== number)
+          runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
       }
       row.frame.add(lamport + i, time, source, spans, 4 * i)
       const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
@@ -88,7 +112,6 @@ export class Appender {
       if (row.frame.count === limits.eventsPerOwnFrame || row.frame.size >= limits.ownFrameBytes)
         this.#endFrame(state, row)
     }
-    return { lamport, time, runs }
   }
 
   #row(state: StreamState): PendingRow {
@@ -96,6 +119,7 @@ export class Appender {
     if (known !== undefined) return known
     const row = this.#spare.pop() ?? new PendingRow()
     this.#pending.set(state, row)
+    this.#log.remember(state)
     this.#log.changed.add(state)
     return row
   }

@@ -10,6 +10,7 @@ import { reading } from './checksum.ts'
 import { openForWriting, refuseFutureFile } from './database.ts'
 import { freeRangeId } from './ranges.ts'
 import { checkRedactions } from './redactions.ts'
+import { GivenUp } from './requests.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
 import { type StreamRow, streamCrc } from './stream-row.ts'
@@ -47,6 +48,8 @@ export class LogState {
   readonly #own = new Map<number, StreamState>()
   #statements: Statements
   #lastRange = 0
+  /** Streams as they stood before the transaction that is under way; nothing for those that it has made. */
+  readonly #before = new Map<StreamState, StreamState | undefined>()
   /** The connection failed and has to be made anew. */
   #broken = false
   /** What is under way writes one row and nothing else. */
@@ -103,9 +106,15 @@ export class LogState {
     const isOwn = Buffer.compare(own.publicKey, key.node) === 0
     const state = newStream(topic, kind, number, key, isOwn)
     this.#streams.set(nameOf(key), state)
+    this.#before.set(state, undefined)
     this.changed.add(state)
     this.saveStream(state)
     return state
+  }
+
+  /** Remembers where a stream stands: if the transaction is given up, it stands there again. */
+  remember(state: StreamState): void {
+    if (!this.#before.has(state)) this.#before.set(state, { ...state })
   }
 
   /** Writes what is kept of a stream besides its events. */
@@ -170,6 +179,7 @@ export class LogState {
       throw asStorageError(error, this.options.file)
     } finally {
       this.#alone = undefined
+      this.#before.clear()
     }
   }
 
@@ -289,6 +299,10 @@ export class LogState {
     this.changed.clear()
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      if (error instanceof GivenUp) {
+        this.#takeBack()
+        return
+      }
       // A full disk, or a request that makes no sense, says nothing against the connection; anything else might.
       if (sqliteCode(error) === undefined || sqliteCode(error) === sqliteFull) {
         this.#load()
@@ -302,6 +316,17 @@ export class LogState {
       this.#reopen()
     } catch {
       // The next transaction tries again.
+    }
+  }
+
+  /** What the transaction has changed is as it was: to read it all again would take longer, and have what is being sealed thrown away. */
+  #takeBack(): void {
+    for (const [state, before] of this.#before) {
+      if (before !== undefined) Object.assign(state, before)
+      else {
+        this.#streams.delete(nameOf(state.key))
+        this.#own.delete(state.key.number)
+      }
     }
   }
 

@@ -7,6 +7,11 @@ export interface AppendRequest {
   readonly streams: Uint32Array
 }
 
+/** The rest of a request does not come: whoever makes it has failed, and knows why. */
+export class GivenUp extends Error {
+  override readonly name = 'GivenUp'
+}
+
 /** Events that follow each other in a stream. */
 export interface Run {
   /** The number of the own stream. */

@@ -46,6 +46,12 @@ export class LogWriter {
     return this.#telling(() => this.#appender.commit(requests))
   }
 
+  /** The same for one request that comes in parts. When the next part cannot be had, nothing is stored. */
+  appendParts(parts: Iterable<AppendRequest>): Appended {
+    this.counts.tellAppending()
+    return this.#telling(() => this.#appender.commitParts(parts))
+  }
+
   receive(chunk: Uint8Array): Received {
     this.#hasOthers = true
     return this.#telling(() => this.#receiver.receive(chunk))

@@ -78,6 +78,10 @@ export class MemoryEventStore implements EventStore {
     return { lamport, time, runs }
   }
 
+  async appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended> {
+    return await this.append(joined(first, rest))
+  }
+
   async receive(bytes: Uint8Array): Promise<Received> {
     this.#check()
     // The bytes belong to whoever sent them; frames and heads are kept as parts of a copy.
@@ -331,4 +335,25 @@ function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryS
     ends.set(stream, offset + 1)
   }
   return runs
+}
+
+/** All parts of a request as one. */
+function joined(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): AppendRequest {
+  const sources: Buffer[] = []
+  const spans: number[] = []
+  const streams: number[] = []
+  let bytes = 0
+  const add = ({ source, ...part }: AppendRequest): void => {
+    spans.push(...Array.from(part.spans, (place) => bytes + place))
+    streams.push(...part.streams)
+    sources.push(Buffer.from(source))
+    bytes += source.length
+  }
+  add(first)
+  for (;;) {
+    const { value, done } = rest.next()
+    add(value)
+    if (done === true)
+      return { source: Buffer.concat(sources), spans: Int32Array.from(spans), streams: Uint32Array.from(streams) }
+  }
 }

@@ -3,7 +3,8 @@ import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../log/index.ts'
 import { Hope } from './hope.ts'
-import { packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
+import { type Letter, type Part, packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
+import { newId } from './waiting.ts'
 
 /**
  * The way of requests to the writer. To pack a message and to wake a thread up with it takes as long as a commit, so small
@@ -43,14 +44,15 @@ const copiedFrom = 4096
 /** Stands for the number of bytes where nothing fits before the end of the ring. */
 const filler = -1
 
+const nothing: AppendRequest = {
+  source: Buffer.alloc(0),
+  spans: new Int32Array(0),
+  streams: new Uint32Array(0),
+}
+
 /** What is sent as a message. */
 export interface Numbered {
   readonly id: number
-}
-
-/** A request on its way. */
-export interface Letter extends Numbered {
-  readonly request: AppendRequest
 }
 
 export function newMailbox(): SharedArrayBuffer {
@@ -116,14 +118,29 @@ export class Outbox<M extends Numbered> {
   }
 
   /** Sends a request; its number is higher than any before it. Answers whether it went the short way. */
-  append(id: number, request: AppendRequest): boolean {
-    if (this.#put(id, request)) {
+  append(id: number, request: AppendRequest, part: Part = 'last'): boolean {
+    if (this.#put(id, request, part)) {
       this.#call()
       return true
     }
-    const memory = packRequest(id, request)
+    const memory = packRequest(id, request, part)
     this.#post(memory, [memory])
     return false
+  }
+
+  /** Sends a request of which there is a first part so far; nothing else can be sent before its end. */
+  appendParts(id: number, first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): void {
+    this.append(id, first, 'more')
+    try {
+      for (;;) {
+        const { value, done } = rest.next()
+        this.append(newId(), value, done === true ? 'last' : 'more')
+        if (done === true) return
+      }
+    } catch (error) {
+      this.append(newId(), nothing, 'givenUp')
+      throw error
+    }
   }
 
   /** Sends a message; its number is higher than any before it. */
@@ -146,7 +163,7 @@ export class Outbox<M extends Numbered> {
   }
 
   /** Answers whether there was room for it. */
-  #put(id: number, request: AppendRequest): boolean {
+  #put(id: number, request: AppendRequest, part: Part): boolean {
     const bytes = requestBytes(request)
     if (bytes > limits.letterBytes) return false
     const ring = this.#ring
@@ -158,7 +175,7 @@ export class Outbox<M extends Numbered> {
     if (skipped > 0) this.#head(written, skipped, filler)
     const start = (written + skipped) | 0
     this.#head(start, needed, bytes)
-    writeRequest(ring.bytes, ring.at(start) + cellBytes, id, request)
+    writeRequest(ring.bytes, ring.at(start) + cellBytes, id, request, part)
     ring.store(words.written, (start + needed) | 0)
     return true
   }
@@ -288,11 +305,10 @@ export class Inbox<M extends Numbered> {
     const { memory, words: numbers } = this.#ring
     const at = this.#ring.at(cell)
     this.#cell = (cell + (numbers[at / 4] as number)) | 0
-    const { id, request } = unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
-    return {
-      id,
-      request: request.source.length < copiedFrom ? request : { ...request, source: copyOf(request.source) },
-    }
+    const letter = unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
+    const { request } = letter
+    if (request.source.length < copiedFrom) return letter
+    return { ...letter, request: { ...request, source: copyOf(request.source) } }
   }
 
   /** The message that comes next, if there is one. */

@@ -4,10 +4,15 @@ import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
 
-/** Its number, and how many events it has. */
-const requestHead = 16
+/** What a request on its way is: all of it or its last part, a part that others follow, or the end of one that was given up. */
+const parts = ['last', 'more', 'givenUp'] as const
 
-/** A request takes so many bytes on its way to the writer: its number, how many events it has, then spans, streams, bytes. */
+export type Part = (typeof parts)[number]
+
+/** Its number, which part it is, and how many events it has. */
+const requestHead = 24
+
+/** A request takes so many bytes on its way to the writer: its head, then spans, streams, bytes. */
 export function requestBytes({ source, streams }: AppendRequest): number {
   return requestHead + 20 * streams.length + source.length
 }
@@ -18,12 +23,14 @@ export function writeRequest(
   at: number,
   id: number,
   { source, spans, streams }: AppendRequest,
+  part: Part,
 ): void {
   const memory = bytes.buffer
   const count = streams.length
-  const head = new Float64Array(memory, at, 2)
+  const head = new Float64Array(memory, at, 3)
   head[0] = id
-  head[1] = count
+  head[1] = parts.indexOf(part)
+  head[2] = count
   new Int32Array(memory, at + requestHead, 4 * count).set(spans)
   new Uint32Array(memory, at + requestHead + 16 * count, count).set(streams)
   // Into memory that is shared this is ten times as fast as setting it.
@@ -32,27 +39,32 @@ export function writeRequest(
 }
 
 /** A request as one piece of memory that is handed over. */
-export function packRequest(id: number, request: AppendRequest): ArrayBuffer {
+export function packRequest(id: number, request: AppendRequest, part: Part): ArrayBuffer {
   const memory = new ArrayBuffer(requestBytes(request))
-  writeRequest(Buffer.from(memory), 0, id, request)
+  writeRequest(Buffer.from(memory), 0, id, request, part)
   return memory
 }
 
+/** A request on its way. */
+export interface Letter {
+  readonly id: number
+  readonly part: Part
+  readonly request: AppendRequest
+}
+
 /** The request of so many bytes that was written there; it is good for as long as the memory stays as it is. */
-export function unpackRequest(
-  memory: ArrayBufferLike,
-  at: number,
-  bytes: number,
-): { id: number; request: AppendRequest } {
-  const head = new Float64Array(memory, at, 2)
-  const [id, count] = [head[0] as number, head[1] as number]
+export function unpackRequest(memory: ArrayBufferLike, at: number, bytes: number): Letter {
+  const head = new Float64Array(memory, at, 3)
+  const id = head[0] as number
+  const part = parts[head[1] as number] as Part
+  const count = head[2] as number
   const spans = at + requestHead
   const request = {
     spans: new Int32Array(memory, spans, 4 * count),
     streams: new Uint32Array(memory, spans + 16 * count, count),
     source: Buffer.from(memory, spans + 20 * count, bytes - requestHead - 20 * count),
   }
-  return { id, request }
+  return { id, part, request }
 }
 
 /** The answers to what went into one commit, as numbers in one piece of memory: many objects would take longer than the commit. */

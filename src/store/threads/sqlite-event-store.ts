@@ -129,6 +129,10 @@ export class SqliteEventStore implements EventStore {
     }) as Promise<Appended>
   }
 
+  appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended> {
+    return this.#ask((id) => this.#outbox.appendParts(id, first, rest)) as Promise<Appended>
+  }
+
   receive(chunk: Uint8Array): Promise<Received> {
     return this.#write('receive', chunk) as Promise<Received>
   }

@@ -6,11 +6,12 @@ import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
-import { LogWriter, SharedCounts } from '../log/index.ts'
+import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
 import { AnswersTold } from './answers.ts'
-import { Inbox, type Letter, type Numbered } from './mailbox.ts'
-import { type ErrorMessage, Gate, open, packAppended, pause, toMessage } from './messages.ts'
+import { Inbox, type Numbered } from './mailbox.ts'
+import { type ErrorMessage, Gate, type Letter, open, packAppended, pause, toMessage } from './messages.ts'
+import { Parts } from './parts.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
 export interface WriterData {
@@ -145,6 +146,12 @@ class WriterThread {
     for (;;) {
       const next = bytes < limits.commitBytes && !this.#isClosed ? this.#inbox.next() : undefined
       if (next === undefined) break
+      if ('request' in next && next.part === 'more') {
+        this.#commit(appends.splice(0))
+        this.#commitParts(next)
+        bytes += limits.commitBytes
+        continue
+      }
       if ('request' in next) {
         appends.push(next)
         bytes += next.request.source.length
@@ -188,11 +195,10 @@ class WriterThread {
     this.#last = { began: performance.now(), requests: appends.length }
     try {
       const results = this.#writer.append(appends.map(({ request }) => request))
-      const answers = packAppended(
+      this.#tellAppended(
         appends.map(({ id }) => id),
         results,
       )
-      if (!this.#answers.tell(answers)) this.#port.postMessage(answers satisfies FromWriter)
       for (const { request } of appends) release(request.source)
     } catch (error) {
       // What one of them has done wrong is no failure of the others.
@@ -203,6 +209,38 @@ class WriterThread {
       const message = toMessage(error)
       this.#port.postMessage(appends.map(({ id }) => ({ id, error: message })) satisfies FromWriter)
     }
+  }
+
+  /** Nothing else comes before its last part, so what has come is stored while the others are made. */
+  #commitParts(first: Letter): void {
+    this.#last = { began: performance.now(), requests: 1 }
+    const { id } = first
+    const parts = new Parts(first, () => this.#nextPart())
+    try {
+      this.#tellAppended([id], [this.#writer.appendParts(parts)])
+    } catch (error) {
+      parts.finish()
+      // Whoever gave it up knows.
+      if (!parts.isGivenUp) this.#port.postMessage([{ id, error: toMessage(error) }] satisfies FromWriter)
+    } finally {
+      parts.release()
+    }
+  }
+
+  #nextPart(): Letter {
+    for (;;) {
+      const next = this.#inbox.next()
+      if (next === undefined) this.#inbox.wait(lingerMs, true)
+      else {
+        assert('request' in next, 'nothing comes between the parts of a request')
+        return next
+      }
+    }
+  }
+
+  #tellAppended(ids: readonly number[], appended: readonly Appended[]): void {
+    const answers = packAppended(ids, appended)
+    if (!this.#answers.tell(answers)) this.#port.postMessage(answers satisfies FromWriter)
   }
 
   /** After the answers: whoever has published something waits for them. */
