@@ -51,7 +51,9 @@ export class JsonScanner {
   #from = 0
 
   constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY) {
-    this.bytes = bytes
+    // What comes from the network as one piece is a buffer of another kind than what was put together: code that has to
+    // expect both is slower, and that which was compiled for one of them is thrown away when the other one comes.
+    this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#end = bytes.length
     this.words = wordsOf(bytes)
     this.#maxValues = maxValues
