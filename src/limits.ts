@@ -47,11 +47,11 @@ export const limits = {
   /** Bytes of requests that go into one commit; what comes after that goes into the next. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of lines that a reader hands over at a time. */
-  pieceBytes: 256 * 1024,
+  pieceBytes: 512 * 1024,
   /** Bytes of memory of pieces that a reader keeps for the next ones. */
   sparePieceBytes: 2 * 1024 * 1024,
   /** Bytes of lines of one query that wait for whoever reads it. */
-  bytesAhead: 4 * 256 * 1024,
+  bytesAhead: 2 * 512 * 1024,
   /** Milliseconds that one query may take before it is another one's turn. */
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */

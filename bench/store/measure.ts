@@ -22,19 +22,20 @@ type Measurement = (round: number) => number | Promise<number>
 
 /**
  * Everybody once per round, each time from another one on, so that nobody always runs after the same neighbour. The first
- * round is not counted: it is there to fill caches and to have the code compiled.
+ * rounds are not counted: they are there to fill caches and to have the code compiled.
  */
 export async function interleave<K extends string>(
   rounds: number,
   subjects: Readonly<Record<K, Measurement>>,
+  uncounted = 1,
 ): Promise<Record<K, number[]>> {
   const names = Object.keys(subjects) as K[]
   const results = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<K, number[]>
-  for (let round = 0; round <= rounds; round++)
+  for (let round = 0; round < uncounted + rounds; round++)
     for (let i = 0; i < names.length; i++) {
       const name = names[(round + i) % names.length] as K
       const ms = await subjects[name](round)
-      if (round > 0) results[name].push(ms)
+      if (round >= uncounted) results[name].push(ms)
     }
   return results
 }

@@ -10,14 +10,15 @@ import {
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { type BareBlock, BareRows, concatenate, decompressed, parseAll, payloadsAt, StoredBlocks } from './bare.ts'
 import type { EventSource } from './events.ts'
-import { collectGarbage, interleave, type LoopWatch, time, timeAsync } from './measure.ts'
-import { atLeast, atMost, duration, type Line, speed } from './report.ts'
+import { interleave, type LoopWatch, time, timeAsync } from './measure.ts'
+import { atLeast, atMost, duration, type Goal, type Line, speed } from './report.ts'
 import type { StoreFile, Workspace } from './workspace.ts'
 
 type Block = Parameters<EventSink['event']>[1]
 
 const rounds = 7
-const windowEvents = 200_000
+/** Scans are measured in many short turns, one beside the other: how fast the machine is changes from second to second. */
+const scan = { events: 100_000, turns: 15, uncounted: 4 } as const
 const pieceBytes = 128 * 1024
 
 /** A store that is filled and settled, with what it was filled from. */
@@ -28,37 +29,56 @@ export interface Filled extends StoreFile {
   readonly stored: number
 }
 
+/** What a reader has to be told of it. That is asked once: it takes much longer than what is measured, and empties all caches. */
+interface Standing extends Filled {
+  readonly sealed: number
+}
+
+function standing(filled: Filled, stored = filled.stored): Standing {
+  return { ...filled, stored, sealed: sealedEventsOf(filled.file) }
+}
+
 /** Everything in order: as lines, and parsed; in this thread and through the store. */
 export async function scans(filled: Filled, store: SqliteEventStore, watch: LoopWatch): Promise<Line[]> {
   const stored = new StoredBlocks(filled.file)
   try {
-    const windows = Array.from({ length: rounds + 1 }, (_, round) => windowAt(stored, filled, round / rounds))
+    const windows = Array.from({ length: scan.turns }, (_, i) => windowAt(stored, filled, i / (scan.turns - 1)))
     const inWindow =
       <T>(measure: (window: Window) => T) =>
       (round: number): T =>
-        measure(windows[round] as Window)
+        measure(windows[round % scan.turns] as Window)
     const events = windows[0]?.count ?? 0
-    const measured = await interleave(rounds, {
+    const now = standing(filled)
+    const inTurns = <K extends string>(subjects: Readonly<Record<K, (round: number) => number | Promise<number>>>) =>
+      interleave(scan.turns, subjects, scan.uncounted)
+    const lines = await inTurns({
       concatenate: inWindow((window) => measureBare(window, concatenate)),
-      lines: inWindow(({ all, count }) => measureLines(filled, all, count)),
-      linesByTag: inWindow(({ byTag, count }) => measureLines(filled, byTag, count)),
-      store: inWindow(({ all }) => measureStore(store, watch, all)),
-      parse: inWindow(measureParse),
-      parsed: inWindow(({ all, count }) => measureParsed(filled, all, count)),
+      lines: inWindow(({ all, count }) => measureLines(now, all, count)),
+      linesByTag: inWindow(({ byTag, count }) => measureLines(now, byTag, count)),
     })
-    const bare = { bare: measured.concatenate, bareName: 'bare decompress and concatenate' }
-    const common = { operations: events, unit: 'events' }
+    // By itself: what others leave to the garbage collector is collected by other threads, and these two are there already.
+    const through = await inTurns({
+      concatenate: inWindow((window) => measureBare(window, concatenate)),
+      store: inWindow(({ all }) => measureStore(store, watch, all)),
+    })
+    const values = await inTurns({
+      parse: inWindow(measureParse),
+      parsed: inWindow(({ all, count }) => measureParsed(now, all, count)),
+    })
+    const common = { operations: events, unit: 'events', bareName: 'bare decompress and concatenate' }
+    const line = (name: string, { concatenate }: { concatenate: number[] }, ours: number[], goal?: Goal): Line =>
+      speed({ name, ours, bare: concatenate, ...common, ...(goal && { goal }) })
     return [
-      speed({ name: 'scan as lines', goal: atLeast(0.7), ours: measured.lines, ...bare, ...common }),
-      speed({ name: '… by a tag that all have', ours: measured.linesByTag, ...bare, ...common }),
-      speed({ name: '… through the store', goal: atLeast(0.7), ours: measured.store, ...bare, ...common }),
+      line('scan as lines', lines, lines.lines, atLeast(0.7)),
+      line('… by a tag that all have', lines, lines.linesByTag),
+      line('… through the store', through, through.store, atLeast(0.7)),
       speed({
         name: 'scan, parsed',
         goal: atLeast(0.7),
-        ours: measured.parsed,
-        bare: measured.parse,
-        bareName: 'bare decompress and JSON.parse',
+        ours: values.parsed,
+        bare: values.parse,
         ...common,
+        bareName: 'bare decompress and JSON.parse',
       }),
     ]
   } finally {
@@ -74,7 +94,7 @@ interface Window {
 }
 
 function windowAt(stored: StoredBlocks, { source }: Filled, part: number): Window {
-  const { first, count, blocks } = stored.window(part, windowEvents)
+  const { first, count, blocks } = stored.window(part, scan.events)
   const bounds = { lower: new Map([[0, first - 1]]), upper: new Map([[0, first + count - 1]]) }
   return {
     count,
@@ -98,8 +118,8 @@ function measureParse({ blocks, count }: Window): number {
   return ms
 }
 
-function measureLines(filled: Filled, selection: Selection, events: number): number {
-  return withReader(filled, (reader) => {
+function measureLines(now: Standing, selection: Selection, events: number): number {
+  return withReader(now, (reader) => {
     const sink = new CountingLines()
     const ms = time(() => runLines(reader, selection, sink))
     expect(sink.events, events - 1, events)
@@ -107,8 +127,8 @@ function measureLines(filled: Filled, selection: Selection, events: number): num
   })
 }
 
-function measureParsed(filled: Filled, selection: Selection, events: number): number {
-  return withReader(filled, (reader) => {
+function measureParsed(now: Standing, selection: Selection, events: number): number {
+  return withReader(now, (reader) => {
     const sink = new ParsingSink()
     const ms = time(() => new LogCursor(reader, selection).run(sink))
     expect(sink.events, events - 1, events)
@@ -117,8 +137,6 @@ function measureParsed(filled: Filled, selection: Selection, events: number): nu
 }
 
 function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Selection): Promise<number> {
-  // What others have left in this thread: a pause of it would be one of all that goes through it.
-  collectGarbage()
   return watch.during('scan through the store', () =>
     timeAsync(async () => {
       let bytes = 0
@@ -142,8 +160,9 @@ export async function rareTag(workspace: Workspace, filled: Filled): Promise<Lin
   const blocks = stored.holding(offsets)
   stored.close()
   const rows = new RowsOfBlocks(workspace, blocks)
+  const now = standing(filled)
   const measured = await interleave(rounds, {
-    ours: () => measureQuery(filled, { anyOf: [{ tags: [source.rareTag] }], order: 'asc' }, offsets.length),
+    ours: () => measureQuery(now, { anyOf: [{ tags: [source.rareTag] }], order: 'asc' }, offsets.length),
     bare: () => rows.measure(blocks.length),
   })
   return [
@@ -156,7 +175,8 @@ export async function rareTag(workspace: Workspace, filled: Filled): Promise<Lin
   ]
 }
 
-const repeats = 75
+/** Short queries are measured often, and not before their code is compiled: a reader runs for weeks. */
+const short = { times: 525, uncounted: 1500 } as const
 
 /** The last ten, when all is sealed and when the newest events are not. */
 export async function lastTen(workspace: Workspace, filled: Filled, store: SqliteEventStore): Promise<Line[]> {
@@ -168,10 +188,12 @@ export async function lastTen(workspace: Workspace, filled: Filled, store: Sqlit
   const rows = new RowsOfBlocks(workspace, blocks)
   const measure = async (name: string, tags: readonly string[], stored: number): Promise<Line> => {
     const selection: Selection = { anyOf: [{ tags }], order: 'desc' }
-    const measured = await interleave(rounds * repeats, {
-      ours: () => measureQuery({ ...filled, stored }, selection, 10),
-      bare: () => rows.measure(1),
-    })
+    const now = standing(filled, stored)
+    const measured = await interleave(
+      short.times,
+      { ours: () => measureQuery(now, selection, 10), bare: () => rows.measure(1) },
+      short.uncounted,
+    )
     return duration({ name, goal: atMost(3), ...measured, bareName: 'bare read and decompress of one block' })
   }
   const lines = [
@@ -187,13 +209,17 @@ export async function lastTen(workspace: Workspace, filled: Filled, store: Sqlit
 /** One event by a tag that no other has, where all events have such tags and where hardly any has. */
 export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line[]> {
   // What is not sealed yet is not in the index; how much that is differs from store to store.
-  const sealed = [ordinary, unique].map(({ file }) => sealedEventsOf(file))
-  const point = (filled: Filled, tag: string): number =>
-    measureQuery({ ...filled, stored: Math.min(...sealed) }, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
-  const { ours, bare } = await interleave(rounds * repeats, {
-    ours: () => point(unique, unique.source.uniqueTag),
-    bare: () => point(ordinary, ordinary.source.liveTag),
-  })
+  const sealed = Math.min(...[ordinary, unique].map(({ file }) => sealedEventsOf(file)))
+  const [ordinaryNow, uniqueNow] = [standing(ordinary, sealed), standing(unique, sealed)]
+  const point = (now: Standing, tag: string): number => measureQuery(now, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
+  const { ours, bare } = await interleave(
+    short.times,
+    {
+      ours: () => point(uniqueNow, unique.source.uniqueTag),
+      bare: () => point(ordinaryNow, ordinary.source.liveTag),
+    },
+    short.uncounted,
+  )
   return [
     duration({
       name: 'point query with unique tags',
@@ -215,8 +241,8 @@ function sealedEventsOf(file: string): number {
 }
 
 /** A query with nothing in the caches of the store. */
-function measureQuery(filled: Filled, selection: Selection, events: number): number {
-  return withReader(filled, (reader) => {
+function measureQuery(now: Standing, selection: Selection, events: number): number {
+  return withReader(now, (reader) => {
     const sink = new CountingLines(events)
     const ms = time(() => runLines(reader, selection, sink))
     expect(sink.events, events, events)
@@ -225,9 +251,9 @@ function measureQuery(filled: Filled, selection: Selection, events: number): num
 }
 
 /** Opening is not part of what is measured. */
-function withReader<T>({ file, key, stored }: Filled, work: (reader: LogReader) => T): T {
+function withReader<T>({ file, key, stored, sealed }: Standing, work: (reader: LogReader) => T): T {
   const counts = new SharedCounts()
-  counts.set(0, stored, 0, sealedEventsOf(file))
+  counts.set(0, stored, 0, sealed)
   const reader = new LogReader(file, counts, key.publicKey)
   try {
     return work(reader)

@@ -38,3 +38,22 @@ test('what is written to memory that was used before has nothing of what stood t
   }
   assert.equal(new Set(taken).size, 1)
 })
+
+test('whoever had much to say once gives its memory up when there is little to say', (t) => {
+  t.after(() => spareMemory.clear())
+  const writer = new NdjsonWriter(limits.pieceBytes)
+  writer.line('x'.repeat(limits.pieceBytes))
+  const sizes: number[] = []
+  for (let i = 0; i < 20; i++) {
+    writer.clear()
+    writer.line('a line')
+    assert.equal(writer.written.toString(), 'a line\n')
+    sizes.push(writer.written.buffer.byteLength)
+  }
+  assert.ok((sizes[0] as number) > limits.pieceBytes / 2)
+  assert.ok((sizes.at(-1) as number) <= 8192)
+  assert.deepEqual(
+    sizes,
+    sizes.toSorted((a, b) => b - a),
+  )
+})

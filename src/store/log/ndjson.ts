@@ -38,9 +38,11 @@ export class NdjsonWriter implements EventSink {
   }
 
   clear(): void {
+    const isLittle = this.#length * 8 < this.#size && this.#size > firstBytes
     this.#length = 0
     // Memory that was taken away cannot even be looked at.
     if (this.#buffer.length === 0) this.#buffer = noMemory
+    else if (isLittle) this.#shrink()
     if (this.#size > 4 * this.#capacity) this.#renew(this.#capacity)
   }
 
@@ -76,6 +78,13 @@ export class NdjsonWriter implements EventSink {
     const isTaken = this.#buffer.length === 0
     const usual = isTaken ? this.#size : Math.min(this.#capacity, 2 * this.#size)
     this.#renew(Math.max(usual, needed + leastRoom))
+  }
+
+  /** Whoever had much to say once, and follows what comes now, needs less and less. */
+  #shrink(): void {
+    spareMemory.give(this.#buffer.buffer)
+    this.#buffer = noMemory
+    this.#size = Math.max(firstBytes, this.#size >> 1)
   }
 
   #renew(size: number): void {
