@@ -188,6 +188,32 @@ test('what comes while the node stops is told so', async () => {
   await assert.rejects(events.offsets(), { code: 'ERR_SHUTTING_DOWN' })
 })
 
+test('only a large body of whoever publishes alone is handed over in parts', async () => {
+  const inner = memoryStore()
+  const calls: string[] = []
+  const store = new Proxy<EventStore>(inner, {
+    get: (target, name) => {
+      if (name === 'append' || name === 'appendParts') calls.push(name)
+      return (Reflect.get(target, name) as () => unknown).bind(target)
+    },
+  })
+  const events = await open(store)
+  const list = (count: number): Buffer =>
+    body(Array.from({ length: count }, () => ({ tags: ['a'], payload: 'x'.repeat(300) })))
+  calls.length = 0
+  // The ID of the app stands in every event of the batch, but not in the body.
+  const longName = `com.example.${'long'.repeat(20)}`
+  await events.publish(longName, body([{ tags: [], payload: 1 }]))
+  await events.publish(longName, list(100))
+  assert.deepEqual(calls.splice(0), ['append', 'append'])
+  await events.publish(app, list(400))
+  assert.deepEqual(calls.splice(0), ['appendParts'])
+  await Promise.all([events.publish(app, list(400)), events.publish(app, list(400))])
+  assert.deepEqual(calls.splice(0), ['append', 'append'])
+  await events.publish(app, list(5000))
+  assert.deepEqual(calls.splice(0), ['append'])
+})
+
 test('a body of any size is published as a whole or not at all, also when what is wrong with it stands at its end', async () => {
   const payload = 'x'.repeat(190)
   const list = (count: number): string =>

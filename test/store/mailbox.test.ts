@@ -77,6 +77,20 @@ test('whatever is sent in whatever way is taken in the order in which it was sen
   )
 })
 
+test('nothing can be sent between the parts of a request, which is given up then', () => {
+  const { outbox, inbox, close } = mailbox()
+  inbox.enter(null)
+  const rest = {
+    next: () => ({ done: true, value: requestOf(outbox.append(5, requestOf(5, 10)) ? 1 : 0, 10) }) as const,
+  }
+  assert.throws(() => outbox.appendParts(1, requestOf(1, 10), rest), /nothing comes between/)
+  assert.deepEqual(
+    [inbox.next(), inbox.next(), inbox.next()].map((letter) => letter !== undefined && 'part' in letter && letter.part),
+    ['more', 'givenUp', false],
+  )
+  close()
+})
+
 test('what does not fit into the memory comes nevertheless, after what was there before it', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)

@@ -100,6 +100,23 @@ test('memory of large pieces comes back with the word that they were taken; that
   pieces.end(undefined)
   await pieces.next()
   pieces.giveBack(late)
-  assert.deepEqual(returned, [[first.buffer], [], [second.buffer]])
-  assert.deepEqual([middling.length, late.length, shared.length], [0, 0, 3])
+  assert.deepEqual(returned, [[first.buffer], [], []])
+  assert.deepEqual([middling.length, second.length, late.length, shared.length], [0, 0, 0, 3])
+})
+
+test('memory that comes back while somebody waits for more is passed on at once, however little was taken', async () => {
+  const told: [bytes: number, spare: number][] = []
+  const pieces = new PieceQueue(
+    (bytes, spare) => told.push([bytes, spare.length]),
+    () => {},
+  )
+  const piece = Buffer.allocUnsafeSlow(limits.pieceBytes).subarray(0, 1000)
+  pieces.push(piece)
+  await pieces.next()
+  const waiting = pieces.next()
+  assert.deepEqual(told, [])
+  pieces.giveBack(piece)
+  assert.deepEqual(told, [[1000, 1]])
+  pieces.end(undefined)
+  await waiting
 })

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Hash } from '../../src/protocol/index.ts'
 import type { Block } from '../../src/store/log/index.ts'
 import { TailBlocks } from '../../src/store/log/tail-blocks.ts'
+import { recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 
@@ -58,4 +60,43 @@ test('whoever goes down from any event finds it, and every one before it, whatev
     }),
     { numRuns: 30 },
   )
+})
+
+test('whoever goes down through a large row reads it once', (t) => {
+  const { writer } = openLog(t)
+  const events = Array.from({ length: 1000 }, (_, i) => ({ appId: 'a', tags: ['a'], payload: `${i}` }))
+  writer.append([{ ...packed(events), streams: new Uint32Array(1000) }])
+  // As a chunk of another node is stored: in one row.
+  const { database } = writer
+  const rows = database.prepare('SELECT * FROM tail ORDER BY key').all() as unknown as TailRow[]
+  const last = rows.at(-1) as TailRow
+  const records = Buffer.concat(rows.map((row) => recordsOf(row)))
+  const { key, count, lamport, hash, raw, crc, body } = tailRow(
+    0,
+    1000,
+    last.lamport,
+    Buffer.from(last.hash).toString('latin1') as Hash,
+    records,
+  )
+  database.exec('DELETE FROM tail')
+  database.prepare('INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?)').run(key, count, lamport, hash, raw, crc, body)
+  let asked = 0
+  const counting = {
+    prepare(sql: string) {
+      const statement = database.prepare(sql)
+      const counted =
+        <A extends unknown[], R>(ask: (...args: A) => R) =>
+        (...args: A): R => {
+          asked++
+          return ask(...args)
+        }
+      return { get: counted(statement.get.bind(statement)), all: counted(statement.all.bind(statement)) }
+    },
+  } as unknown as DatabaseSync
+  const tail = new TailBlocks(counting)
+  for (let key = 999; key >= 0; key--) {
+    const block = tail.at('s-0', key, -1)
+    assert.equal(block?.payload(key - block.first), `${key}`)
+  }
+  assert.equal(asked, 1)
 })

@@ -1,6 +1,9 @@
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
+/** Where the parts of an event are, and its stream. */
+const bytesPerEvent = 20
+
 /** The events of one call, or a part of them, in the form in which the store takes them. */
 export class Batch {
   /** Labels and payloads, one after the other. */
@@ -12,8 +15,9 @@ export class Batch {
     this.source = new ByteWriter(capacity)
   }
 
-  get count(): number {
-    return this.#streams.length
+  /** What it takes on its way to the store. */
+  get bytes(): number {
+    return this.source.length + bytesPerEvent * this.#streams.length
   }
 
   /** Adds an event for an own stream, whose labels and payload are in the source. */

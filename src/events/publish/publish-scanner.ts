@@ -18,12 +18,15 @@ export class PublishScanner {
   readonly #batch: Batch
   readonly #json: JsonScanner
   readonly #tagLists: TagLists
+  readonly #partBytes: number
   /** Events that were read, also those that are not in the batch any more. */
   #count = 0
 
-  constructor(body: Buffer, appId: string, routes: RoutingTable) {
+  /** Of a body that is read in parts, these have about so many bytes. */
+  constructor(body: Buffer, appId: string, routes: RoutingTable, partBytes = Number.POSITIVE_INFINITY) {
     this.#json = new JsonScanner(body)
-    this.#batch = new Batch(Math.min(body.length + 64, limits.scanSliceBytes))
+    this.#partBytes = partBytes
+    this.#batch = new Batch(Math.min(body.length, 2 * partBytes) + 64)
     this.#tagLists = new TagLists(this.#json, this.#batch.source, appId, routes)
   }
 
@@ -38,10 +41,10 @@ export class PublishScanner {
     return this.#batch.request()
   }
 
-  /** Reads the body and yields parts of about so many bytes; each is good until the next one, and the last one is returned. */
-  *parts(partBytes: number): Generator<AppendRequest, AppendRequest> {
+  /** Reads the body and yields parts of it; each is good until the next one, and the last one is returned. */
+  *parts(): Generator<AppendRequest, AppendRequest> {
     const batch = this.#batch
-    for (const _ of this.#events(() => batch.source.length >= partBytes)) {
+    for (const _ of this.#events(() => batch.bytes >= this.#partBytes)) {
       yield batch.request()
       batch.clear()
     }

@@ -7,7 +7,7 @@ import { PublishScanner } from './publish-scanner.ts'
 
 /** Bytes of a body from which on it is handed over in parts: to begin early is of use where there is much to do. */
 const inPartsFrom = 64 * 1024
-/** Bytes of such a part: as many as go the short way to the writer. */
+/** Bytes of such a part: with another event they go the short way to the writer. */
 const partBytes = 24 * 1024
 
 /** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
@@ -30,23 +30,25 @@ export class Publisher {
     if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
-      const scanner = new PublishScanner(body, appId, await this.#routing.current())
-      if (body.length <= limits.scanSliceBytes) return await this.#storeParts(scanner, body.length)
-      return await this.#storeWhole(scanner, body.length)
+      const routes = await this.#routing.current()
+      // Whoever publishes beside others shares a commit with them, which takes whole requests.
+      const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
+      if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, partBytes), body.length)
+      return await this.#storeWhole(new PublishScanner(body, appId, routes), body.length)
     } finally {
       this.#requests--
     }
   }
 
-  /** Hands over what was read while the rest is read; a small request is one part. */
+  /** Hands over what was read while the rest is read. */
   #storeParts(scanner: PublishScanner, size: number): Promise<Appended> {
-    const parts = scanner.parts(size < inPartsFrom ? size : partBytes)
+    const parts = scanner.parts()
     const first = parts.next()
     if (first.done === true) return this.#append(first.value, size)
     return this.#within(size, () => this.#store.appendParts(first.value, parts))
   }
 
-  /** Reads all of a large request before anything is handed over: others have their turns while it is read. */
+  /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
   async #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
     const slices = scanner.whole(limits.scanSliceBytes)
     let slice = slices.next()

@@ -295,14 +295,11 @@ export class LogState {
 
   /** After a failure what is in memory may be ahead of the disk: begin again from what is there. */
   #recover(error: unknown): void {
+    if (error instanceof GivenUp && this.#takeBack()) return
     // Nobody is told of what is not on disk, also when it cannot be read again for now.
     this.changed.clear()
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      if (error instanceof GivenUp) {
-        this.#takeBack()
-        return
-      }
       // A full disk, or a request that makes no sense, says nothing against the connection; anything else might.
       if (sqliteCode(error) === undefined || sqliteCode(error) === sqliteFull) {
         this.#load()
@@ -319,15 +316,25 @@ export class LogState {
     }
   }
 
-  /** What the transaction has changed is as it was: to read it all again would take longer, and have what is being sealed thrown away. */
-  #takeBack(): void {
+  /**
+   * Rolls a transaction back that was given up, and lets all streams stand where they stood before it: to read them again would
+   * take longer, and have what is being sealed thrown away. The clock does not go back. Answers whether that was possible.
+   */
+  #takeBack(): boolean {
+    try {
+      this.#database.exec('ROLLBACK')
+    } catch {
+      return false
+    }
     for (const [state, before] of this.#before) {
       if (before !== undefined) Object.assign(state, before)
       else {
         this.#streams.delete(nameOf(state.key))
         this.#own.delete(state.key.number)
+        this.changed.delete(state)
       }
     }
+    return true
   }
 
   #reopen(): void {

@@ -29,6 +29,8 @@ export class TailBlocks {
   readonly #before: StatementSync
   readonly #rows: StatementSync
   readonly #runs = new LruCache<number, TailRun>(limits.tailCacheBytes)
+  /** The run that was used last: whoever looks at large ones does so block by block. */
+  #last: TailRun | undefined
   /** Where the last run began that was read backwards, and how many events it was to have. */
   #back = { start: -1, events: 0 }
 
@@ -43,13 +45,15 @@ export class TailBlocks {
 
   clear(): void {
     this.#runs.clear()
+    this.#last = undefined
   }
 
   /** The block that holds an event, for whoever goes up or down from there; nothing when it is not in the tail. */
   at(streamId: string, key: number, step: 1 | -1): Block | undefined {
-    const run = this.#runs.get(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
+    const run = this.#known(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
     // Between two looks at the database the rows may have been sealed or pruned; those that are left come after the event.
     if (run === undefined || run.start > key || run.end <= key) return undefined
+    this.#last = run
     const { start, end, frames, blocks } = run
     const size = limits.eventsPerBlock
     const isSmall = end - start < 2 * size
@@ -60,6 +64,11 @@ export class TailBlocks {
     const block = new TailBlock(frames, streamId, [offsetOf(from), offsetOf(from) + to - from])
     blocks.set(from, block)
     return block
+  }
+
+  #known(key: number): TailRun | undefined {
+    const last = this.#last
+    return last !== undefined && last.start <= key && key < last.end ? last : this.#runs.get(key)
   }
 
   /** Rows from the one on that holds an event. */

@@ -111,6 +111,8 @@ interface Target {
 export class Outbox<M extends Numbered> {
   readonly #ring: Ring
   readonly #target: Target
+  /** A request is sent in parts, between which nothing else may be sent. */
+  #isInParts = false
 
   constructor(memory: SharedArrayBuffer, target: Target) {
     this.#ring = new Ring(memory)
@@ -118,7 +120,37 @@ export class Outbox<M extends Numbered> {
   }
 
   /** Sends a request; its number is higher than any before it. Answers whether it went the short way. */
-  append(id: number, request: AppendRequest, part: Part = 'last'): boolean {
+  append(id: number, request: AppendRequest): boolean {
+    this.#checkTurn()
+    return this.#append(id, request, 'last')
+  }
+
+  /** Sends a request of which there is a first part so far; nothing else can be sent before its end. */
+  appendParts(id: number, first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): void {
+    this.#checkTurn()
+    this.#isInParts = true
+    this.#append(id, first, 'more')
+    try {
+      for (;;) {
+        const { value, done } = rest.next()
+        this.#append(newId(), value, done === true ? 'last' : 'more')
+        if (done === true) return
+      }
+    } catch (error) {
+      this.#append(newId(), nothing, 'givenUp')
+      throw error
+    } finally {
+      this.#isInParts = false
+    }
+  }
+
+  /** Sends a message; its number is higher than any before it. */
+  post(message: M, transfer: readonly TransferListItem[] = []): void {
+    this.#checkTurn()
+    this.#post(message, transfer)
+  }
+
+  #append(id: number, request: AppendRequest, part: Part): boolean {
     if (this.#put(id, request, part)) {
       this.#call()
       return true
@@ -128,24 +160,8 @@ export class Outbox<M extends Numbered> {
     return false
   }
 
-  /** Sends a request of which there is a first part so far; nothing else can be sent before its end. */
-  appendParts(id: number, first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): void {
-    this.append(id, first, 'more')
-    try {
-      for (;;) {
-        const { value, done } = rest.next()
-        this.append(newId(), value, done === true ? 'last' : 'more')
-        if (done === true) return
-      }
-    } catch (error) {
-      this.append(newId(), nothing, 'givenUp')
-      throw error
-    }
-  }
-
-  /** Sends a message; its number is higher than any before it. */
-  post(message: M, transfer: readonly TransferListItem[] = []): void {
-    this.#post(message, transfer)
+  #checkTurn(): void {
+    assert(!this.#isInParts, 'nothing comes between the parts of a request')
   }
 
   #post(message: unknown, transfer: readonly TransferListItem[]): void {

@@ -59,6 +59,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#ended = true
     this.#error = error
     this.#end()
+    for (const memory of this.#spare.splice(0)) release(new Uint8Array(memory))
     if (error === undefined) this.#started.resolve()
     else this.#started.reject(error)
     const waiting = this.#waiting
@@ -82,8 +83,13 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   giveBack(piece: Uint8Array): void {
     const { buffer } = piece
     if (buffer.byteLength < smallBytes) return
-    if (this.#ended || !isWorthKeeping(buffer) || !isOwn(buffer)) release(piece)
-    else this.#spare.push(buffer)
+    if (this.#ended || !isWorthKeeping(buffer) || !isOwn(buffer)) {
+      release(piece)
+      return
+    }
+    this.#spare.push(buffer)
+    // Whoever waits for the next piece may do so for days.
+    if (this.#waiting !== undefined) this.#tell(0)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Buffer> {
@@ -121,7 +127,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   /** Not for every small piece: there may be thousands in a second. */
   #tell(bytes: number): void {
     this.#untold += bytes
-    if (this.#untold < limits.bytesAhead / 4) return
+    if (this.#untold < limits.bytesAhead / 4 && this.#spare.length === 0) return
     this.#taken(this.#untold, this.#spare)
     this.#untold = 0
     this.#spare = []

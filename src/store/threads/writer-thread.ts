@@ -230,7 +230,7 @@ class WriterThread {
   #nextPart(): Letter {
     for (;;) {
       const next = this.#inbox.next()
-      if (next === undefined) this.#inbox.wait(lingerMs, true)
+      if (next === undefined) this.#inbox.wait(lingerMs, !this.#tidying)
       else {
         assert('request' in next, 'nothing comes between the parts of a request')
         return next
