@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../assert.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
@@ -13,9 +13,9 @@ import { checkRedactions } from './redactions.ts'
 import { GivenUp } from './requests.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
+import { prepareStatements, type Statements } from './statements.ts'
 import { type StreamRow, streamCrc } from './stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './stream-state.ts'
-import { type IndexRow, postingCrc, postingKey, rangeCrc } from './tag-index.ts'
 import type { TailRow } from './tail-row.ts'
 
 export interface LogOptions {
@@ -246,23 +246,10 @@ export class LogState {
     this.saveStream(state)
   }
 
-  insertRange(stream: number, first: number, count: number, bits: number, rows: readonly IndexRow[]): void {
-    // Never one that a reader could still take for a range that is gone.
-    const id = Math.max(freeRangeId(this.#database), this.#lastRange + 1)
-    this.#lastRange = id
-    const range = { id, stream, first, count, bits }
-    this.#database
-      .prepare('INSERT INTO range (id, stream, first, count, bits, crc) VALUES (?, ?, ?, ?, ?, ?)')
-      .run(id, stream, first, count, bits, rangeCrc(range))
-    const insert = this.#database.prepare('INSERT INTO posting (key, crc, body) VALUES (?, ?, ?)')
-    for (const { bucket, body } of rows) insert.run(postingKey(id, bucket), postingCrc(range, bucket, body), body)
-  }
-
-  deleteRange(id: number): void {
-    this.#database
-      .prepare('DELETE FROM posting WHERE key >= ? AND key < ?')
-      .run(postingKey(id, 0), postingKey(id + 1, 0))
-    this.#database.prepare('DELETE FROM range WHERE id = ?').run(id)
+  /** A number for a new range of the index, and never one that a reader could still take for a range that is gone. */
+  newRangeId(): number {
+    this.#lastRange = Math.max(freeRangeId(this.#database), this.#lastRange + 1)
+    return this.#lastRange
   }
 
   /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
@@ -379,26 +366,4 @@ function logBytes(file: string): number {
 
 function nameOf({ node, number }: StreamKey): string {
   return `${Buffer.from(node).toString('latin1')}${number}`
-}
-
-type Statements = Record<
-  'begin' | 'commit' | 'putStream' | 'getStream' | 'insertTail' | 'insertCheckpoint',
-  StatementSync
->
-
-function prepareStatements(database: DatabaseSync): Statements {
-  return {
-    begin: database.prepare('BEGIN IMMEDIATE'),
-    commit: database.prepare('COMMIT'),
-    putStream: database.prepare(
-      'INSERT OR REPLACE INTO stream (number, node, nr, pruned, checkpoint, record, head, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    ),
-    getStream: database.prepare('SELECT record, head FROM stream WHERE number = ?'),
-    insertTail: database.prepare(
-      'INSERT INTO tail (key, count, lamport, hash, raw, crc, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    ),
-    insertCheckpoint: database.prepare(
-      'INSERT OR REPLACE INTO checkpoint (key, before, head, crc) VALUES (?, ?, ?, ?)',
-    ),
-  }
 }

@@ -3,7 +3,7 @@ import { limits } from '../../limits.ts'
 import { reading } from './checksum.ts'
 import { joinPostings } from './joined-postings.ts'
 import type { LogState } from './log-state.ts'
-import { postingsOf, soundRanges } from './ranges.ts'
+import { deleteRange, insertRange, postingsOf, soundRanges } from './ranges.ts'
 import type { StreamNumber } from './row-key.ts'
 import type { IndexRange, IndexRow } from './tag-index.ts'
 
@@ -62,8 +62,8 @@ export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean
   const [{ first }] = ranges as [IndexRange]
   const count = ranges.reduce((sum, range) => sum + range.count, 0)
   log.transaction(() => {
-    for (const { id } of ranges) log.deleteRange(id)
-    log.insertRange(stream, first, count, bits, rows)
+    for (const { id } of ranges) deleteRange(log.database, id)
+    insertRange(log.database, { id: log.newRangeId(), stream, first, count, bits }, rows)
   })
   return true
 }

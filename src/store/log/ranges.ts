@@ -1,7 +1,16 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { DamagedData } from './checksum.ts'
 import type { StreamNumber } from './row-key.ts'
-import { type IndexRange, type PostingRow, pairsOf, postingKey, rangeCrc, rangesPerDatabase } from './tag-index.ts'
+import {
+  type IndexRange,
+  type IndexRow,
+  type PostingRow,
+  pairsOf,
+  postingCrc,
+  postingKey,
+  rangeCrc,
+  rangesPerDatabase,
+} from './tag-index.ts'
 
 const columns = 'id, stream, first, count, bits, crc'
 
@@ -64,6 +73,21 @@ export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRo
     throw new DamagedData('a row of the index is in the wrong place')
   if (rows.length !== 2 ** range.bits) throw new DamagedData('rows of the index are missing')
   return rows
+}
+
+/** Stores a range with its rows, within the transaction that is under way. */
+export function insertRange(database: DatabaseSync, range: IndexRange, rows: readonly IndexRow[]): void {
+  const { id, stream, first, count, bits } = range
+  database
+    .prepare(`INSERT INTO range (${columns}) VALUES (?, ?, ?, ?, ?, ?)`)
+    .run(id, stream, first, count, bits, rangeCrc(range))
+  const insert = database.prepare('INSERT INTO posting (key, crc, body) VALUES (?, ?, ?)')
+  for (const { bucket, body } of rows) insert.run(postingKey(id, bucket), postingCrc(range, bucket, body), body)
+}
+
+export function deleteRange(database: DatabaseSync, id: number): void {
+  database.prepare('DELETE FROM posting WHERE key >= ? AND key < ?').run(postingKey(id, 0), postingKey(id + 1, 0))
+  database.prepare('DELETE FROM range WHERE id = ?').run(id)
 }
 
 /** Drops the entries that are damaged, and all rows that belong to no entry then. Answers whether there was something to drop. */

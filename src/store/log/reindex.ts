@@ -3,7 +3,7 @@ import type { Frame } from '../../protocol/index.ts'
 import { DamagedData, reading } from './checksum.ts'
 import { framesBetween } from './chunks.ts'
 import type { LogState } from './log-state.ts'
-import { dropDamagedRanges, pairsIn, soundRanges } from './ranges.ts'
+import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './ranges.ts'
 import { rowKey } from './row-key.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
@@ -22,7 +22,7 @@ export function reindexNext(log: LogState): boolean {
 export function dropIndexAt(log: LogState, stream: number, offset: number): void {
   for (const range of soundRanges(log.database, stream))
     if (range.first <= offset && offset < range.first + range.count && isDamaged(log, range))
-      log.transaction(() => log.deleteRange(range.id))
+      log.transaction(() => deleteRange(log.database, range.id))
 }
 
 function isDamaged(log: LogState, range: IndexRange): boolean {
@@ -69,7 +69,8 @@ function rebuild(log: LogState, state: StreamState, from: number, to: number): v
     next = end
   }
   const { bits, rows: postings } = builder.finish()
-  log.transaction(() => log.insertRange(state.number, from, next - from, bits, postings))
+  const range = { stream: state.number, first: from, count: next - from, bits }
+  log.transaction(() => insertRange(log.database, { id: log.newRangeId(), ...range }, postings))
 }
 
 /** Adds the events of a frame to an index. */

@@ -16,7 +16,7 @@ import { checkpointAt } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rewriteTail } from './database.ts'
 import type { LogState } from './log-state.ts'
-import { soundRanges } from './ranges.ts'
+import { deleteRange, soundRanges } from './ranges.ts'
 import { isTooFarAhead, type Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
 import { keepRedaction } from './redactions.ts'
@@ -160,7 +160,7 @@ export class Remover {
 
   #dropRanges({ number }: StreamState, count: number): void {
     for (const range of soundRanges(this.#log.database, number))
-      if (range.first + range.count <= count) this.#log.deleteRange(range.id)
+      if (range.first + range.count <= count) deleteRange(this.#log.database, range.id)
   }
 
   #redactSegment(state: StreamState, offset: number): void {

@@ -5,6 +5,7 @@ import { ByteWriter, type Frame } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
+import { insertRange } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { blockSize, encodeSegment } from './segment.ts'
 import { type SegmentParts, segmentInserter } from './segment-row.ts'
@@ -127,7 +128,8 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
     const { database } = log
     const insert = segmentInserter(database)
     for (const { first, parts, ...numbers } of segments) insert({ key: rowKey(plan.stream, first), ...numbers }, parts)
-    log.insertRange(plan.stream, plan.from, end - plan.from, bits, rows)
+    const range = { id: log.newRangeId(), stream: plan.stream, first: plan.from, count: end - plan.from, bits }
+    insertRange(database, range, rows)
     database
       .prepare('DELETE FROM tail WHERE key >= ? AND key < ?')
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))

@@ -5,8 +5,8 @@ import { release } from '../../memory.ts'
 const leastBytes = limits.pieceBytes / 2
 
 /**
- * Memory of pieces that have been sent, for the next ones: new memory has to be found, mapped and cleared by the system, which
- * takes longer than to write to it. Each thread has its own.
+ * Memory of pieces that have been sent, for the next ones, instead of giving it back to the system and asking for more. Each
+ * thread has its own.
  */
 class SpareMemory {
   readonly #spare: ArrayBuffer[] = []
