@@ -38,8 +38,10 @@ export const limits = {
   knownLabels: 8192,
   /** Chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
+  /** Chunks that wait before any are sealed while events are published without a pause: sealing takes time from that. */
+  chunksBeforeSeal: 24,
   /** Chunks that wait to be sealed before whoever appends has to wait for them: the tail stays short. */
-  chunksBehind: 40,
+  chunksBehind: 44,
   /** Bytes of memory through which small requests go to the writer; what finds no room goes as a message. */
   mailboxBytes: 512 * 1024,
   /** Bytes of a request that is small. */
@@ -61,7 +63,7 @@ export const limits = {
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
   readersStopMs: 300,
   /** Bytes of memory of the process from which on threads give back what they can when they have nothing to do. */
-  restingBytes: 256 * 1024 * 1024,
+  restingBytes: 238 * 1024 * 1024,
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */

@@ -18,9 +18,13 @@ export function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)
 }
 
-/** Lets threads that start from now on begin with the room for young objects that they may have: it will not grow. */
+/**
+ * Lets threads that start from now on begin with the room for young objects that they may have: it will not grow. Few of them
+ * live on, so each thread collects them by itself: helpers would have to be waited for, until they have a processor.
+ */
 export function prepareHeaps(): void {
   setFlagsFromString(`--min-semi-space-size=${limits.readerYoungGenerationMb / 2}`)
+  setFlagsFromString('--no-parallel-scavenge')
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | Pieces
+  /** Is told when a body of bytes is on its way: nobody looks at its memory any more. */
+  sent?(): void
 }
 
 /** An answer is about now: only what says otherwise may be kept by anyone. */
@@ -21,7 +23,7 @@ export function jsonAnswer(status: number, value: unknown): Answer {
 }
 
 /** An answer whose JSON text is there already. */
-export function jsonTextAnswer(status: number, body: string): Answer {
+export function jsonTextAnswer(status: number, body: string | Uint8Array): Answer {
   return { status, headers: { 'content-type': 'application/json', ...uncached }, body }
 }
 

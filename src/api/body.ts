@@ -49,7 +49,7 @@ export class BodyReader {
         const next = await withinPause(pieces.next(), this.#pauseMs)
         if (next.done === true) return
         yield next.value
-        release(next.value)
+        giveBack(next.value)
       }
     } finally {
       // Whoever does not want the rest has to let it pass, or the answer would never be read.
@@ -58,8 +58,11 @@ export class BodyReader {
   }
 }
 
-/** Gives memory back at once. The pieces of a large body would fill it otherwise, and most of the work be to collect them. */
-function release({ buffer, byteLength }: Buffer): void {
+/**
+ * Gives the memory of a body, or of a piece of one, back at once if nothing else stands there. They would fill it otherwise, and
+ * most of the work be to collect them.
+ */
+export function giveBack({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
@@ -95,7 +98,10 @@ class Body {
   /** Parts are put together once, at the end. */
   whole(): Buffer {
     const [first, ...more] = this.#parts
-    return first !== undefined && more.length === 0 ? first : Buffer.concat(this.#parts, this.size)
+    if (first !== undefined && more.length === 0) return first
+    const whole = Buffer.concat(this.#parts, this.size)
+    for (const part of this.#parts) giveBack(part)
+    return whole
   }
 }
 

@@ -9,6 +9,8 @@ import { failure } from '../errors.ts'
 export class Hosts {
   readonly #names: ReadonlySet<string>
   readonly #domains: readonly string[]
+  /** The header of whoever asked last, and was right: most come again and again. */
+  #known: string | undefined
 
   /** Names, and domains of which every name is one. */
   constructor(more: readonly string[], domains: readonly string[] = []) {
@@ -19,8 +21,9 @@ export class Hosts {
 
   /** Throws unless the Host header means this node. Whoever sends none is no browser. */
   check(header: string | undefined): void {
-    if (header === undefined || this.#isOurs(nameOf(header))) return
-    throw failure('ERR_HOST_NOT_ALLOWED', { host: header })
+    if (header === undefined || header === this.#known) return
+    if (!this.#isOurs(nameOf(header))) throw failure('ERR_HOST_NOT_ALLOWED', { host: header })
+    this.#known = header
   }
 
   #isOurs(name: string): boolean {

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, isStream, type Pieces } from './answer.ts'
 
+/** Bytes of a body that are not worth being sent by themselves. */
+const togetherBytes = 4096
+
 /** Sends an answer. What comes in pieces is sent as the client takes it, and ends when the client goes away. */
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, headers, body }: Answer,
+  { status, headers, body, sent }: Answer,
   more?: Readonly<Record<string, string>>,
 ): Promise<void> {
   if (isStream(body)) {
@@ -19,7 +22,12 @@ export async function send(
   const size = status === 204 || status === 304 ? undefined : { 'content-length': length }
   response.writeHead(status, { ...together(headers, more), ...size })
   if (request.method === 'HEAD' || length === 0) response.end()
-  else response.end(body)
+  // Plain ASCII is the same in both, and takes less time to be written in this one.
+  else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
+  // What is small goes out together with the head.
+  else if (length < togetherBytes)
+    response.end(Buffer.from(body.buffer, body.byteOffset, length).toString('latin1'), 'latin1')
+  else response.end(body, sent)
 }
 
 /** The headers of an answer and those that every answer has; an answer may depend on more than they know. */

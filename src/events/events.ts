@@ -8,7 +8,7 @@ import type { EventStore, Reading } from '../store/index.ts'
 import { type Clock, systemClock } from '../time.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
-import { Publisher, publishedText } from './publish/index.ts'
+import { Publisher, publishedJson } from './publish/index.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
 import { Pruner, type StreamSettings } from './retention/index.ts'
 import { Routing } from './routing.ts'
@@ -93,12 +93,12 @@ export class Events {
     return this.#publishes
   }
 
-  /** Stores the events of a publish call; answers with the JSON text that says what became of each. */
-  async publish(appId: string, body: Buffer): Promise<string> {
+  /** Stores the events of a publish call; answers with the JSON that says what became of each. */
+  async publish(appId: string, body: Buffer): Promise<Buffer<ArrayBuffer>> {
     if (appId !== nodeAppId) this.#publishes++
     const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
     this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
-    return publishedText(this.#options.node, appended)
+    return publishedJson(this.#options.node, appended)
   }
 
   async offsets(): Promise<Offsets> {

@@ -204,7 +204,7 @@ export class Files {
   /** Publishes what happened, and takes it over at once: whoever hears of the answer sees it. */
   async #say(tags: readonly string[], payload: unknown): Promise<void> {
     const body = Buffer.from(JSON.stringify({ data: [{ tags, payload }] }))
-    const { data } = JSON.parse(await this.#options.events.publish(nodeAppId, body)) as { data: Published[] }
+    const { data } = JSON.parse(String(await this.#options.events.publish(nodeAppId, body))) as { data: Published[] }
     const facts = data.flatMap(({ lamport, stream, timestamp }) => {
       const fact = factOf({ payload, timestamp })
       return fact === undefined ? [] : [{ fact, place: { lamport, stream } }]

@@ -73,6 +73,24 @@ test('publish answers in the order of the call, and offsets say what is there', 
   assert.deepEqual(await offsets.json(), { present: { [`${nodeId}-0`]: 5, [`${nodeId}-1`]: 1 }, toReplicate: {} })
 })
 
+test('bodies that come together, or in many pieces, are each read as they are', async (t) => {
+  const { url, token, store } = await startApi(t)
+  const letters = [...'abcdefgh']
+  const requests = letters.map((letter, i) => {
+    // The last ones are larger than what comes from the network at a time.
+    const body = JSON.stringify({ data: [{ tags: ['together'], payload: letter.repeat(40 * 4 ** i) }] })
+    const close = i === letters.length - 1 ? 'Connection: close\r\n' : ''
+    return `POST /api/v2/events/publish?access_token=${token} HTTP/1.1\r\nHost: localhost\r\n${close}Content-Length: ${body.length}\r\n\r\n${body}`
+  })
+  const answers = await exchange(Number(new URL(url).port), requests.join(''))
+  assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, letters.length)
+  const lines = (await eventsIn(store)).map((line) => JSON.parse(line) as { payload: string; tags: string[] })
+  assert.deepEqual(
+    lines.filter(({ tags }) => tags.includes('together')).map(({ payload }) => payload),
+    letters.map((letter, i) => letter.repeat(40 * 4 ** i)),
+  )
+})
+
 test('the WebSocket is no page', async (t) => {
   const { url } = await startApi(t)
   assert.deepEqual(await errorOf(await fetch(`${url}/api/v2/events?x`)), [400, 'ERR_BAD_REQUEST'])

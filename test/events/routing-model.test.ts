@@ -60,7 +60,7 @@ test('every event goes where the first route that matches leads, also when the r
             events.routes = others.map((one) => setting(one, mark))
           }
           const data = published.map((tags) => ({ tags, payload: null }))
-          const text = await events.publish('com.example.app', Buffer.from(JSON.stringify({ data })))
+          const text = String(await events.publish('com.example.app', Buffer.from(JSON.stringify({ data }))))
           assert.deepEqual(
             (JSON.parse(text) as { data: { stream: string }[] }).data.map(({ stream }) => stream),
             published.map((tags) => naive.streamOf(tags)),

@@ -28,7 +28,7 @@ const builtIn = ['default', 'discovery', 'metrics', 'files'].map(mapping)
 
 async function streamsOf(events: Events, ...tagLists: string[][]): Promise<string[]> {
   const data = tagLists.map((tags) => ({ tags, payload: null }))
-  const text = await events.publish('com.example.app', Buffer.from(JSON.stringify({ data })))
+  const text = String(await events.publish('com.example.app', Buffer.from(JSON.stringify({ data }))))
   return (JSON.parse(text) as { data: { stream: string }[] }).data.map(({ stream }) => stream.slice(44))
 }
 

@@ -63,7 +63,7 @@ test('a request that is given up leaves everything as it was: what is being seal
   const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
   t.after(() => writer.close())
   writer.append([requestOf(2 * chunk + 7)])
-  const plan = writer.planSeal(true)
+  const plan = writer.planSeal()
   assert.ok(plan !== undefined)
   const sealed = buildSeal(writer.database, plan)
   function* givenUp(): Generator<AppendRequest> {

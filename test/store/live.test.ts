@@ -67,7 +67,7 @@ test('a live cursor finds what there is, and then what comes, each once and each
       expected = []
     }
     const seal = (): void => {
-      for (let plan = writer.planSeal(true); plan !== undefined; plan = writer.planSeal(true))
+      for (let plan = writer.planSeal(); plan !== undefined; plan = writer.planSeal())
         writer.applySeal(buildSeal(writer.database, plan))
     }
     const append = ({ stream, count, tag }: Extract<Step, { kind: 'append' }>): void => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
 import {
   type Branch,
   buildSeal,
@@ -120,7 +121,7 @@ test('ranges of the index become one as they grow old, and answers stay the same
   for (let i = 0; i < total; i += 1000) {
     writer.append([request(1000, i)])
     // As it is done on a busy node: a seal as soon as there is a chunk.
-    const plan = writer.planSeal(true)
+    const plan = writer.planSeal()
     if (plan !== undefined) writer.applySeal(buildSeal(writer.database, plan))
   }
   const before = reader.ranges(0).length
@@ -231,16 +232,33 @@ test('checkpoints that are missing at the end of a stream are missed', (t) => {
   assert.throws(() => reader.checkpoints(0), { name: 'DamagedData', message: /end at 2048, not at 4096/ })
   assert.ok(reader.chunk(0, 1024, head))
   assert.throws(() => reader.chunk(0, 2048, head), { name: 'DamagedData' })
-  assert.equal(writer.planSeal(true), undefined, 'what cannot be told apart is not sealed')
+  assert.equal(writer.planSeal(), undefined, 'what cannot be told apart is not sealed')
 })
 
 test('chunks are sealed again once what was damaged is pruned', (t) => {
   const { writer } = open(t)
   for (let i = 0; i < 6; i++) writer.append([request(1024, i * 1024)])
-  const plan = writer.planSeal(true)
+  const plan = writer.planSeal()
   assert.deepEqual(plan?.ends, [1024, 2048, 3072, 4096, 5120, 6144])
   writer.database.exec('UPDATE checkpoint SET crc = crc + 1 WHERE key = 2048')
-  assert.equal(writer.planSeal(true), undefined)
+  assert.equal(writer.planSeal(), undefined)
   writer.prune(0, 3072)
-  assert.deepEqual(writer.planSeal(true)?.ends, [4096, 5120, 6144])
+  assert.deepEqual(writer.planSeal()?.ends, [4096, 5120, 6144])
+})
+
+test('a seal begins when enough chunks wait for it, and takes as many as go into one', (t) => {
+  const { writer } = open(t)
+  const [enough, perSeal] = [limits.chunksBeforeSeal, limits.chunksPerSeal]
+  for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
+  assert.equal(writer.planSeal(enough), undefined)
+  assert.equal(writer.mayWait(enough), false)
+  assert.ok(writer.mayWait(perSeal))
+  assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)
+  writer.append([request(1024, (enough - 1) * 1024)])
+  const plan = writer.planSeal(enough)
+  assert.equal(plan?.ends.length, perSeal)
+  writer.applySeal(buildSeal(writer.database, plan))
+  assert.equal(writer.planSeal(perSeal), undefined, 'the rest waits for more, or for somebody with time')
+  assert.equal(writer.mayWait(perSeal), false)
+  assert.equal(writer.planSeal()?.ends.length, enough - perSeal)
 })

@@ -4,7 +4,9 @@ import type { App } from '../../identity/index.ts'
 import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
+import { release } from '../../memory.ts'
 import { type Answer, jsonAnswer, jsonTextAnswer } from '../answer.ts'
+import { giveBack } from '../body.ts'
 import type { Call } from '../call.ts'
 import { ndjsonAnswer } from '../ndjson.ts'
 import { type Asker, monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
@@ -26,7 +28,9 @@ export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: E
   const offsets = async (): Promise<Answer> => jsonAnswer(200, await (await events).offsets())
   const publish = async (call: Call, { appId }: App): Promise<Answer> => {
     const body = await call.body(limits.bodyBytes)
-    return jsonTextAnswer(200, await (await events).publish(appId, body))
+    const published = await (await events).publish(appId, body)
+    giveBack(body)
+    return { ...jsonTextAnswer(200, published), sent: () => release(published) }
   }
   /** An endpoint that reads events: what it is asked, and who answers that. */
   const reads = <T>(

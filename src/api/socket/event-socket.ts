@@ -140,8 +140,8 @@ export class EventSocket {
     }
   }
 
-  #publish(events: Events, payload: Buffer): Promise<string> {
-    return asBadRequest(() => events.publish(this.#appId, payload))
+  async #publish(events: Events, payload: Buffer): Promise<string> {
+    return (await asBadRequest(() => events.publish(this.#appId, payload))).toString('latin1')
   }
 
   async #offsets(events: Events, payload: Buffer): Promise<string> {

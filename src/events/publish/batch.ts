@@ -4,40 +4,61 @@ import type { AppendRequest } from '../../store/index.ts'
 /** Where the parts of an event are, and its stream. */
 const bytesPerEvent = 20
 
+/** Bytes of a small event, by which room is made for as many as there may be. */
+const smallEventBytes = 128
+
 /** The events of one call, or a part of them, in the form in which the store takes them. */
 export class Batch {
   /** Labels and payloads, one after the other. */
   readonly source: ByteWriter
-  readonly #spans: number[] = []
-  readonly #streams: number[] = []
+  #spans: Int32Array
+  #streams: Uint32Array
+  #count = 0
 
   constructor(capacity: number) {
     this.source = new ByteWriter(capacity)
+    const events = Math.ceil(capacity / smallEventBytes)
+    this.#spans = new Int32Array(4 * events)
+    this.#streams = new Uint32Array(events)
   }
 
   /** What it takes on its way to the store. */
   get bytes(): number {
-    return this.source.length + bytesPerEvent * this.#streams.length
+    return this.source.length + bytesPerEvent * this.#count
   }
 
   /** Adds an event for an own stream, whose labels and payload are in the source. */
   add(stream: number, labels: number, labelsEnd: number, payload: number, payloadEnd: number): void {
-    this.#spans.push(labels, labelsEnd, payload, payloadEnd)
-    this.#streams.push(stream)
+    if (this.#count === this.#streams.length) this.#grow()
+    const spans = this.#spans
+    const at = 4 * this.#count
+    spans[at] = labels
+    spans[at + 1] = labelsEnd
+    spans[at + 2] = payload
+    spans[at + 3] = payloadEnd
+    this.#streams[this.#count++] = stream
   }
 
+  /** What was added; good until more is. */
   request(): AppendRequest {
     return {
       source: this.source.written,
-      spans: new Int32Array(this.#spans),
-      streams: new Uint32Array(this.#streams),
+      spans: this.#spans.subarray(0, 4 * this.#count),
+      streams: this.#streams.subarray(0, this.#count),
     }
   }
 
   /** Begins anew; what was made of it before is no longer good. */
   clear(): void {
     this.source.clear()
-    this.#spans.length = 0
-    this.#streams.length = 0
+    this.#count = 0
+  }
+
+  #grow(): void {
+    const [spans, streams] = [this.#spans, this.#streams]
+    this.#spans = new Int32Array(2 * spans.length)
+    this.#spans.set(spans)
+    this.#streams = new Uint32Array(2 * streams.length)
+    this.#streams.set(streams)
   }
 }

@@ -1,2 +1,2 @@
-export { publishedText } from './published-text.ts'
+export { publishedJson } from './published-json.ts'
 export { Publisher } from './publisher.ts'

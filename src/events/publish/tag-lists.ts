@@ -4,6 +4,10 @@ import { limits } from '../../limits.ts'
 import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
 
+/** Where the text of each tag of a list starts and ends: for all readers, since none of them stops within a list. */
+const starts = new Int32Array(limits.tagsPerEvent)
+const ends = new Int32Array(limits.tagsPerEvent)
+
 /**
  * Reads lists of tags and writes the labels that they mean. Tags are a set, normalised and in the order of their bytes;
  * those in plain ASCII, which most are, are sorted and copied where they stand, without a string being made of them.
@@ -15,9 +19,8 @@ export class TagLists {
   readonly #appIdBytes: Buffer
   readonly #routes: RoutingTable
   readonly #isRouted: boolean
-  /** Where the text of each tag of a list starts and ends. */
-  readonly #starts = new Int32Array(limits.tagsPerEvent)
-  readonly #ends = new Int32Array(limits.tagsPerEvent)
+  readonly #starts = starts
+  readonly #ends = ends
   /** Whether two tags of a list are the same. */
   #hasDoubles = false
 

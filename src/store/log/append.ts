@@ -9,9 +9,6 @@ import type { StreamState } from './stream-state.ts'
 import { appHashOf } from './tag-index.ts'
 import { tailRow } from './tail-row.ts'
 
-/** Bytes that a frame, and each of its events, has more in its record than what was sent: four numbers at most, and a seed. */
-const mostFraming = 64
-
 /** Appends requests to own streams, many in one commit. */
 export class Appender {
   /** The hashes of the apps whose events were appended, until somebody clears it. */
@@ -28,52 +25,30 @@ export class Appender {
 
   /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
   commit(requests: readonly AppendRequest[]): Appended[] {
-    return this.#ending(() =>
-      this.#log.insertion(
-        () => this.#isOneRow(requests),
-        () => this.#inFrames(() => requests.map((request) => this.#append([request]))),
-      ),
-    )
+    return this.#committing(() => requests.map((request) => this.#append([request])))
   }
 
   /** Stores one request, whose parts are asked for one after the other, in one transaction. */
   commitParts(parts: Iterable<AppendRequest>): Appended {
-    return this.#ending(() => this.#log.transaction(() => this.#inFrames(() => this.#append(parts))))
+    return this.#committing(() => this.#append(parts))
   }
 
-  #ending<T>(commit: () => T): T {
+  #committing<T>(append: () => T): T {
     try {
-      return commit()
+      return this.#log.appending(() => {
+        const appended = append()
+        this.#endFrames()
+        return appended
+      })
     } finally {
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
     }
   }
 
-  #inFrames<T>(append: () => T): T {
-    const appended = append()
-    for (const [state, row] of this.#pending) if (row.frame.count > 0) this.#endFrame(state, row)
-    return appended
-  }
-
-  /** Whether all that is written is one row of the tail: a frame of a stream that is known, with which no chunk ends. */
-  #isOneRow(requests: readonly AppendRequest[]): boolean {
-    const number = requests[0]?.streams[0]
-    const state = number === undefined ? undefined : this.#log.knownOwnStream(number)
-    if (state === undefined) return false
-    let events = 0
-    let bytes = state.bytesSince
-    for (const { spans, streams } of requests) {
-      events += streams.length
-      if (events >= limits.eventsPerOwnFrame || !streams.every((other) => other === number)) return false
-      bytes += mostFraming * streams.length
-      for (let i = 0; i < spans.length; i += 2) bytes += (spans[i + 1] as number) - (spans[i] as number)
-    }
-    return (
-      state.eventsSince + events < limits.eventsPerCheckpoint &&
-      bytes - state.bytesSince < limits.ownFrameBytes &&
-      bytes + mostFraming < limits.bytesPerCheckpoint
-    )
+  #endFrames(): void {
+    const rest = [...this.#pending].filter(([, { frame }]) => frame.count > 0)
+    for (const [state, row] of rest) this.#endFrame(state, row, rest.length === 1)
   }
 
   /** Appends a request, the parts of which follow each other. */
@@ -125,7 +100,7 @@ export class Appender {
   }
 
   /** Links the frame to the chain and writes its row; where a chunk is full, a checkpoint head is signed. */
-  #endFrame(state: StreamState, { frame, lamport }: PendingRow): void {
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isLast = false): void {
     assert(lamport > state.lamport, 'lamport timestamps rise within a stream')
     const { count: first } = state
     const { count } = frame
@@ -135,9 +110,11 @@ export class Appender {
     state.lamport = lamport
     state.eventsSince += count
     state.bytesSince += record.length
-    this.#log.insertTail(tailRow(rowKey(state.number, first), count, lamport, state.hash, record.written))
-    if (state.eventsSince < limits.eventsPerCheckpoint && state.bytesSince < limits.bytesPerCheckpoint) return
-    if (this.#log.options.kind === 'live') this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
+    const endsChunk = state.eventsSince >= limits.eventsPerCheckpoint || state.bytesSince >= limits.bytesPerCheckpoint
+    const added = tailRow(rowKey(state.number, first), count, lamport, state.hash, record.written)
+    this.#log.insertTail(added, isLast && !endsChunk)
+    if (endsChunk && this.#log.options.kind === 'live')
+      this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
   }
 }
 

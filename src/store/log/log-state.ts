@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { assert } from '../../assert.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
@@ -28,11 +27,6 @@ export interface LogOptions {
   readonly now: () => number
 }
 
-/** The row of an insertion, once it is known. */
-interface OneRow {
-  row: TailRow | undefined
-}
-
 /** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
 export class LogState {
   readonly options: LogOptions
@@ -52,8 +46,8 @@ export class LogState {
   readonly #before = new Map<StreamState, StreamState | undefined>()
   /** The connection failed and has to be made anew. */
   #broken = false
-  /** What is under way writes one row and nothing else. */
-  #alone: OneRow | undefined
+  /** A transaction begins with what is written first. */
+  #beginsLate = false
 
   constructor(options: LogOptions) {
     this.options = options
@@ -119,7 +113,7 @@ export class LogState {
 
   /** Writes what is kept of a stream besides its events. */
   saveStream(state: StreamState, changed: Partial<Pick<StreamRow, 'record' | 'head'>> = {}): void {
-    assert(this.#alone === undefined, 'an insertion writes nothing else')
+    this.#begin()
     const { number, key, pruned, checkpoint } = state
     const kept = this.#statements.getStream.get(number) as unknown as Pick<StreamRow, 'record' | 'head'> | undefined
     const row = {
@@ -147,18 +141,14 @@ export class LogState {
   }
 
   /**
-   * The same for work that may be the insertion of one row into the tail and nothing else, which needs no transaction around
-   * it. Whether it is, is asked when what is in memory is what is on disk; the row is written when the work is done, and
-   * no other one is made until then.
+   * The same for work that may come to one row of the tail, which needs no transaction around it: one begins with the first
+   * row that more is to follow. Whatever is written, is written by the methods of this class.
    */
-  insertion<T>(isOneRow: () => boolean, work: () => T): T {
+  appending<T>(work: () => T): T {
     return this.#recovering(() => {
-      if (!isOneRow()) return this.#inTransaction(work)
-      const alone: OneRow = { row: undefined }
-      this.#alone = alone
+      this.#beginsLate = true
       const result = work()
-      assert(alone.row !== undefined, 'an insertion inserts a row')
-      this.#insertTail(alone.row)
+      if (this.#database.isTransaction) this.#statements.commit.run()
       return result
     })
   }
@@ -170,6 +160,11 @@ export class LogState {
     return result
   }
 
+  #begin(): void {
+    if (this.#beginsLate) this.#statements.begin.run()
+    this.#beginsLate = false
+  }
+
   #recovering<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
     try {
@@ -178,7 +173,7 @@ export class LogState {
       this.#recover(error)
       throw asStorageError(error, this.options.file)
     } finally {
-      this.#alone = undefined
+      this.#beginsLate = false
       this.#before.clear()
     }
   }
@@ -197,17 +192,9 @@ export class LogState {
     }
   }
 
-  /** Inserts a row. Its body has to be good until the next one is made. */
-  insertTail(row: TailRow): void {
-    if (this.#alone === undefined) this.#insertTail(row)
-    else {
-      assert(this.#alone.row === undefined, 'an insertion inserts one row')
-      this.#alone.row = row
-    }
-  }
-
-  #insertTail(row: TailRow): void {
-    const { key, count, lamport, hash, raw, crc, body } = row
+  /** Inserts a row; says that it is the only thing that is written, it is a transaction by itself unless one has begun. */
+  insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, isAlone = false): void {
+    if (!isAlone) this.#begin()
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }
 
@@ -235,7 +222,7 @@ export class LogState {
   }
 
   insertCheckpoint(state: StreamState, signed: Uint8Array): void {
-    assert(this.#alone === undefined, 'an insertion writes nothing else')
+    this.#begin()
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     state.checkpoint = state.count
@@ -309,7 +296,7 @@ export class LogState {
    */
   #takeBack(): boolean {
     try {
-      this.#database.exec('ROLLBACK')
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
     } catch {
       return false
     }

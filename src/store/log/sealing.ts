@@ -48,7 +48,9 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
     const ends = chunkEnds(log.database, state)
     if (ends === undefined) continue
     if (ends.length < limits.chunksPerSeal) state.mostWaiting = ends.length
-    if (ends.length >= leastChunks && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
+    // No more than go into one seal were looked for.
+    const enough = Math.min(leastChunks, limits.chunksPerSeal)
+    if (ends.length >= enough && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
   }
   return best
 }

@@ -92,9 +92,15 @@ export class LogWriter {
     return this.#log.database
   }
 
-  /** What to seal next, if there is enough of it; less is enough when nothing else is to be done. */
-  planSeal(idle: boolean): SealPlan | undefined {
-    return planSeal(this.#log, idle ? 1 : limits.chunksPerSeal)
+  /** What to seal next, if a stream has so many chunks that wait for it. */
+  planSeal(leastChunks = 1): SealPlan | undefined {
+    return planSeal(this.#log, leastChunks)
+  }
+
+  /** Whether a stream may have so many chunks that wait to be sealed. */
+  mayWait(chunks: number): boolean {
+    for (const { sealable, mostWaiting } of this.#log.streams) if (sealable && mostWaiting >= chunks) return true
+    return false
   }
 
   /** Whether so much waits to be sealed that nothing should be added before some of it is. */
@@ -135,7 +141,7 @@ export class LogWriter {
 
   /** Seals everything that can be sealed, here and now. */
   sealAll(): void {
-    for (let plan = this.planSeal(true); plan !== undefined; plan = this.planSeal(true))
+    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal())
       this.applySeal(buildSeal(this.#log.database, plan))
     for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
       this.applyMerge(buildMerge(this.#log.database, plan))

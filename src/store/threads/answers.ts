@@ -16,8 +16,8 @@ const places = {
 const bytes = 4096
 const headBytes = 8
 
-/** For how long to look, in milliseconds: a sync of a quick disk takes half of it. */
-const lookMs = 0.2
+/** For how long to look, in milliseconds: a sync of a quick disk, and the way there and back, take half of it. */
+const lookMs = 0.5
 
 export function newAnswers(): SharedArrayBuffer {
   return new SharedArrayBuffer(bytes)

@@ -1,25 +1,26 @@
-/** After being in vain so often in a row, something is tried now and then only. */
-const mostMissed = 3
-const tryAgain = 64
+/** How much there is of it at most, and how much of that is lost when something was in vain. Without any, it is tried now and then only. */
+const most = 16
+const lost = 4
+const tryAgain = 32
 
-/** Whether something is worth trying that takes the processor from others and is of use only sometimes. */
+/** Whether something is worth trying that takes the processor from others and is of use only sometimes: in four of five cases. */
 export class Hope {
   #times = 0
-  #missed = 0
+  #left = most
 
   /** Asked before each time that it could be tried. */
   isThere(): boolean {
     this.#times++
-    return this.#missed < mostMissed || this.#times % tryAgain === 0
+    return this.#left > 0 || this.#times % tryAgain === 0
   }
 
   /** It was of use. */
   rise(): void {
-    this.#missed = 0
+    this.#left = Math.min(most, this.#left + 1)
   }
 
   /** It was in vain. */
   sink(): void {
-    this.#missed++
+    this.#left = Math.max(0, this.#left - lost)
   }
 }

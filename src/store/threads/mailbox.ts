@@ -119,10 +119,10 @@ export class Outbox<M extends Numbered> {
     this.#target = target
   }
 
-  /** Sends a request; its number is higher than any before it. Answers whether it went the short way. */
-  append(id: number, request: AppendRequest): boolean {
+  /** Sends a request; its number is higher than any before it. */
+  append(id: number, request: AppendRequest): void {
     this.#checkTurn()
-    return this.#append(id, request, 'last')
+    this.#append(id, request, 'last')
   }
 
   /** Sends a request of which there is a first part so far; nothing else can be sent before its end. */
@@ -150,14 +150,13 @@ export class Outbox<M extends Numbered> {
     this.#post(message, transfer)
   }
 
-  #append(id: number, request: AppendRequest, part: Part): boolean {
+  #append(id: number, request: AppendRequest, part: Part): void {
     if (this.#put(id, request, part)) {
       this.#call()
-      return true
+      return
     }
     const memory = packRequest(id, request, part)
     this.#post(memory, [memory])
-    return false
   }
 
   #checkTurn(): void {

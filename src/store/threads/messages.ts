@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
-import { type Appended, type AppendRequest, DamagedData } from '../log/index.ts'
+import { type Appended, type AppendRequest, DamagedData, type Run } from '../log/index.ts'
 
 /** What a request on its way is: all of it or its last part, a part that others follow, or the end of one that was given up. */
 const parts = ['last', 'more', 'givenUp'] as const
@@ -92,12 +92,10 @@ export function unpackAppended(numbers: Float64Array, tell: (id: number, appende
   const next = (): number => numbers[at++] as number
   let told = 0
   for (; at < numbers.length; told++) {
-    const [id, lamport, time, runs] = [next(), next(), next(), next()]
-    tell(id, {
-      lamport,
-      time,
-      runs: Array.from({ length: runs }, () => ({ stream: next(), offset: next(), count: next() })),
-    })
+    const [id, lamport, time, count] = [next(), next(), next(), next()]
+    const runs: Run[] = []
+    while (runs.length < count) runs.push({ stream: next(), offset: next(), count: next() })
+    tell(id, { lamport, time, runs })
   }
   return told
 }

@@ -62,7 +62,8 @@ interface WriterAnswer {
 /** What became of a commit, by `packAppended`; or of anything else. */
 export type FromWriter = Float64Array | readonly WriterAnswer[]
 
-/** How long nothing has to happen before what is there is sealed, in milliseconds. */
+/** How long nothing has to happen before there is time to seal, in milliseconds, and before all that is there is sealed. */
+const calmMs = 10
 const idleMs = 250
 
 /** How long to wait for the next request before going back to the event loop, in milliseconds: whoever publishes often comes sooner. */
@@ -89,6 +90,9 @@ class WriterThread {
   readonly #sealer: MessagePort
   #commits: MessagePort
   readonly #unsealed: Gate
+  /** Fires when nothing has happened for a moment. */
+  readonly #calm: NodeJS.Timeout
+  #isCalm = true
   /** Fires when nothing has happened for a while. */
   readonly #idle: NodeJS.Timeout
   #tidying = false
@@ -114,6 +118,7 @@ class WriterThread {
     this.#answers = new AnswersTold(answers)
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
     restAfterWork({ begins: () => this.#writer.rest(), waitedMs: () => this.#inbox.waitedMs })
+    this.#calm = setTimeout(() => this.#calmDown(), calmMs)
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
@@ -121,12 +126,20 @@ class WriterThread {
   /** Works until nothing comes any more. */
   #enter(message: ToWriter | ArrayBuffer | null): void {
     this.#inbox.enter(message)
+    this.#isCalm = false
     const until = performance.now() + awayMs
     do this.#work()
     while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && performance.now() < until)
     if (this.#isClosed) return
+    this.#calm.refresh()
     this.#idle.refresh()
     if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
+  }
+
+  /** Sealing takes time from those who publish, so it waits for a pause, unless too much waits for it. */
+  #calmDown(): void {
+    this.#isCalm = true
+    if (this.#writer.mayWait(limits.chunksPerSeal)) this.#tidy(false)
   }
 
   /** Waits until it is time for the next commit. Whoever publishes alone waits for nobody. */
@@ -260,6 +273,7 @@ class WriterThread {
   #call(call: WriterCall, args: readonly unknown[]): unknown {
     if (call === 'close') {
       this.#isClosed = true
+      clearTimeout(this.#calm)
       clearTimeout(this.#idle)
       this.#sealer.close()
       this.#commits.close()
@@ -285,7 +299,8 @@ class WriterThread {
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
-    const seal = this.#writer.planSeal(idle)
+    const enough = this.#isCalm ? limits.chunksPerSeal : limits.chunksBeforeSeal
+    const seal = this.#writer.planSeal(idle ? 1 : enough)
     if (seal !== undefined) return { seal }
     const merge = this.#writer.planMerge()
     return merge && { merge }

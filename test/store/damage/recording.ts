@@ -82,7 +82,7 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
 }
 
 function seal(writer: LogWriter): void {
-  const plan = writer.planSeal(true)
+  const plan = writer.planSeal()
   if (plan === undefined) throw new Error('there is something to be sealed')
   writer.applySeal(buildSeal(writer.database, plan))
 }
