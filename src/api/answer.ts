@@ -11,7 +11,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | Pieces
-  /** Is told when a body of bytes is on its way: nobody looks at its memory any more. */
+  /** Is told when nobody looks at the memory of a body of bytes any more; of one that is small, nobody is. */
   sent?(): void
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { failure, type ShoalError } from '../errors.ts'
 import { limits } from '../limits.ts'
+import { release } from '../memory.ts'
 
 /** The client has gone before it had sent everything: there is nobody to answer to. */
 export class ClientGone extends Error {
@@ -62,8 +63,8 @@ export class BodyReader {
  * Gives the memory of a body, or of a piece of one, back at once if nothing else stands there. They would fill it otherwise, and
  * most of the work be to collect them.
  */
-export function giveBack({ buffer, byteLength }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+export function giveBack(body: Buffer): void {
+  if (body.byteLength === body.buffer.byteLength) release(body)
 }
 
 /** The next piece, unless the client has gone or pauses for too long. */

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Answer, isStream, type Pieces } from './answer.ts'
 
-/** Bytes of a body that are not worth being sent by themselves. */
-const togetherBytes = 4096
+/**
+ * Bytes of a piece, or of a whole body, that is small. It goes out together with the head where it can, and whoever has made it
+ * is not told that it was sent: it is soon collected, and to be told of each takes longer.
+ */
+const smallBytes = 4096
 
 /** Sends an answer. What comes in pieces is sent as the client takes it, and ends when the client goes away. */
 export async function send(
@@ -24,8 +27,7 @@ export async function send(
   if (request.method === 'HEAD' || length === 0) response.end()
   // Plain ASCII is the same in both, and takes less time to be written in this one.
   else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
-  // What is small goes out together with the head.
-  else if (length < togetherBytes)
+  else if (length < smallBytes)
     response.end(Buffer.from(body.buffer, body.byteOffset, length).toString('latin1'), 'latin1')
   else response.end(body, sent)
 }
@@ -36,9 +38,6 @@ function together(headers: Answer['headers'], more: Answer['headers'] = {}): Rec
   return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }
 
-/** Bytes of a piece from which on whoever has made it is told that it was sent. */
-const toldBytes = 4096
-
 async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<void> {
   const gone = (): void => pieces.cancel()
   response.once('close', gone)
@@ -48,8 +47,7 @@ async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<voi
     // The client sees that it is heard, also when the first piece is long in coming.
     response.flushHeaders()
     for await (const piece of pieces) {
-      // Small ones are soon collected: to be told of each takes longer.
-      const sent = piece.length < toldBytes ? undefined : (): void => pieces.sent?.(piece)
+      const sent = piece.length < smallBytes ? undefined : (): void => pieces.sent?.(piece)
       const more = response.write(piece, sent)
       if (!more && !(await drained(response))) return
     }

@@ -251,14 +251,25 @@ test('a seal begins when enough chunks wait for it, and takes as many as go into
   const [enough, perSeal] = [limits.chunksBeforeSeal, limits.chunksPerSeal]
   for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
   assert.equal(writer.planSeal(enough), undefined)
-  assert.equal(writer.mayWait(enough), false)
-  assert.ok(writer.mayWait(perSeal))
   assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)
   writer.append([request(1024, (enough - 1) * 1024)])
   const plan = writer.planSeal(enough)
   assert.equal(plan?.ends.length, perSeal)
   writer.applySeal(buildSeal(writer.database, plan))
   assert.equal(writer.planSeal(perSeal), undefined, 'the rest waits for more, or for somebody with time')
-  assert.equal(writer.mayWait(perSeal), false)
   assert.equal(writer.planSeal()?.ends.length, enough - perSeal)
+})
+
+test('whoever appends large events is behind with as many chunks as whoever appends small ones', (t) => {
+  const { writer } = open(t)
+  const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
+  const large = { ...packed([event]), streams: new Uint32Array(1) }
+  for (let i = 0; i < limits.chunksBehind; i++) writer.append([large])
+  assert.equal(writer.isBehind, false)
+  writer.append([large])
+  assert.equal(writer.isBehind, true)
+  const plan = writer.planSeal()
+  assert.ok(plan)
+  writer.applySeal(buildSeal(writer.database, plan))
+  assert.equal(writer.isBehind, false)
 })

@@ -1,3 +1,4 @@
+import { limits } from '../../limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
@@ -17,7 +18,7 @@ export class Batch {
 
   constructor(capacity: number) {
     this.source = new ByteWriter(capacity)
-    const events = Math.ceil(capacity / smallEventBytes)
+    const events = Math.min(limits.eventsPerPublish, Math.ceil(capacity / smallEventBytes))
     this.#spans = new Int32Array(4 * events)
     this.#streams = new Uint32Array(events)
   }

@@ -99,8 +99,8 @@ export class Appender {
     return row
   }
 
-  /** Links the frame to the chain and writes its row; where a chunk is full, a checkpoint head is signed. */
-  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isLast = false): void {
+  /** Links the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
     assert(lamport > state.lamport, 'lamport timestamps rise within a stream')
     const { count: first } = state
     const { count } = frame
@@ -112,7 +112,7 @@ export class Appender {
     state.bytesSince += record.length
     const endsChunk = state.eventsSince >= limits.eventsPerCheckpoint || state.bytesSince >= limits.bytesPerCheckpoint
     const added = tailRow(rowKey(state.number, first), count, lamport, state.hash, record.written)
-    this.#log.insertTail(added, isLast && !endsChunk)
+    this.#log.insertTail(added, isAlone && !endsChunk)
     if (endsChunk && this.#log.options.kind === 'live')
       this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
   }

@@ -80,16 +80,14 @@ export class LogState {
     return this.#streams.get(nameOf(key))
   }
 
-  /** An own stream that is there already. */
-  knownOwnStream(number: number): StreamState | undefined {
-    const known = this.#own.get(number) ?? this.stream({ node: this.options.key.publicKey, number })
-    if (known !== undefined) this.#own.set(number, known)
-    return known
-  }
-
   /** An own stream, made within the running transaction when it is new. */
   ownStream(number: number): StreamState {
-    return this.knownOwnStream(number) ?? this.addStream({ node: this.options.key.publicKey, number })
+    const known = this.#own.get(number)
+    if (known !== undefined) return known
+    const key = { node: this.options.key.publicKey, number }
+    const state = this.stream(key) ?? this.addStream(key)
+    this.#own.set(number, state)
+    return state
   }
 
   addStream(key: StreamKey): StreamState {
@@ -192,7 +190,7 @@ export class LogState {
     }
   }
 
-  /** Inserts a row; says that it is the only thing that is written, it is a transaction by itself unless one has begun. */
+  /** Inserts a row. One that stands alone is a transaction by itself, unless one has begun: nothing is written after it. */
   insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, isAlone = false): void {
     if (!isAlone) this.#begin()
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)

@@ -97,16 +97,14 @@ export class LogWriter {
     return planSeal(this.#log, leastChunks)
   }
 
-  /** Whether a stream may have so many chunks that wait to be sealed. */
-  mayWait(chunks: number): boolean {
-    for (const { sealable, mostWaiting } of this.#log.streams) if (sealable && mostWaiting >= chunks) return true
-    return false
-  }
-
   /** Whether so much waits to be sealed that nothing should be added before some of it is. */
   get isBehind(): boolean {
     const most = limits.chunksBehind * limits.eventsPerCheckpoint
-    for (const state of this.#log.streams) if (state.sealable && state.checkpoint - state.sealed > most) return true
+    for (const { sealable, checkpoint, sealed, mostWaiting } of this.#log.streams) {
+      // Chunks of large events have few of them. How many chunks wait is not known before somebody has looked.
+      const chunks = Number.isFinite(mostWaiting) ? mostWaiting : 0
+      if (sealable && (checkpoint - sealed > most || chunks > limits.chunksBehind)) return true
+    }
     return false
   }
 

@@ -100,8 +100,8 @@ class WriterThread {
   #isClosed = false
   /** When the last commit began, and how many requests were in it. */
   #last = { began: 0, requests: 0 }
-  /** How many chunks had ended when something to seal was looked for. */
-  #chunksSeen = 0
+  /** How many chunks had ended when something to seal was looked for, at all and with time for it: only then there is more. */
+  readonly #chunksSeen = { ever: 0, calm: 0 }
 
   constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData) {
     const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
@@ -139,7 +139,7 @@ class WriterThread {
   /** Sealing takes time from those who publish, so it waits for a pause, unless too much waits for it. */
   #calmDown(): void {
     this.#isCalm = true
-    if (this.#writer.mayWait(limits.chunksPerSeal)) this.#tidy(false)
+    if (this.#writer.chunksEnded !== this.#chunksSeen.calm) this.#tidy(false)
   }
 
   /** Waits until it is time for the next commit. Whoever publishes alone waits for nobody. */
@@ -185,7 +185,7 @@ class WriterThread {
     this.#inbox.release()
     this.#tellReaders()
     // Looking for something to seal asks the database, which takes longer than many a commit.
-    if (this.#writer.chunksEnded !== this.#chunksSeen) this.#tidy(false)
+    if (this.#writer.chunksEnded !== this.#chunksSeen.ever) this.#tidy(false)
   }
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
@@ -288,7 +288,8 @@ class WriterThread {
   /** Has chunks sealed when there are enough of them, and whatever else is to be done once nothing happens any more. */
   #tidy(idle: boolean): void {
     if (this.#tidying) return
-    this.#chunksSeen = this.#writer.chunksEnded
+    this.#chunksSeen.ever = this.#writer.chunksEnded
+    if (this.#isCalm) this.#chunksSeen.calm = this.#writer.chunksEnded
     const task = this.#attempt(() => this.#nextTask(idle))
     if (task !== undefined) {
       this.#tidying = true
@@ -299,7 +300,8 @@ class WriterThread {
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
-    const enough = this.#isCalm ? limits.chunksPerSeal : limits.chunksBeforeSeal
+    const hasTime = this.#isCalm || this.#writer.isBehind
+    const enough = hasTime ? limits.chunksPerSeal : limits.chunksBeforeSeal
     const seal = this.#writer.planSeal(idle ? 1 : enough)
     if (seal !== undefined) return { seal }
     const merge = this.#writer.planMerge()
