@@ -1,6 +1,7 @@
 // `npm run bench [-- --events N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
 // load.mjs on it and on the others in turn, and prints their figures with the ratios. A short run goes before those that count: nodes run for weeks.
 import { execFile } from 'node:child_process'
+import { request } from 'node:http'
 import { cpus } from 'node:os'
 import { parseArgs, promisify } from 'node:util'
 import { NodeProcess } from '../scripts/node-process.ts'
@@ -37,6 +38,30 @@ async function load({ name, url, data, pid }: Target, events: string): Promise<F
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
   const figures = Object.entries(JSON.parse(stdout) as Record<string, unknown>)
   return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+}
+
+/** What a query that finds nothing takes: some of the others are held against that. The best of as many as load.mjs makes. */
+async function emptyQuery({ url }: Target): Promise<number> {
+  const manifest = { appId: 'com.example.load', displayName: 'Load', version: '1.0.0' }
+  const { token } = JSON.parse(await post(`${url}/api/v2/auth`, manifest)) as { token: string }
+  const times: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const start = performance.now()
+    await post(`${url}/api/v2/events/query`, { query: "FROM 'nobody has this tag'", order: 'asc' }, token)
+    times.push(performance.now() - start)
+  }
+  return Math.min(...times)
+}
+
+/** By a connection of its own, as the queries of load.mjs. */
+function post(url: string, value: unknown, token?: string): Promise<string> {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
+      response.toArray().then((parts) => resolve(Buffer.concat(parts).toString()), reject)
+    })
+    sent.on('error', reject).end(JSON.stringify(value))
+  })
 }
 
 /** The folder also holds the events of the rounds before, which load.mjs does not know of. */
@@ -80,7 +105,10 @@ try {
   )
   for (const target of targets) await load(target, warmUpEvents)
   for (let round = 0; round < Number(values.rounds); round++)
-    for (const target of targets) results.get(target)?.push(withDiskPerEvent(await load(target, values.events), round))
+    for (const target of targets) {
+      const figures = withDiskPerEvent(await load(target, values.events), round)
+      results.get(target)?.push({ ...figures, query_empty_ms: await emptyQuery(target) })
+    }
   console.log(table(results))
 } finally {
   await node.stop()
