@@ -6,6 +6,9 @@ import type { RoutingTable } from '../routing-table.ts'
 import { Batch } from './batch.ts'
 import { TagLists } from './tag-lists.ts'
 
+/** Bytes of the first part of a body: whoever stores it wakes up while the next one is read. */
+const firstPartBytes = 2048
+
 const requestNames = [Buffer.from('data')]
 const eventNames = [Buffer.from('tags'), Buffer.from('payload')]
 const [tagsName, payloadName] = [0, 1]
@@ -22,7 +25,7 @@ export class PublishScanner {
   /** Events that were read, also those that are not in the batch any more. */
   #count = 0
 
-  /** Of a body that is read in parts, these have about so many bytes. */
+  /** Of a body that is read in parts, all but the first have about so many bytes. */
   constructor(body: Buffer, appId: string, routes: RoutingTable, partBytes = Number.POSITIVE_INFINITY) {
     this.#json = new JsonScanner(body)
     this.#partBytes = partBytes
@@ -44,9 +47,11 @@ export class PublishScanner {
   /** Reads the body and yields parts of it; each is good until the next one, and the last one is returned. */
   *parts(): Generator<AppendRequest, AppendRequest> {
     const batch = this.#batch
-    for (const _ of this.#events(() => batch.bytes >= this.#partBytes)) {
+    let enough = firstPartBytes
+    for (const _ of this.#events(() => batch.bytes >= enough)) {
       yield batch.request()
       batch.clear()
+      enough = this.#partBytes
     }
     return batch.request()
   }

@@ -67,7 +67,7 @@ const calmMs = 10
 const idleMs = 250
 
 /** How long to wait for the next request before going back to the event loop, in milliseconds: whoever publishes often comes sooner. */
-const lingerMs = 2
+const lingerMs = 5
 
 /** How long to work before whatever else the event loop has gets a turn, in milliseconds. */
 const awayMs = 100
