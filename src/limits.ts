@@ -41,7 +41,7 @@ export const limits = {
   /** Chunks that wait before any are sealed while events are published without a pause: sealing takes time from that. */
   chunksBeforeSeal: 24,
   /** Chunks that wait to be sealed before whoever appends has to wait for them: the tail stays short. */
-  chunksBehind: 44,
+  chunksBehind: 42,
   /** Bytes of memory through which small requests go to the writer; what finds no room goes as a message. */
   mailboxBytes: 512 * 1024,
   /** Bytes of a request that is small. */
