@@ -49,6 +49,8 @@ test('looking in vain comes to an end, and is tried less often then', async () =
     lookedFor.look()
     const until = performance.now() + 1
     while (performance.now() < until) await turn()
+    // Whoever looks sees in the next turn that the time is over.
+    await turn()
     if (told.tell(Float64Array.of(0))) isLookedFor++
   }
   assert.equal(isLookedFor, 0)
