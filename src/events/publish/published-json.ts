@@ -1,13 +1,15 @@
+import { digitsOf, putDigits } from '../../digits.ts'
 import type { NodeId } from '../../identity/index.ts'
 import type { Appended } from '../../store/index.ts'
 
 const beginning = '{"data":['
-const zero = 0x30
+const lamportKey = '{"lamport":'
 
-/** A number within the text of a record, and where it ends there. */
+/** A number within the text of a record, how many digits it has, and where they begin there. */
 interface Place {
   readonly value: number
-  readonly end: number
+  readonly digits: number
+  readonly start: number
 }
 
 /**
@@ -20,7 +22,7 @@ export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): 
   const end = `,"timestamp":${time}},`
   const middleOf = (stream: number): string => `,"stream":"${node}-${stream}","offset":`
   const longest = (middle: string, offset: number): number =>
-    `{"lamport":${lamport + count}${middle}${offset}${end}`.length
+    `${lamportKey}${lamport + count}${middle}${offset}${end}`.length
   const room = runs.reduce((sum, run) => sum + run.count * longest(middleOf(run.stream), run.offset + run.count), 0)
   const json = Buffer.allocUnsafe(beginning.length + room + 1)
   let at = json.write(beginning, 'latin1')
@@ -29,14 +31,12 @@ export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): 
     const middle = middleOf(run.stream)
     for (let i = 0; i < run.count; ) {
       const offset = run.offset + i
-      const start = `{"lamport":${next}`
-      const text = `${start}${middle}${offset}${end}`
-      const alike = Math.min(run.count - i, leftOfDigits(next), leftOfDigits(offset))
-      const places = [
-        { value: next, end: start.length },
-        { value: offset, end: text.length - end.length },
-      ]
-      writeRecords(json, at, text, places, alike)
+      const text = `${lamportKey}${next}${middle}${offset}${end}`
+      const lamports = { value: next, digits: digitsOf(next, 1), start: lamportKey.length }
+      const offsetDigits = digitsOf(offset, 1)
+      const offsets = { value: offset, digits: offsetDigits, start: text.length - end.length - offsetDigits }
+      const alike = Math.min(run.count - i, leftOfDigits(lamports), leftOfDigits(offsets))
+      writeRecords(json, at, text, [lamports, offsets], alike)
       at += alike * text.length
       next += alike
       i += alike
@@ -47,8 +47,8 @@ export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): 
 }
 
 /** How many numbers from this one on have as many digits. */
-function leftOfDigits(value: number): number {
-  return 10 ** String(value).length - value
+function leftOfDigits({ value, digits }: Place): number {
+  return 10 ** digits - value
 }
 
 /** Writes a record so often, with numbers that rise by one. */
@@ -57,26 +57,6 @@ function writeRecords(json: Buffer, at: number, text: string, places: readonly P
   json.write(text, at, 'latin1')
   for (let done = 1; done < count; done *= 2)
     json.copyWithin(at + done * length, at, at + Math.min(done, count - done) * length)
-  for (const { value, end } of places)
-    for (let i = 1; i < count; i++) overwrite(json, at + i * length + end, value, value + i)
-}
-
-/**
- * Writes a number over one with as many digits, which ends there. Their first digits are often the same. Below 31 bits the
- * digits are cut off by whole numbers, which is much faster.
- */
-function overwrite(json: Buffer, end: number, before: number, after: number): void {
-  let old = before
-  let rest = after
-  let at = end - 1
-  for (; rest !== old && rest > 0x7fffffff; at--) {
-    json[at] = zero + (rest % 10)
-    rest = Math.floor(rest / 10)
-    old = Math.floor(old / 10)
-  }
-  for (; rest !== old; at--) {
-    json[at] = zero + (rest % 10)
-    rest = (rest / 10) | 0
-    old = (old / 10) | 0
-  }
+  for (const { value, digits, start } of places)
+    for (let i = 1; i < count; i++) putDigits(json, at + i * length + start, digits, value + i)
 }

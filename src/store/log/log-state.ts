@@ -139,8 +139,8 @@ export class LogState {
   }
 
   /**
-   * The same for work that may come to one row of the tail, which needs no transaction around it: one begins with the first
-   * row that more is to follow. Whatever is written, is written by the methods of this class.
+   * The same for work that may come to one row of the tail, which needs no transaction around it: one begins with
+   * whatever is written before it. All of it is written by the methods of this class.
    */
   appending<T>(work: () => T): T {
     return this.#recovering(() => {

@@ -1,10 +1,11 @@
+import { digitsOf, putDigits } from '../../digits.ts'
 import { release } from '../../memory.ts'
 import { ByteReader, type Labels, MalformedBytes } from '../../protocol/index.ts'
 import type { Block } from './block.ts'
 import { readColumn } from './column.ts'
 import { parseLabelJson } from './label-json.ts'
 import type { LabelMatcher } from './label-matcher.ts'
-import { digitsOf, endBytes, lamportAt, putDigits, timeKeyBytes } from './line.ts'
+import { endBytes, lamportAt, timeKeyBytes } from './line.ts'
 
 /** What only those need to know who look into events. */
 interface Details {

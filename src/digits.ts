@@ -1,0 +1,30 @@
+/** How many digits a number has that is not negative; `known` is a good guess. */
+export function digitsOf(value: number, known: number): number {
+  let digits = known
+  while (digits > 1 && value < (powers[digits - 1] as number)) digits--
+  while (value >= (powers[digits] as number)) digits++
+  return digits
+}
+
+const powers = Float64Array.from({ length: 18 }, (_, exponent) => 10 ** exponent)
+
+/** Writes the digits of a number into the place that has room for just those. */
+export function putDigits(bytes: Uint8Array, start: number, digits: number, value: number): void {
+  let at = start + digits
+  let rest = value
+  if (rest > 0x7fffffff) {
+    const high = Math.floor(rest / 1e8)
+    let low = rest - high * 1e8
+    for (let i = 0; i < 8; i++) {
+      const tens = (low / 10) | 0
+      bytes[--at] = 0x30 + low - tens * 10
+      low = tens
+    }
+    rest = high
+  }
+  while (at > start) {
+    const tens = (rest / 10) | 0
+    bytes[--at] = 0x30 + rest - tens * 10
+    rest = tens
+  }
+}
