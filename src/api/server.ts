@@ -5,6 +5,7 @@ import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
+import { keepSample } from '../samples.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
@@ -128,6 +129,7 @@ export class HttpService {
     if (route === undefined) throw failure('ERR_NOT_FOUND', {})
     const endpoint = endpointOf(route, call.method)
     if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
+    keepSample(endpoint, call)
     const { headers } = call.request
     const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)

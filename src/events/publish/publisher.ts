@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
+import { keepSample } from '../../samples.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { PublishScanner } from './publish-scanner.ts'
@@ -34,7 +35,9 @@ export class Publisher {
       // Whoever publishes beside others shares a commit with them, which takes whole requests.
       const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
       if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, partBytes), body.length)
-      return await this.#storeWhole(new PublishScanner(body, appId, routes), body.length)
+      const scanner = new PublishScanner(body, appId, routes)
+      if (body.length < inPartsFrom) keepSample('scanner', scanner)
+      return await this.#storeWhole(scanner, body.length)
     } finally {
       this.#requests--
     }

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { ByteWriter, type Frame } from '../../protocol/index.ts'
+import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { keepSample } from '../../samples.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
@@ -82,10 +83,12 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
+    keepSample('frame', head)
     segments.push({ first, count: end - first, ...lamports, parts })
     first = end
   }
   release(records.written)
+  keepSample('seal', [index, new ByteReader(new Uint8Array())])
   return { plan, segments, ...index.finish() }
 }
 

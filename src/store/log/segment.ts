@@ -1,6 +1,7 @@
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { keepSample } from '../../samples.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
@@ -48,6 +49,7 @@ export function encodeSegment(
     }
   close()
   builder.leave()
+  keepSample('builder', builder)
   assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }

@@ -2,8 +2,10 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
+import { release } from '../../memory.ts'
 import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { restAfterWork } from '../../resting.ts'
+import { keepSample } from '../../samples.ts'
 import { LogReader, SharedCounts, type StreamNumber, spareMemory } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, pause, toMessage } from './messages.ts'
@@ -66,6 +68,12 @@ export interface Job {
 /** Makes a job; what is wrong with the request is thrown. */
 export type JobMaker = (reader: LogReader, request: unknown) => Job
 
+/** Something that may be asked for, as an example. */
+export interface SampleJob {
+  readonly name: string
+  readonly request: unknown
+}
+
 interface Running {
   readonly id: number
   readonly job: Job
@@ -99,6 +107,7 @@ class ReaderHost {
     port: MessagePort,
     { file, own, counts, commits }: ReaderData,
     makers: Readonly<Record<string, JobMaker>>,
+    samples: readonly SampleJob[],
   ) {
     this.#port = port
     this.#makers = makers
@@ -108,7 +117,20 @@ class ReaderHost {
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
-    restAfterWork({ begins: () => this.#reader.rest() })
+    restAfterWork({ begins: () => this.#rest(samples) })
+  }
+
+  /** Gives up what jobs have left, and begins some that are left where they are: so there are objects of each kind. */
+  #rest(samples: readonly SampleJob[]): void {
+    this.#reader.rest()
+    for (const [i, { name, request }] of samples.entries()) {
+      const maker = this.#makers[name]
+      assert(maker !== undefined, `there is no job '${name}'`)
+      const job = maker(this.#reader, request)
+      job.run(performance.now())
+      release(job.take())
+      keepSample(`job ${i}`, job)
+    }
   }
 
   #receive(message: ToReader): void {
@@ -263,11 +285,11 @@ class ReaderHost {
   }
 }
 
-/** Makes this thread one that reads: it runs the jobs that it has makers for. */
-export function runReader(makers: Readonly<Record<string, JobMaker>>): void {
+/** Makes this thread one that reads: it runs the jobs that it has makers for. The samples are of what is asked for most. */
+export function runReader(makers: Readonly<Record<string, JobMaker>>, samples: readonly SampleJob[] = []): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
   letOthersGoFirst(priorities.reading)
-  open(port, () => new ReaderHost(port, data, makers), data.gate)
+  open(port, () => new ReaderHost(port, data, makers, samples), data.gate)
 }
