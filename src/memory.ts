@@ -25,7 +25,7 @@ export function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
 export function prepareHeaps(): void {
   setFlagsFromString(`--min-semi-space-size=${limits.readerYoungGenerationMb / 2}`)
   setFlagsFromString('--no-parallel-scavenge')
-  // What is collected while there is nothing to do must not take compiled code with it: see `keepSample`.
+  // What is collected while there is nothing to do must not take compiled code with it: see `Samples`.
   setFlagsFromString('--no-memory-reducer-favors-memory')
 }
 

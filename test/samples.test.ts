@@ -2,23 +2,24 @@ import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { keepSample } from '../src/samples.ts'
+import { Samples } from '../src/samples.ts'
 
 setFlagsFromString('--expose-gc')
 setFlagsFromString('--allow-natives-syntax')
 const collect = runInNewContext('gc') as (options: object) => void
+const samples = new Samples<string>()
 const collectAll = (): void => collect({ type: 'major', flavor: 'last-resort' })
 
 test('the last one of a kind is kept, and no other', async () => {
   const first = new WeakRef({})
-  keepSample('kind', first.deref())
+  samples.keep('kind', first.deref())
   const other = new WeakRef({})
-  keepSample('another kind', other.deref())
+  samples.keep('another kind', other.deref())
   // What was looked at stays until the end of the turn.
   await new Promise(setImmediate)
   collectAll()
   ok(first.deref() !== undefined && other.deref() !== undefined)
-  keepSample('kind', {})
+  samples.keep('kind', {})
   await new Promise(setImmediate)
   collectAll()
   equal(first.deref(), undefined)
@@ -41,7 +42,7 @@ test('code for objects of which a sample is kept stays when everything else is c
     sum(make())
     ok(isOptimized(sum))
   }
-  keepSample('point', kept.make())
+  samples.keep('point', kept.make())
   await new Promise(setImmediate)
   collectAll()
   ok(isOptimized(kept.sum), 'what works with objects like the sample')

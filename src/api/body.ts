@@ -2,6 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { failure, type ShoalError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { release } from '../memory.ts'
+import { Samples } from '../samples.ts'
+
+/** Bytes of a body that may stay for a while. */
+const smallBytes = 4096
 
 /** The client has gone before it had sent everything: there is nobody to answer to. */
 export class ClientGone extends Error {
@@ -12,6 +16,7 @@ export class ClientGone extends Error {
 export class BodyReader {
   readonly #pauseMs: number
   #held = 0
+  readonly #samples = new Samples<'body'>()
 
   constructor(pauseMs: number) {
     this.#pauseMs = pauseMs
@@ -31,11 +36,18 @@ export class BodyReader {
         body.add(part) ?? (this.#held > limits.bodyBytesTogether ? failure('ERR_SERVICE_OVERLOADED', {}) : undefined)
       )
     }
-    await received(request, take, this.#pauseMs, () => {
-      // What comes later could not be told from the next request.
-      response.shouldKeepAlive = false
-    })
-    return body.whole()
+    try {
+      await received(request, take, this.#pauseMs, () => {
+        // What comes later could not be told from the next request.
+        response.shouldKeepAlive = false
+      })
+    } catch (error) {
+      body.drop()
+      throw error
+    }
+    const whole = body.whole()
+    if (whole.buffer.byteLength < smallBytes) this.#samples.keep('body', [body, whole])
+    return whole
   }
 
   /**
@@ -98,11 +110,17 @@ class Body {
 
   /** Parts are put together once, at the end. */
   whole(): Buffer {
-    const [first, ...more] = this.#parts
-    if (first !== undefined && more.length === 0) return first
-    const whole = Buffer.concat(this.#parts, this.size)
-    for (const part of this.#parts) giveBack(part)
+    const parts = this.#parts.splice(0)
+    const [first] = parts
+    if (first !== undefined && parts.length === 1) return first
+    const whole = Buffer.concat(parts, this.size)
+    for (const part of parts) giveBack(part)
     return whole
+  }
+
+  /** Gives back what has come: nobody will ask for it. */
+  drop(): void {
+    for (const part of this.#parts.splice(0)) giveBack(part)
   }
 }
 
@@ -116,7 +134,8 @@ function received(
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
       clearTimeout(timer)
-      request.off('data', onData).off('close', onClose)
+      // A request may stay for longer than what came with it.
+      request.off('data', onData).off('close', onClose).off('end', onEnd)
       settle()
     }
     const timer = setTimeout(() => {
@@ -129,12 +148,14 @@ function received(
       if (error !== undefined) end(() => reject(error))
     }
     const onClose = (): void => end(() => reject(new ClientGone()))
-    request.on('data', onData).on('close', onClose)
-    request.once('end', () => end(resolve))
-    // It is followed by 'close', which tells all there is to tell.
-    request.on('error', () => {})
+    const onEnd = (): void => end(resolve)
+    request.on('data', onData).on('close', onClose).on('end', onEnd)
+    request.on('error', followedByClose)
   })
 }
+
+/** That tells all there is to tell. */
+function followedByClose(): void {}
 
 function paused(pauseMs: number): ShoalError {
   return failure('ERR_BAD_REQUEST', { cause: `Nothing of its body came for ${pauseMs} ms.` })

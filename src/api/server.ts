@@ -5,7 +5,7 @@ import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import { keepSample } from '../samples.ts'
+import { Samples } from '../samples.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
@@ -13,7 +13,7 @@ import { Call } from './call.ts'
 import type { Cors } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
-import { endpointOf, type Route, Router } from './router.ts'
+import { type Endpoint, endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, settleTarget } from './target.ts'
@@ -44,6 +44,7 @@ export class HttpService {
   readonly #options: HttpOptions
   readonly #router: Router
   readonly #bodies: BodyReader
+  readonly #samples = new Samples<Endpoint | undefined>()
 
   constructor(options: HttpOptions) {
     this.#options = options
@@ -99,6 +100,8 @@ export class HttpService {
     // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
     await send(request, response, answer, this.#options.cors?.headers(request.headers))
+    // What came with it is gone by now, and what it gets is on its way.
+    if (request.complete && !response.destroyed) this.#samples.keep(this.#endpointOf(call), call)
     this.#options.answered?.(answer.status)
     this.#log(call, answer.status, started)
   }
@@ -123,13 +126,17 @@ export class HttpService {
     }
   }
 
+  #endpointOf({ path, method }: Call): Endpoint | undefined {
+    const route = this.#router.find(path)
+    return route && endpointOf(route, method)
+  }
+
   /** The order of the checks is part of the interface: path, method, token, Accept, Content-Type, then the body. */
   #route(call: Call): Answer | Promise<Answer> {
     const route = this.#router.find(call.path)
     if (route === undefined) throw failure('ERR_NOT_FOUND', {})
     const endpoint = endpointOf(route, call.method)
     if (endpoint === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
-    keepSample(endpoint, call)
     const { headers } = call.request
     const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { keepSample } from '../../samples.ts'
+import { Samples } from '../../samples.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { PublishScanner } from './publish-scanner.ts'
@@ -17,6 +17,7 @@ export class Publisher {
   readonly #routing: Routing
   #requests = 0
   #bytes = 0
+  readonly #samples = new Samples<'scanner'>()
 
   constructor(store: EventStore, routing: Routing) {
     this.#store = store
@@ -36,7 +37,8 @@ export class Publisher {
       const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
       if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, partBytes), body.length)
       const scanner = new PublishScanner(body, appId, routes)
-      if (body.length < inPartsFrom) keepSample('scanner', scanner)
+      // A small body may be a part of something large.
+      if (body.buffer.byteLength < inPartsFrom) this.#samples.keep('scanner', scanner)
       return await this.#storeWhole(scanner, body.length)
     } finally {
       this.#requests--

@@ -1,8 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ShoalError } from '../../errors.ts'
 import type { PublicKey } from '../../identity/index.ts'
-import { ByteReader, type StreamKey } from '../../protocol/index.ts'
-import { keepSample } from '../../samples.ts'
+import type { StreamKey } from '../../protocol/index.ts'
 import type { Block } from './block.ts'
 import { type Checkpoint, checkpointsOf } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
@@ -113,7 +112,6 @@ export class LogReader {
     this.#sealed.clear()
     this.#tail.clear()
     spareMemory.clear()
-    keepSample('reader', new ByteReader(new Uint8Array()))
     this.#database.exec('PRAGMA shrink_memory')
   }
 

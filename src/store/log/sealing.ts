@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
-import { keepSample } from '../../samples.ts'
+import { Samples } from '../../samples.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
@@ -14,6 +14,8 @@ import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
+
+const samples = new Samples<'frame' | 'index' | 'reader'>()
 
 /** What is to be sealed: whole chunks of one stream that stand in the tail. */
 export interface SealPlan {
@@ -78,18 +80,23 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   // With room for a chunk, unless its last frame is a large one.
   const records = new ByteWriter(limits.bytesPerCheckpoint + limits.ownFrameBytes)
   let first = plan.from
-  for (const end of plan.ends) {
-    const frames = reading(() => tailFrames(database, plan.stream, first, end, records.clear()))
-    const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
-    const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
-    const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
-    keepSample('frame', head)
-    segments.push({ first, count: end - first, ...lamports, parts })
-    first = end
+  try {
+    for (const end of plan.ends) {
+      const frames = reading(() => tailFrames(database, plan.stream, first, end, records.clear()))
+      const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
+      const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
+      const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
+      segments.push({ first, count: end - first, ...lamports, parts })
+      first = end
+      // The memory that it stands in goes back below.
+      samples.keep('frame', last)
+    }
+    samples.keep('index', index)
+    samples.keep('reader', new ByteReader(new Uint8Array()))
+    return { plan, segments, ...index.finish() }
+  } finally {
+    release(records.written)
   }
-  release(records.written)
-  keepSample('seal', [index, new ByteReader(new Uint8Array())])
-  return { plan, segments, ...index.finish() }
 }
 
 /** The frames of a chunk, as long as the memory that they are read into stays as it is. */

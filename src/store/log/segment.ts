@@ -1,7 +1,7 @@
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
-import { keepSample } from '../../samples.ts'
+import { Samples } from '../../samples.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
@@ -10,6 +10,8 @@ import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import type { IndexBuilder } from './tag-index.ts'
 import { compress, decompress } from './zstd.ts'
+
+const samples = new Samples<'builder'>()
 
 /** How the events of one frame were framed. */
 export interface Framing {
@@ -49,7 +51,7 @@ export function encodeSegment(
     }
   close()
   builder.leave()
-  keepSample('builder', builder)
+  samples.keep('builder', builder)
   assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }

@@ -4,8 +4,9 @@ import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { letOthersGoFirst, priorities } from '../../priority.ts'
+import { ByteReader } from '../../protocol/index.ts'
 import { restAfterWork } from '../../resting.ts'
-import { keepSample } from '../../samples.ts'
+import { Samples } from '../../samples.ts'
 import { LogReader, SharedCounts, type StreamNumber, spareMemory } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { type ErrorMessage, open, pause, toMessage } from './messages.ts'
@@ -74,6 +75,9 @@ export interface SampleJob {
   readonly request: unknown
 }
 
+/** Makes samples that read little of what there is. */
+export type SamplesOf = (reader: LogReader) => readonly SampleJob[]
+
 interface Running {
   readonly id: number
   readonly job: Job
@@ -92,6 +96,8 @@ const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 class ReaderHost {
   readonly #port: MessagePort
   readonly #makers: Readonly<Record<string, JobMaker>>
+  readonly #samplesOf: SamplesOf
+  readonly #samples = new Samples<'jobs'>()
   readonly #reader: LogReader
   readonly #counts: SharedCounts
   readonly #jobs = new Map<number, Running>()
@@ -107,29 +113,43 @@ class ReaderHost {
     port: MessagePort,
     { file, own, counts, commits }: ReaderData,
     makers: Readonly<Record<string, JobMaker>>,
-    samples: readonly SampleJob[],
+    samplesOf: SamplesOf,
   ) {
     this.#port = port
     this.#makers = makers
+    this.#samplesOf = samplesOf
     this.#counts = new SharedCounts(counts)
     this.#reader = new LogReader(file, this.#counts, own as PublicKey)
     this.#counts.waitFor('none')
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
-    restAfterWork({ begins: () => this.#rest(samples) })
+    restAfterWork({ begins: () => this.#rest() })
   }
 
-  /** Gives up what jobs have left, and begins some that are left where they are: so there are objects of each kind. */
-  #rest(samples: readonly SampleJob[]): void {
+  /** Gives up what jobs have left, and begins some that are left where they are: so there is an object of each kind. */
+  #rest(): void {
     this.#reader.rest()
-    for (const [i, { name, request }] of samples.entries()) {
-      const maker = this.#makers[name]
-      assert(maker !== undefined, `there is no job '${name}'`)
+    const before = process.memoryUsage().arrayBuffers
+    const begun = this.#samplesOf(this.#reader).map((sample) => this.#begin(sample))
+    // They have read anew what was given up.
+    this.#reader.rest()
+    const bytes = process.memoryUsage().arrayBuffers - before
+    // Where events are large, the code for them is not worth that much memory.
+    this.#samples.keep('jobs', bytes <= limits.sampleBytes ? [...begun, new ByteReader(new Uint8Array())] : undefined)
+  }
+
+  /** A job that has done a little; nothing when there is something wrong with what it would read. */
+  #begin({ name, request }: SampleJob): Job | undefined {
+    const maker = this.#makers[name]
+    assert(maker !== undefined, `there is no job '${name}'`)
+    try {
       const job = maker(this.#reader, request)
       job.run(performance.now())
       release(job.take())
-      keepSample(`job ${i}`, job)
+      return job
+    } catch {
+      return undefined
     }
   }
 
@@ -286,10 +306,10 @@ class ReaderHost {
 }
 
 /** Makes this thread one that reads: it runs the jobs that it has makers for. The samples are of what is asked for most. */
-export function runReader(makers: Readonly<Record<string, JobMaker>>, samples: readonly SampleJob[] = []): void {
+export function runReader(makers: Readonly<Record<string, JobMaker>>, samplesOf: SamplesOf = () => []): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
   letOthersGoFirst(priorities.reading)
-  open(port, () => new ReaderHost(port, data, makers, samples), data.gate)
+  open(port, () => new ReaderHost(port, data, makers, samplesOf), data.gate)
 }
