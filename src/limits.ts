@@ -64,8 +64,8 @@ export const limits = {
   readersStopMs: 300,
   /** Bytes of memory of the process from which on threads give back what they can when they have nothing to do. */
   restingBytes: 238 * 1024 * 1024,
-  /** Bytes of what samples of queries may hold while a reader rests. */
-  sampleBytes: 2 * 1024 * 1024,
+  /** Bytes of a block that a sample of a query may hold while a reader rests. */
+  sampleBytes: 512 * 1024,
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */

@@ -65,8 +65,12 @@ export class BodyReader {
         giveBack(next.value)
       }
     } finally {
-      // Whoever does not want the rest has to let it pass, or the answer would never be read.
-      request.resume()
+      // Whoever does not want the rest has to let it pass, or the answer would never be read. A piece that is still to come
+      // comes first: nobody waits for it here.
+      pieces.return?.().then(
+        () => request.resume(),
+        () => {},
+      )
     }
   }
 }

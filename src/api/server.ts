@@ -99,9 +99,8 @@ export class HttpService {
     if (answer === undefined) return
     // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
+    response.once('close', () => this.#sent(call))
     await send(request, response, answer, this.#options.cors?.headers(request.headers))
-    // What came with it is gone by now, and what it gets is on its way.
-    if (request.complete && !response.destroyed) this.#samples.keep(this.#endpointOf(call), call)
     this.#options.answered?.(answer.status)
     this.#log(call, answer.status, started)
   }
@@ -126,9 +125,11 @@ export class HttpService {
     }
   }
 
-  #endpointOf({ path, method }: Call): Endpoint | undefined {
-    const route = this.#router.find(path)
-    return route && endpointOf(route, method)
+  /** Keeps it if it has come and was answered as a whole: then it holds nothing of its body, nor of the answer. */
+  #sent(call: Call): void {
+    if (!call.request.complete || !call.response.writableFinished) return
+    const route = this.#router.find(call.path)
+    this.#samples.keep(route && endpointOf(route, call.method), call)
   }
 
   /** The order of the checks is part of the interface: path, method, token, Accept, Content-Type, then the body. */

@@ -67,3 +67,25 @@ test('neither does one that is too large', async (t) => {
   // The last one was not taken any more, and is Node's.
   equal(await kept(parts.slice(0, 2)), 0)
 })
+
+test('what nobody wants of a body passes, and the client can send all of it', async (t) => {
+  const reader = new BodyReader(10_000)
+  const server = createServer(async (incoming, response) => {
+    for await (const piece of reader.stream(incoming, response)) {
+      response.end(String(piece.length > 0))
+      break
+    }
+  })
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const outgoing = request({ port, host: '127.0.0.1', method: 'POST' })
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+  for (let sent = 0; sent < 8; sent++)
+    await new Promise<void>((resolve, reject) => {
+      outgoing.write(Buffer.alloc(2 ** 20), (error) => (error ? reject(error) : resolve()))
+    })
+  outgoing.end()
+  const [response] = await answered
+  equal((await response.toArray()).join(''), 'true')
+})

@@ -21,8 +21,11 @@ test('samples of queries read a little of one stream, however many there are, an
     writer.close()
   })
   deepEqual(samplesOf(reader), [], 'there is nothing to read')
+  const large = [{ appId: 'app', tags: ['t'], payload: `"${'x'.repeat(2 ** 20)}"` }]
+  writer.append([{ ...packed(large), streams: new Uint32Array(1) }])
+  deepEqual(samplesOf(reader), [], 'there are only large events')
   const [streams, events] = [20, 300]
-  for (let stream = 0; stream < streams; stream++) {
+  for (let stream = 1; stream <= streams; stream++) {
     const appended = Array.from({ length: events }, (_, i) => ({
       appId: 'app',
       tags: ['t'],
@@ -43,5 +46,5 @@ test('samples of queries read a little of one stream, however many there are, an
     equal(job.run(performance.now()), name === 'query' ? 'busy' : 'waiting')
     ok(job.take().length < 64 * 1024)
   }
-  equal(blocksRead.size, 1)
+  equal(blocksRead.size, 2, 'the stream of large events was looked at, and one more')
 })

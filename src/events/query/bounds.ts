@@ -46,7 +46,7 @@ export function offsetsLine(offsets: OffsetMap): string {
 
 const names = new WeakMap<ReadStream, string>()
 
-function nameOf(stream: ReadStream): string {
+export function nameOf(stream: ReadStream): string {
   const known = names.get(stream)
   if (known !== undefined) return known
   const name = formatStreamId({ node: nodeIdOf(stream.key.node), number: BigInt(stream.key.number) })

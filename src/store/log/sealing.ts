@@ -91,9 +91,10 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
       // The memory that it stands in goes back below.
       samples.keep('frame', last)
     }
+    const sealed = { plan, segments, ...index.finish() }
     samples.keep('index', index)
     samples.keep('reader', new ByteReader(new Uint8Array()))
-    return { plan, segments, ...index.finish() }
+    return sealed
   } finally {
     release(records.written)
   }

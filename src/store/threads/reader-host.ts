@@ -130,27 +130,24 @@ class ReaderHost {
   /** Gives up what jobs have left, and begins some that are left where they are: so there is an object of each kind. */
   #rest(): void {
     this.#reader.rest()
-    const before = process.memoryUsage().arrayBuffers
-    const begun = this.#samplesOf(this.#reader).map((sample) => this.#begin(sample))
-    // They have read anew what was given up.
-    this.#reader.rest()
-    const bytes = process.memoryUsage().arrayBuffers - before
-    // Where events are large, the code for them is not worth that much memory.
-    this.#samples.keep('jobs', bytes <= limits.sampleBytes ? [...begun, new ByteReader(new Uint8Array())] : undefined)
+    this.#samples.keep('jobs', undefined)
+    try {
+      const begun = this.#samplesOf(this.#reader).map((sample) => this.#begin(sample))
+      this.#samples.keep('jobs', [...begun, new ByteReader(new Uint8Array())])
+    } finally {
+      // They have read something as well.
+      this.#reader.rest()
+    }
   }
 
-  /** A job that has done a little; nothing when there is something wrong with what it would read. */
-  #begin({ name, request }: SampleJob): Job | undefined {
+  /** A job that has done a little, and is not run again. */
+  #begin({ name, request }: SampleJob): Job {
     const maker = this.#makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
-    try {
-      const job = maker(this.#reader, request)
-      job.run(performance.now())
-      release(job.take())
-      return job
-    } catch {
-      return undefined
-    }
+    const job = maker(this.#reader, request)
+    job.run(performance.now())
+    release(job.take())
+    return job
   }
 
   #receive(message: ToReader): void {
