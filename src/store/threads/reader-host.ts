@@ -127,10 +127,8 @@ class ReaderHost {
     restAfterWork({ begins: () => this.#rest() })
   }
 
-  /** Gives up what jobs have left, and begins some that are left where they are: so there is an object of each kind. */
+  /** Begins some jobs that are left where they are, so there is an object of each kind, and gives up what others have left. */
   #rest(): void {
-    this.#reader.rest()
-    this.#samples.keep('jobs', undefined)
     try {
       const begun = this.#samplesOf(this.#reader).map((sample) => this.#begin(sample))
       this.#samples.keep('jobs', [...begun, new ByteReader(new Uint8Array())])
@@ -142,12 +140,16 @@ class ReaderHost {
 
   /** A job that has done a little, and is not run again. */
   #begin({ name, request }: SampleJob): Job {
-    const maker = this.#makers[name]
-    assert(maker !== undefined, `there is no job '${name}'`)
-    const job = maker(this.#reader, request)
+    const job = this.#make(name, request)
     job.run(performance.now())
     release(job.take())
     return job
+  }
+
+  #make(name: string, request: unknown): Job {
+    const maker = this.#makers[name]
+    assert(maker !== undefined, `there is no job '${name}'`)
+    return maker(this.#reader, request)
   }
 
   #receive(message: ToReader): void {
@@ -183,10 +185,8 @@ class ReaderHost {
   }
 
   #start(id: number, name: string, request: unknown): void {
-    const maker = this.#makers[name]
-    assert(maker !== undefined, `there is no job '${name}'`)
     this.#counts.waitFor('all')
-    const running: Running = { id, job: maker(this.#reader, request), credit: limits.bytesAhead, state: 'busy' }
+    const running: Running = { id, job: this.#make(name, request), credit: limits.bytesAhead, state: 'busy' }
     this.#post({ started: id })
     this.#jobs.set(id, running)
     this.#turns.push(running)
