@@ -11,15 +11,27 @@ interface Call {
   readonly call: string
 }
 
-/** A request whose bytes say which one it is. */
+const rising = Buffer.from(Uint8Array.from({ length: 4 * limits.letterBytes }, (_, i) => i % 251))
+
+/** The bytes of a request: each is another one than those beside it. */
+function sourceOf(id: number, bytes: number): Buffer {
+  assert.ok(bytes <= 3 * limits.letterBytes)
+  return rising.subarray(id % 251, (id % 251) + bytes)
+}
+
+/** A request whose bytes say which one it is, and where they stand in it. */
 function requestOf(id: number, bytes: number, events = 1): AppendRequest {
   const spans = Int32Array.from({ length: 4 * events }, (_, i) => id + i)
-  return { source: Buffer.alloc(bytes, id % 251), spans, streams: new Uint32Array(events).fill(id) }
+  return {
+    source: Buffer.from(sourceOf(id, bytes)),
+    spans,
+    streams: new Uint32Array(events).fill(id),
+  }
 }
 
 function isRequest({ source, spans, streams }: AppendRequest, id: number, bytes: number): void {
   assert.equal(source.length, bytes)
-  assert.ok(source.every((byte) => byte === id % 251))
+  assert.ok(source.equals(sourceOf(id, bytes)))
   assert.deepEqual([...spans], [id, id + 1, id + 2, id + 3])
   assert.deepEqual([...streams], [id])
 }

@@ -3,7 +3,7 @@ import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../log/index.ts'
 import { Hope } from './hope.ts'
-import { type Letter, type Part, packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
+import { copyAll, type Letter, type Part, packRequest, requestBytes, unpackRequest, writeRequest } from './messages.ts'
 import { newId } from './waiting.ts'
 
 /**
@@ -344,7 +344,7 @@ export class Inbox<M extends Numbered> {
 
 function copyOf(source: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(source.length)
-  source.copy(copy)
+  copyAll(source, copy, 0)
   return copy
 }
 

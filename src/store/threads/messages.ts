@@ -33,9 +33,18 @@ export function writeRequest(
   head[2] = count
   new Int32Array(memory, at + requestHead, 4 * count).set(spans)
   new Uint32Array(memory, at + requestHead + 16 * count, count).set(streams)
-  // Into memory that is shared this is ten times as fast as setting it.
-  const copied = source.copy(bytes, at + requestHead + 20 * count)
-  assert(copied === source.length, 'there is room for a request')
+  copyAll(source, bytes, at + requestHead + 20 * count)
+}
+
+/**
+ * Copies bytes to or from memory that is shared. Node copies a part of a buffer at once, but the whole of one bit by bit, which takes
+ * seven times as long, and thirty times where one of them does not begin at a multiple of eight.
+ */
+export function copyAll(source: Buffer<ArrayBufferLike>, target: Buffer<ArrayBufferLike>, at: number): void {
+  assert(at + source.length <= target.length, 'there is room for what is copied')
+  if (source.length === 0) return
+  target[at] = source[0] as number
+  source.copy(target, at + 1, 1)
 }
 
 /** A request as one piece of memory that is handed over. */
