@@ -13,6 +13,7 @@ import {
   type Order,
   verifyLog,
 } from '../../src/store/log/index.ts'
+import { soundRanges } from '../../src/store/log/ranges.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { openLog } from '../support/log.ts'
@@ -132,6 +133,17 @@ test('ranges of the index become one as they grow old, and answers stay the same
   assert.deepEqual(answers(), expected)
   const after = reader.ranges(0).length
   assert.ok(after <= before / 4, `${before} ranges became ${after}`)
+})
+
+test('ranges become one as soon as there are enough of them, also when somebody has looked in vain before', (t) => {
+  const { writer } = open(t)
+  let n = 0
+  for (const expected of [...Array.from({ length: limits.rangesPerMerge - 1 }, (_, i) => i + 1), 1, 2]) {
+    writer.append([request(limits.eventsPerCheckpoint, n)])
+    n += limits.eventsPerCheckpoint
+    writer.sealAll()
+    assert.equal(soundRanges(writer.database, 0).length, expected)
+  }
 })
 
 test('any event can be redacted, before and after it is sealed, and the others stay what they are', (t) => {

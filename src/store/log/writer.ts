@@ -21,6 +21,8 @@ export class LogWriter {
   #grown: StreamNumber[] = []
   /** Whether streams have grown by events of which nobody has looked whose they are. */
   #hasOthers = true
+  /** Whether the index has changed since there was nothing to merge in it: to look for that asks the database for all of its ranges. */
+  #mayMerge = true
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
@@ -111,7 +113,7 @@ export class LogWriter {
   /** Puts what was sealed in its place. */
   applySeal(sealed: Sealed): boolean {
     const applied = this.#telling(() => applySeal(this.#log, sealed))
-    this.counts.tellSealed()
+    this.#tellIndexed()
     return applied
   }
 
@@ -123,12 +125,15 @@ export class LogWriter {
 
   /** Which parts of the index to merge next, if there are enough of them. */
   planMerge(): MergePlan | undefined {
-    return planMerge(this.#log)
+    if (!this.#mayMerge) return undefined
+    const plan = planMerge(this.#log)
+    this.#mayMerge = plan !== undefined
+    return plan
   }
 
   applyMerge(merged: Merged): boolean {
     const applied = applyMerge(this.#log, merged)
-    this.counts.tellSealed()
+    this.#tellIndexed()
     return applied
   }
 
@@ -148,14 +153,14 @@ export class LogWriter {
   /** Makes a piece of the index anew, if one is missing; answers whether one was. */
   reindexNext(): boolean {
     const done = reindexNext(this.#log)
-    if (done) this.counts.tellSealed()
+    if (done) this.#tellIndexed()
     return done
   }
 
   /** Drops a piece of the index that was found damaged; it is made anew when there is time. */
   dropIndexAt(stream: number, offset: number): void {
     dropIndexAt(this.#log, stream, offset)
-    this.counts.tellSealed()
+    this.#tellIndexed()
   }
 
   /** Folds the write-ahead log back into the database. Its file stays: to write over it is faster than to let it grow again. */
@@ -183,6 +188,11 @@ export class LogWriter {
     } finally {
       this.#tell()
     }
+  }
+
+  #tellIndexed(): void {
+    this.#mayMerge = true
+    this.counts.tellSealed()
   }
 
   #removing<T>(work: () => T): T {
