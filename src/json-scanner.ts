@@ -12,9 +12,10 @@ export interface ByteSink {
   bytes(bytes: Uint8Array, start: number, end: number): unknown
 }
 
-const quote = 0x22
 const backslash = 0x5c
-const [comma, colon, minus, plus, dot] = [0x2c, 0x3a, 0x2d, 0x2b, 0x2e]
+const [colon, minus, plus, dot] = [0x3a, 0x2d, 0x2b, 0x2e]
+
+export const [quote, comma] = [0x22, 0x2c]
 
 /** The brackets of lists and objects. */
 export const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -93,6 +94,7 @@ export class JsonScanner {
     const byte = this.next()
     if (byte !== quote) throw this.error('key must be a string')
     const start = this.at + 1
+    for (let i = 0; i < names.length; i++) if (this.#skipKey(names[i] as Buffer, start)) return i
     const isPlain = this.string()
     const end = this.at - 1
     if (this.next() !== colon) throw this.error('expected `:`')
@@ -103,6 +105,16 @@ export class JsonScanner {
       if (name.length === end - start && this.#stands(name, start)) return i
     }
     return -1
+  }
+
+  /** Passes over a name and its colon, if just these stand there, as they nearly always do; answers whether they do. */
+  #skipKey(name: Buffer, start: number): boolean {
+    const { bytes } = this
+    const end = start + name.length
+    if (end + 2 > this.#end || bytes[end] !== quote || bytes[end + 1] !== colon) return false
+    if (!this.#stands(name, start)) return false
+    this.at = end + 2
+    return true
   }
 
   /** The text of a string whose quotes are around these bytes. */

@@ -1,6 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../assert.ts'
-import { notPlain, standsForItself, wordsOf } from '../plain-text.ts'
+import { lowestByte, notPlain, standsForItself, wordsOf } from '../plain-text.ts'
+
+const quote = 0x22
+/** Where the last four bytes of a text begin whose length is one byte. */
+const lastOfShort = 124
 
 /** Bytes that are not what they should be: from a peer, or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -105,6 +109,12 @@ export class ByteWriter {
     return this.#buffer.subarray(at, at + length)
   }
 
+  /** Puts a byte in the place of one that was written. */
+  change(at: number, byte: number): void {
+    assert(at < this.#length, 'a byte is changed that was written')
+    this.#buffer[at] = byte
+  }
+
   /** Puts bytes in a place that there is room for. */
   put(at: number, bytes: Uint8Array, start: number, end: number): void {
     assert(at >= 0 && at + end - start <= this.#length, 'bytes are put where there is room for them')
@@ -136,6 +146,28 @@ export class ByteWriter {
     }
     this.#length = at
     return i === end
+  }
+
+  /**
+   * The text of a string of JSON up to its quote, with its length before it, looking at each byte once. Answers where the quote
+   * is, or -1 and then writes nothing: where the length is more than a byte, or the text does not stand for itself.
+   */
+  quotedText(words: DataView, start: number): number {
+    const own = this.#wordsFor(lastOfShort + 8)
+    const lengthAt = this.#length
+    const stop = Math.min(start + lastOfShort, words.byteLength - 4)
+    for (let i = start, at = lengthAt + 1; i <= stop; i += 4, at += 4) {
+      const word = words.getInt32(i, true)
+      own.setInt32(at, word, true)
+      const found = notPlain(word)
+      if (found === 0) continue
+      const end = i + lowestByte(found)
+      if (words.getUint8(end) !== quote) return -1
+      own.setUint8(lengthAt, end - start)
+      this.#length = lengthAt + 1 + end - start
+      return end
+    }
+    return -1
   }
 
   /** Takes back what was written after so many bytes. */

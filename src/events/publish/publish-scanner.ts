@@ -1,5 +1,6 @@
 import { failure } from '../../errors.ts'
 import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json-scanner.ts'
+import { skim, unusual } from '../../json-skimmer.ts'
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
@@ -105,9 +106,16 @@ export class PublishScanner {
 
   /** Copies a payload into the batch; answers where it ends there. */
   #payload(): number {
+    const json = this.#json
     const { source } = this.#batch
     const start = source.length
-    this.#json.value(source)
+    json.next()
+    const end = skim(json.words, json.at)
+    if (end === unusual) json.value(source)
+    else {
+      source.bytes(json.bytes, json.at, end)
+      json.at = end
+    }
     const size = source.length - start
     if (size > limits.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: limits.payloadBytes })
     return source.length

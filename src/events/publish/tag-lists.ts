@@ -1,8 +1,11 @@
 import { nodeAppId } from '../../identity/index.ts'
-import { closeList, type JsonScanner, openList } from '../../json-scanner.ts'
+import { closeList, comma, type JsonScanner, openList, quote } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
+
+/** Tags of a list that is read in one go: how many they are takes a byte. */
+const fewTags = Math.min(limits.tagsPerEvent, 0x7f)
 
 /** Where the text of each tag of a list starts and ends: for all readers, since none of them stops within a list. */
 const starts = new Int32Array(limits.tagsPerEvent)
@@ -36,6 +39,9 @@ export class TagLists {
   /** Passes over a list and writes its labels; answers with the stream that such an event goes to. */
   next(): number {
     const json = this.#json
+    const { length } = this.#target
+    const inOrder = this.#inOrder()
+    if (inOrder > 0) return this.#streamOf(length, inOrder)
     json.open(openList, 'a sequence')
     let count = 0
     let arePlain = true
@@ -50,15 +56,55 @@ export class TagLists {
     return arePlain ? this.#plain(count) : this.#any(count)
   }
 
+  /**
+   * Passes over a list as most are and writes its labels on the way: without space, its tags few, short, plain and in order.
+   * Answers how many they are; 0 when it is another list, of which nothing was read then.
+   */
+  #inOrder(): number {
+    const json = this.#json
+    if (json.next() !== openList) return 0
+    const { words } = json
+    const target = this.#target
+    const { length } = target
+    const countAt = target.bytes(this.#appIdBytes).length
+    target.byte(0)
+    const starts = this.#starts
+    const ends = this.#ends
+    // Something follows a list.
+    const end = words.byteLength - 2
+    let at = json.at + 1
+    for (let count = 0; count < fewTags && at < end && words.getUint8(at) === quote; at += 2) {
+      const start = at + 1
+      at = target.quotedText(words, start)
+      if (at <= start || at >= end) break
+      if (count > 0 && this.#compare(starts[count - 1] as number, ends[count - 1] as number, start, at) >= 0) break
+      starts[count] = start
+      ends[count++] = at
+      const after = words.getUint8(at + 1)
+      if (after === closeList) {
+        target.change(countAt, count)
+        json.at = at + 2
+        return count
+      }
+      if (after !== comma) break
+    }
+    target.cut(length)
+    return 0
+  }
+
   /** Tags in plain ASCII. */
   #plain(count: number): number {
-    const start = this.#target.length
-    const unique = this.#copySet(count)
+    const { length } = this.#target
+    return this.#streamOf(length, this.#copySet(count))
+  }
+
+  /** The stream that an event goes to with so many tags in plain ASCII, whose labels were written there. */
+  #streamOf(labels: number, count: number): number {
     if (!this.#isRouted) return defaultStream.number
     const { bytes } = this.#json
     const tags = (): string[] =>
-      Array.from({ length: unique }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
-    return this.#routes.streamForLabels(this.#target.written.toString('latin1', start), this.#appId, tags)
+      Array.from({ length: count }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
+    return this.#routes.streamForLabels(this.#target.written.toString('latin1', labels), this.#appId, tags)
   }
 
   /** Tags of any characters, or with escapes. */

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { TagLists } from '../../src/events/publish/tag-lists.ts'
+import { RoutingTable } from '../../src/events/routing-table.ts'
+import { JsonError, JsonScanner } from '../../src/json-scanner.ts'
+import { limits } from '../../src/limits.ts'
+import { ByteWriter, encodeLabels } from '../../src/protocol/index.ts'
+
+const app = 'com.example.app'
+const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))
+
+interface Read {
+  readonly stream: number
+  readonly labels: string
+  /** Where the list ends. */
+  readonly end: number
+}
+
+/** What is made of the list at the beginning of a text, or what is wrong with it. */
+function read(text: string): Read | string {
+  const json = new JsonScanner(Buffer.from(text))
+  // With little room, and something in it that stays.
+  const target = new ByteWriter(1).byte(7)
+  try {
+    const stream = new TagLists(json, target, app, routes).next()
+    assert.equal(target.written[0], 7)
+    return { stream, labels: target.written.toString('hex', 1), end: json.at }
+  } catch (error) {
+    if (error instanceof JsonError) return error.message
+    throw error
+  }
+}
+
+/** The same list with a space in it, so that it is not read in one go. */
+function readSpaced(text: string): Read | string {
+  const found = read(text.replace('[', '[ '))
+  if (typeof found === 'string') return found.replace(/(?<=line 1 column )\d+/, (column) => `${Number(column) - 1}`)
+  return { ...found, end: found.end - 1 }
+}
+
+const plain = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, maxLength: 9 })
+const long = fc.integer({ min: 118, max: 134 }).map((length) => 'x'.repeat(length))
+const inOrder = (tags: string[]): string[] => [...new Set(tags)].sort()
+const some = fc.array(fc.oneof({ weight: 5, arbitrary: plain }, long), { maxLength: 8 })
+const many = fc
+  .integer({ min: 120, max: limits.tagsPerEvent })
+  .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
+const lists = fc.oneof(some, some.map(inOrder), many)
+
+test('lists in any order are the labels that they mean', () => {
+  fc.assert(
+    fc.property(lists, (tags) => {
+      const text = JSON.stringify(tags)
+      const both = ['a', 'b'].every((tag) => tags.includes(tag))
+      const labels = Buffer.from(encodeLabels(app, tags)).toString('hex')
+      assert.deepEqual(read(`${text},"payload":1}`), { stream: both ? 5 : 0, labels, end: text.length })
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('a list that is read in one go is what it is with a space in it, and so is what is wrong with it', () => {
+  const mutation = fc.record({
+    at: fc.nat(),
+    remove: fc.nat(2),
+    insert: fc.constantFrom(
+      '',
+      '"',
+      '\\',
+      '[',
+      ']',
+      ',',
+      '1',
+      ' ',
+      'a',
+      '""',
+      '","',
+      'ü',
+      '\\u0061',
+      '\n',
+      '"],"x":["',
+    ),
+  })
+  const after = fc.constantFrom('', '}', '},', ',"payload":1}', 'x')
+  fc.assert(
+    fc.property(lists, fc.array(mutation, { maxLength: 2 }), after, (tags, mutations, after) => {
+      let text = JSON.stringify(tags)
+      for (const { at, remove, insert } of mutations) {
+        // The bracket stays: before it, a space is nothing special.
+        const place = 1 + (at % text.length)
+        text = text.slice(0, place) + insert + text.slice(place + remove)
+      }
+      assert.deepEqual(read(text + after), readSpaced(text + after), text + after)
+    }),
+    { numRuns: 20_000 },
+  )
+})
