@@ -12,10 +12,9 @@ export interface ByteSink {
   bytes(bytes: Uint8Array, start: number, end: number): unknown
 }
 
+const quote = 0x22
 const backslash = 0x5c
-const [colon, minus, plus, dot] = [0x3a, 0x2d, 0x2b, 0x2e]
-
-export const [quote, comma] = [0x22, 0x2c]
+const [comma, colon, minus, plus, dot] = [0x2c, 0x3a, 0x2d, 0x2b, 0x2e]
 
 /** The brackets of lists and objects. */
 export const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]

@@ -1,15 +1,14 @@
 import { limits } from './limits.ts'
 import { lowestByte, notPlain } from './plain-text.ts'
 
-const quote = 0x22
-const [comma, colon, minus, dot] = [0x2c, 0x3a, 0x2d, 0x2e]
+// All of its own: what is imported is looked up again and again, for a tenth of the time.
+const [quote, comma, colon, minus, dot] = [0x22, 0x2c, 0x3a, 0x2d, 0x2e]
 const [zero, nine, lowerE] = [0x30, 0x39, 0x65]
 const [openList, openObject, closeObject] = [0x5b, 0x7b, 0x7d]
+/** What a closing bracket is more than the one that opens. */
+const closes = 2
 /** The first four bytes of each, as a word. */
 const [wordTrue, wordFals, wordNull] = [0x65757274, 0x736c6166, 0x6c6c756e]
-
-/** What the code of a closing bracket is more than that of its opening one. */
-const closes = 2
 
 /** Digits of a number that is not looked at any closer. */
 const usualDigits = 100
@@ -21,8 +20,9 @@ export const unusual = 0x7fffffff
 const closing = new Uint8Array(limits.jsonNesting)
 
 /**
- * Passes over a JSON value of an object or a list quickly, if it is as programs write them: without space, escapes or exponents. Answers
- * where it ends, or that it is unusual, which it also is when it is wrong or the text ends with it: `JsonScanner` tells that. The text is UTF-8.
+ * Passes quickly over the value of a member of an object, if it is as programs write them: without space, escapes or exponents.
+ * Answers where it ends, or that it is unusual, as it is too when something is wrong with it, or with what comes next: that is for
+ * `JsonScanner` to tell. The text is UTF-8.
  */
 export function skim(words: DataView, start: number): number {
   // Up to here four bytes can be looked at.
@@ -49,7 +49,7 @@ export function skim(words: DataView, start: number): number {
   return unusual
 }
 
-/** Whether there is something after a value that is no part of it: a number could go on. */
+/** Whether the value of a member ends there: a number could go on. */
 function isFollowed(words: DataView, at: number): boolean {
   if (at >= words.byteLength) return false
   const byte = words.getUint8(at)
@@ -90,7 +90,7 @@ function afterDigits(words: DataView, start: number, last: number): number {
     at += lowestByte(found)
     return at === start ? unusual : at
   }
-  // The last digit may be the last that four bytes could be looked at from.
+  // Four bytes from the last digit on were the last of the text, which goes on as it should or not: nobody has looked at that yet.
   return at > start && at === last + 1 ? at : unusual
 }
 

@@ -3,6 +3,7 @@ import { assert } from '../assert.ts'
 import { lowestByte, notPlain, standsForItself, wordsOf } from '../plain-text.ts'
 
 const quote = 0x22
+
 /** Where the last four bytes of a text begin whose length is one byte. */
 const lastOfShort = 124
 
@@ -111,7 +112,7 @@ export class ByteWriter {
 
   /** Puts a byte in the place of one that was written. */
   change(at: number, byte: number): void {
-    assert(at < this.#length, 'a byte is changed that was written')
+    assert(at >= 0 && at < this.#length, 'a byte is changed that was written')
     this.#buffer[at] = byte
   }
 
@@ -150,10 +151,11 @@ export class ByteWriter {
 
   /**
    * The text of a string of JSON up to its quote, with its length before it, looking at each byte once. Answers where the quote
-   * is, or -1 and then writes nothing: where the length is more than a byte, or the text does not stand for itself.
+   * is; or -1, and has written nothing, where the length takes more than a byte, a character is no ASCII that stands for itself,
+   * or there are no four bytes to look at.
    */
   quotedText(words: DataView, start: number): number {
-    const own = this.#wordsFor(lastOfShort + 8)
+    const own = this.#wordsFor(Math.min(words.byteLength - start, lastOfShort) + 8)
     const lengthAt = this.#length
     const stop = Math.min(start + lastOfShort, words.byteLength - 4)
     for (let i = start, at = lengthAt + 1; i <= stop; i += 4, at += 4) {

@@ -1,8 +1,10 @@
 import { nodeAppId } from '../../identity/index.ts'
-import { closeList, comma, type JsonScanner, openList, quote } from '../../json-scanner.ts'
+import { closeList, type JsonScanner, openList } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
+
+const [quote, comma] = [0x22, 0x2c]
 
 /** Tags of a list that is read in one go: how many they are takes a byte. */
 const fewTags = Math.min(limits.tagsPerEvent, 0x7f)
@@ -70,7 +72,7 @@ export class TagLists {
     target.byte(0)
     const starts = this.#starts
     const ends = this.#ends
-    // Something follows a list.
+    // After a quote comes the end of the list, at least, and after that something else.
     const end = words.byteLength - 2
     let at = json.at + 1
     for (let count = 0; count < fewTags && at < end && words.getUint8(at) === quote; at += 2) {

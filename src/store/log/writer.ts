@@ -112,9 +112,7 @@ export class LogWriter {
 
   /** Puts what was sealed in its place. */
   applySeal(sealed: Sealed): boolean {
-    const applied = this.#telling(() => applySeal(this.#log, sealed))
-    this.#tellIndexed()
-    return applied
+    return this.#indexing(() => this.#telling(() => applySeal(this.#log, sealed)))
   }
 
   /** Leaves a stream as it is, since a part of it is damaged. */
@@ -132,9 +130,7 @@ export class LogWriter {
   }
 
   applyMerge(merged: Merged): boolean {
-    const applied = applyMerge(this.#log, merged)
-    this.#tellIndexed()
-    return applied
+    return this.#indexing(() => applyMerge(this.#log, merged))
   }
 
   /** Drops those parts of the index that were to be merged and are damaged. */
@@ -159,8 +155,7 @@ export class LogWriter {
 
   /** Drops a piece of the index that was found damaged; it is made anew when there is time. */
   dropIndexAt(stream: number, offset: number): void {
-    dropIndexAt(this.#log, stream, offset)
-    this.#tellIndexed()
+    this.#indexing(() => dropIndexAt(this.#log, stream, offset))
   }
 
   /** Folds the write-ahead log back into the database. Its file stays: to write over it is faster than to let it grow again. */
@@ -190,6 +185,14 @@ export class LogWriter {
     }
   }
 
+  #indexing<T>(work: () => T): T {
+    try {
+      return work()
+    } finally {
+      this.#tellIndexed()
+    }
+  }
+
   #tellIndexed(): void {
     this.#mayMerge = true
     this.counts.tellSealed()
@@ -199,6 +202,7 @@ export class LogWriter {
     try {
       return this.#telling(work)
     } finally {
+      this.#mayMerge = true
       this.counts.tellRemoved()
     }
   }

@@ -37,8 +37,8 @@ export function writeRequest(
 }
 
 /**
- * Copies bytes to or from memory that is shared. Node copies a part of a buffer at once, but the whole of one bit by bit, which takes
- * seven times as long, and thirty times where one of them does not begin at a multiple of eight.
+ * Copies bytes to or from memory that is shared. Node 24 copies a part of a buffer at once, but the whole of one as `set` does: word by
+ * word, or byte by byte where one of the two does not begin at a multiple of eight, which takes up to 30 times as long.
  */
 export function copyAll(source: Buffer<ArrayBufferLike>, target: Buffer<ArrayBufferLike>, at: number): void {
   assert(at + source.length <= target.length, 'there is room for what is copied')
