@@ -4,88 +4,132 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { AnswersLookedFor, AnswersTold, newAnswers } from '../../src/store/threads/answers.ts'
 
-function answers(): { told: AnswersTold; lookedFor: AnswersLookedFor; received: number[][] } {
-  const memory = newAnswers()
-  const received: number[][] = []
-  return {
-    told: new AnswersTold(memory),
-    lookedFor: new AnswersLookedFor(memory, (numbers) => received.push([...numbers])),
-    received,
-  }
+interface Both {
+  readonly told: AnswersTold<Float64Array>
+  readonly lookedFor: AnswersLookedFor
+  readonly received: number[][]
+  /** Messages that were sent, and have not come yet. */
+  readonly underWay: Float64Array[]
+  /** Lets the first of them come. */
+  readonly deliver: () => void
 }
 
-test('answers are left for whoever looks, and only then', async () => {
-  const { told, lookedFor, received } = answers()
-  assert.equal(told.tell(Float64Array.of(1)), false)
+function answers(): Both {
+  const memory = newAnswers()
+  const received: number[][] = []
+  const underWay: Float64Array[] = []
+  const receive = (numbers: Float64Array): void => void received.push([...numbers])
+  const lookedFor = new AnswersLookedFor(memory, receive)
+  const deliver = (): void => {
+    const message = underWay.shift()
+    if (message !== undefined) lookedFor.messageCame(() => receive(message))
+  }
+  const told = new AnswersTold<Float64Array>(memory, (message) => underWay.push(message))
+  return { told, lookedFor, received, underWay, deliver }
+}
+
+test('answers are left for whoever looks, and sent to everybody else', async () => {
+  const { told, lookedFor, received, underWay } = answers()
   lookedFor.look()
-  assert.equal(told.tell(Float64Array.of(2, 3)), true)
-  assert.equal(told.tell(Float64Array.of(4)), false, 'those before were not taken yet')
+  told.tell(Float64Array.of(2, 3))
+  assert.equal(underWay.length, 0)
+  told.tell(Float64Array.of(4))
+  assert.equal(underWay.length, 1, 'those before were not taken yet')
   while (received.length === 0) await turn()
   assert.deepEqual(received, [[2, 3]])
-  assert.equal(told.tell(Float64Array.of(5)), false, 'nobody looks any more')
+  told.tell(Float64Array.of(5))
+  assert.equal(underWay.length, 2, 'nobody looks any more')
 })
 
-test('what comes as a message comes after what was left', () => {
+test('what comes as a message comes after what was left before it', () => {
+  const { told, lookedFor, received, deliver } = answers()
+  lookedFor.look()
+  told.tell(Float64Array.of(1))
+  told.tell(Float64Array.of(2))
+  deliver()
+  assert.deepEqual(received, [[1], [2]])
+})
+
+test('what was left waits for messages that were sent before it', async () => {
+  const { told, lookedFor, received, deliver } = answers()
+  told.tell(Float64Array.of(1))
+  told.send(Float64Array.of(2))
+  lookedFor.look()
+  told.tell(Float64Array.of(3))
+  await turn()
+  assert.deepEqual(received, [])
+  deliver()
+  assert.deepEqual(received, [[1]])
+  deliver()
+  assert.deepEqual(received, [[1], [2], [3]])
+})
+
+test('when no message comes any more, what was left is taken nevertheless', () => {
   const { told, lookedFor, received } = answers()
+  told.tell(Float64Array.of(1))
   lookedFor.look()
-  assert.equal(told.tell(Float64Array.of(1)), true)
-  lookedFor.take()
-  assert.deepEqual(received, [[1]])
-  lookedFor.take()
-  assert.deepEqual(received, [[1]])
+  told.tell(Float64Array.of(2))
+  lookedFor.takeLast()
+  assert.deepEqual(received, [[2]])
 })
 
-test('answers that have no room are not left', () => {
-  const { told, lookedFor } = answers()
+test('answers that have no room are sent', () => {
+  const { told, lookedFor, underWay } = answers()
   lookedFor.look()
-  assert.equal(told.tell(new Float64Array(600)), false)
-  assert.equal(told.tell(new Float64Array(500)), true)
+  told.tell(new Float64Array(600))
+  assert.equal(underWay.length, 1)
+  told.tell(new Float64Array(500))
+  assert.equal(underWay.length, 1)
 })
 
 test('looking in vain comes to an end, and is tried less often then', async () => {
-  const { told, lookedFor, received } = answers()
-  let isLookedFor = 0
+  const { told, lookedFor, received, underWay, deliver } = answers()
+  const deliverAll = (): void => {
+    while (underWay.length > 0) deliver()
+  }
   for (let i = 0; i < 200; i++) {
     lookedFor.look()
     const until = performance.now() + 1
     while (performance.now() < until) await turn()
     // Whoever looks sees in the next turn that the time is over.
     await turn()
-    if (told.tell(Float64Array.of(0))) isLookedFor++
+    told.tell(Float64Array.of(0))
   }
-  assert.equal(isLookedFor, 0)
+  assert.equal(underWay.length, 200)
   assert.deepEqual(received, [])
+  deliverAll()
   // Once it is of use again, it is done every time; until then hardly ever.
   let looks = 0
   for (let i = 0; i < 200; i++) {
     lookedFor.look()
-    if (told.tell(Float64Array.of(i))) looks++
-    lookedFor.take()
+    told.tell(Float64Array.of(i))
+    if ((underWay.length as number) === 0) looks++
+    told.send(Float64Array.of(0))
+    deliverAll()
   }
   assert.ok(looks > 100 && looks < 200, `${looks} of 200`)
 })
 
 test('whatever happens in whatever order, each answer comes once, one way or the other, in order', async () => {
-  const step = fc.constantFrom('look', 'tell', 'take', 'turn')
+  const step = fc.constantFrom('look', 'tell', 'tell', 'send', 'deliver', 'turn')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-      const { told, lookedFor, received } = answers()
+      const { told, lookedFor, received, underWay, deliver } = answers()
       let next = 0
       for (const what of steps) {
         if (what === 'look') lookedFor.look()
-        else if (what === 'take') lookedFor.take()
+        else if (what === 'deliver') deliver()
         else if (what === 'turn') await turn()
-        else if (!told.tell(Float64Array.of(next++))) {
-          lookedFor.take()
-          received.push([next - 1])
-        }
+        else if (what === 'send') told.send(Float64Array.of(next++))
+        else told.tell(Float64Array.of(next++))
       }
-      lookedFor.take()
+      while (underWay.length > 0) deliver()
+      lookedFor.takeLast()
       assert.deepEqual(
         received.map(([number]) => number),
         Array.from({ length: next }, (_, i) => i),
       )
     }),
-    { numRuns: 300 },
+    { numRuns: 1000 },
   )
 })

@@ -5,6 +5,7 @@ import { Hope } from './hope.ts'
  * The way of answers back from the writer. To wake up an event loop with a message takes half as long as a quick commit, so
  * whoever has sent a small request looks for the answer in memory that both threads share, for a moment and between
  * whatever else its event loop has to do. The writer leaves answers there while somebody looks, and sends a message otherwise.
+ * Both count these messages: what was left after one is not taken before it, so that answers come in the order in which they were told.
  */
 const places = {
   away: 0,
@@ -15,6 +16,7 @@ const places = {
 
 const bytes = 4096
 const headBytes = 8
+const headNumbers = 2
 
 /** For how long to look, in milliseconds: a sync of a quick disk, and the way there and back, take half of it. */
 const lookMs = 0.5
@@ -25,7 +27,7 @@ export function newAnswers(): SharedArrayBuffer {
 
 class Slot {
   readonly place: Int32Array
-  /** How many numbers there are, and these. */
+  /** How many answers there are, how many messages were sent before them, and the answers. */
   readonly numbers: Float64Array
 
   constructor(memory: SharedArrayBuffer) {
@@ -40,20 +42,35 @@ class Slot {
   }
 }
 
-/** The side of the writer. */
-export class AnswersTold {
+/** The side of the writer: everything that it has to say to those who ask. */
+export class AnswersTold<M> {
   readonly #slot: Slot
+  readonly #post: (message: Float64Array | M) => void
+  #messages = 0
 
-  constructor(memory: SharedArrayBuffer) {
+  constructor(memory: SharedArrayBuffer, post: (message: Float64Array | M) => void) {
     this.#slot = new Slot(memory)
+    this.#post = post
+  }
+
+  /** Tells answers in the one way or the other. */
+  tell(answers: Float64Array): void {
+    if (!this.#leave(answers)) this.send(answers)
+  }
+
+  /** Sends a message. */
+  send(message: Float64Array | M): void {
+    this.#messages++
+    this.#post(message)
   }
 
   /** Leaves answers for whoever looks; says whether somebody does, and they have room. */
-  tell(answers: Float64Array): boolean {
+  #leave(answers: Float64Array): boolean {
     const { place, numbers } = this.#slot
-    if (Atomics.load(place, 0) !== places.looking || answers.length >= numbers.length) return false
+    if (Atomics.load(place, 0) !== places.looking || headNumbers + answers.length > numbers.length) return false
     numbers[0] = answers.length
-    numbers.set(answers, 1)
+    numbers[1] = this.#messages
+    numbers.set(answers, headNumbers)
     return this.#slot.change(places.looking, places.told) === places.looking
   }
 }
@@ -62,6 +79,7 @@ export class AnswersTold {
 export class AnswersLookedFor {
   readonly #slot: Slot
   readonly #receive: (answers: Float64Array) => void
+  #messages = 0
   #until = 0
   #isLooking = false
   #isScheduled = false
@@ -82,13 +100,27 @@ export class AnswersLookedFor {
     this.#schedule()
   }
 
-  /** Takes answers that are there: whatever comes as a message came after them. */
-  take(): void {
+  /** A message has come: what was left before it comes first, and what was left after it and waited for it comes then. */
+  messageCame(receive: () => void): void {
+    this.#take()
+    this.#messages++
+    receive()
+    this.#take()
+  }
+
+  /** Takes answers that are there: no message comes any more. */
+  takeLast(): void {
+    this.#messages = Number.POSITIVE_INFINITY
+    this.#take()
+  }
+
+  /** Takes answers that are there, unless a message is still on its way that was sent before them. */
+  #take(): void {
     const { place, numbers } = this.#slot
-    if (Atomics.load(place, 0) !== places.told) return
+    if (Atomics.load(place, 0) !== places.told || (numbers[1] as number) > this.#messages) return
     this.#isLooking = false
     this.#hope.rise()
-    const answers = numbers.slice(1, 1 + (numbers[0] as number))
+    const answers = numbers.slice(headNumbers, headNumbers + (numbers[0] as number))
     Atomics.store(place, 0, places.away)
     this.#receive(answers)
   }
@@ -100,10 +132,10 @@ export class AnswersLookedFor {
 
   readonly #lookAgain = (): void => {
     this.#isScheduled = false
-    this.take()
+    this.#take()
     if (!this.#isLooking) return
     if (performance.now() < this.#until) this.#schedule()
-    else if (this.#slot.change(places.looking, places.away) === places.told) this.take()
+    else if (this.#slot.change(places.looking, places.away) === places.told) this.#take()
     else {
       this.#isLooking = false
       this.#hope.sink()

@@ -81,10 +81,11 @@ export class SqliteEventStore implements EventStore {
     }
     this.#answers = new AnswersLookedFor(answers, appended)
     this.#writer.on('message', (messages: FromWriter | Opened) => {
-      this.#answers.take()
-      if (messages instanceof Float64Array) appended(messages)
+      if (messages instanceof Float64Array) this.#answers.messageCame(() => appended(messages))
       else if (Array.isArray(messages))
-        for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
+        this.#answers.messageCame(() => {
+          for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
+        })
     })
   }
 
@@ -254,7 +255,7 @@ export class SqliteEventStore implements EventStore {
   /** Whoever waits is told, and whoever comes. */
   #end(error: Error): void {
     // What was stored before the writer ended is no failure, and would be stored twice if it were taken for one.
-    this.#answers.take()
+    this.#answers.takeLast()
     this.#ended ??= error
     this.#unsealed.open()
     this.#toWriter.failAll(error)

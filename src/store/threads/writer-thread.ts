@@ -85,7 +85,7 @@ const pauseMs = 1
 class WriterThread {
   readonly #port: MessagePort
   readonly #inbox: Inbox<ToWriter>
-  readonly #answers: AnswersTold
+  readonly #answers: AnswersTold<FromWriter>
   readonly #writer: LogWriter
   readonly #sealer: MessagePort
   #commits: MessagePort
@@ -115,7 +115,7 @@ class WriterThread {
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
     this.#inbox = new Inbox(mailbox, port)
-    this.#answers = new AnswersTold(answers)
+    this.#answers = new AnswersTold(answers, (message) => port.postMessage(message))
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
     restAfterWork({ begins: () => this.#writer.rest(), waitedMs: () => this.#inbox.waitedMs })
     this.#calm = setTimeout(() => this.#calmDown(), calmMs)
@@ -220,7 +220,7 @@ class WriterThread {
         return
       }
       const message = toMessage(error)
-      this.#port.postMessage(appends.map(({ id }) => ({ id, error: message })) satisfies FromWriter)
+      this.#answers.send(appends.map(({ id }) => ({ id, error: message })))
     }
   }
 
@@ -234,7 +234,7 @@ class WriterThread {
     } catch (error) {
       parts.finish()
       // Whoever gave it up knows.
-      if (!parts.isGivenUp) this.#port.postMessage([{ id, error: toMessage(error) }] satisfies FromWriter)
+      if (!parts.isGivenUp) this.#answers.send([{ id, error: toMessage(error) }])
     } finally {
       parts.release()
     }
@@ -252,8 +252,7 @@ class WriterThread {
   }
 
   #tellAppended(ids: readonly number[], appended: readonly Appended[]): void {
-    const answers = packAppended(ids, appended)
-    if (!this.#answers.tell(answers)) this.#port.postMessage(answers satisfies FromWriter)
+    this.#answers.tell(packAppended(ids, appended))
   }
 
   /** After the answers: whoever has published something waits for them. */
@@ -264,9 +263,9 @@ class WriterThread {
 
   #answer(id: number, work: () => unknown): void {
     try {
-      this.#port.postMessage([{ id, result: work() }] satisfies FromWriter)
+      this.#answers.send([{ id, result: work() }])
     } catch (error) {
-      this.#port.postMessage([{ id, error: toMessage(error) }] satisfies FromWriter)
+      this.#answers.send([{ id, error: toMessage(error) }])
     }
   }
 
