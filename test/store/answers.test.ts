@@ -73,6 +73,22 @@ test('when no message comes any more, what was left is taken nevertheless', () =
   assert.deepEqual(received, [[2]])
 })
 
+test('a message that cannot be sent is not waited for', async () => {
+  const memory = newAnswers()
+  const received: number[] = []
+  const lookedFor = new AnswersLookedFor(memory, ([number = -1]) => received.push(number))
+  const told = new AnswersTold<string>(memory, (message) => {
+    if (message === 'bad') throw new Error('this cannot be sent')
+    lookedFor.messageCame(() => {})
+  })
+  assert.throws(() => told.send('bad'))
+  told.send('good')
+  lookedFor.look()
+  told.tell(Float64Array.of(7))
+  await turn()
+  assert.deepEqual(received, [7])
+})
+
 test('answers that have no room are sent', () => {
   const { told, lookedFor, underWay } = answers()
   lookedFor.look()

@@ -60,8 +60,9 @@ export class AnswersTold<M> {
 
   /** Sends a message. */
   send(message: Float64Array | M): void {
-    this.#messages++
     this.#post(message)
+    // Afterwards: what cannot be sent does not come, and nothing may wait for it.
+    this.#messages++
   }
 
   /** Leaves answers for whoever looks; says whether somebody does, and they have room. */

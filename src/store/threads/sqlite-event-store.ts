@@ -103,6 +103,8 @@ export class SqliteEventStore implements EventStore {
       throw error
     }
     this.#watch(this.#writer)
+    // Also while the store is being closed: whoever does that waits for the writer.
+    this.#writer.once('exit', () => this.#end(new Error('the writer has ended')))
     // A start is quicker without another thread, and many a node never has anything to seal.
     this.#seals.port2.once('message', (first: ToSealer) => this.#startSealer(first))
   }
