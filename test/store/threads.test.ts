@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
@@ -133,6 +134,21 @@ test('whole chunks are sealed once nobody appends any more, the first ones and t
       () => JSON.stringify(logStats(file)),
     )
   }
+})
+
+test('closing comes to an end when the writer has ended meanwhile', { timeout: 60_000 }, async (t) => {
+  const threads: Worker[] = []
+  const started = (thread: Worker): void => void threads.push(thread)
+  process.on('worker', started)
+  t.after(() => process.off('worker', started))
+  const file = join(temporaryFolder(t), 'log.db')
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate() })
+  await store.append(request(10, 0))
+  const closing = store.close()
+  // The writer is the first that is started.
+  await threads[0]?.terminate()
+  await closing.catch(() => {})
+  await assert.rejects(store.append(request(1, 10)))
 })
 
 test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
