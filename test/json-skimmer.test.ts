@@ -5,6 +5,7 @@ import { JsonError, JsonScanner } from '../src/json-scanner.ts'
 import { skim, unusual } from '../src/json-skimmer.ts'
 import { limits } from '../src/limits.ts'
 import { wordsOf } from '../src/plain-text.ts'
+import { anyMutation, mutated } from './support/mutations.ts'
 
 const before = '{"data":[{"payload":'
 const usualEnd = '}]}'
@@ -58,10 +59,8 @@ test('values as programs write them are passed over, however near they are to th
 })
 
 test('what is not as it should be is left to the scanner', () => {
-  const mutation = fc.record({
-    at: fc.nat(),
-    remove: fc.nat(2),
-    insert: fc.oneof(
+  const mutation = anyMutation(
+    fc.oneof(
       fc.constantFrom(
         '',
         '"',
@@ -85,17 +84,13 @@ test('what is not as it should be is left to the scanner', () => {
       ),
       fc.string({ maxLength: 2, unit: 'binary' }),
     ),
-  })
+  )
   const value = fc.oneof(usualValue, fc.jsonValue({ maxDepth: 4 }))
   const after = fc.constantFrom('', '}', ']', '}]', '}]}', ' }', ',', ', "tags":[]}', '1}', 'e5}]}')
   fc.assert(
     fc.property(value, fc.array(mutation, { maxLength: 3 }), after, (value, mutations, after) => {
-      let text = JSON.stringify(value)
-      for (const { at, remove, insert } of mutations) {
-        const place = at % (text.length + 1)
-        text = text.slice(0, place) + insert + text.slice(place + remove)
-      }
-      agrees(text.toWellFormed(), after)
+      const text = mutated(JSON.stringify(value), mutations).toWellFormed()
+      agrees(text, after)
     }),
     { numRuns: 20_000 },
   )

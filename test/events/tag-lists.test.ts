@@ -6,6 +6,7 @@ import { RoutingTable } from '../../src/events/routing-table.ts'
 import { JsonError, JsonScanner } from '../../src/json-scanner.ts'
 import { limits } from '../../src/limits.ts'
 import { ByteWriter, encodeLabels } from '../../src/protocol/index.ts'
+import { anyMutation, mutated } from '../support/mutations.ts'
 
 const app = 'com.example.app'
 const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))
@@ -61,36 +62,14 @@ test('lists in any order are the labels that they mean', () => {
 })
 
 test('a list that is read in one go is what it is with a space in it, and so is what is wrong with it', () => {
-  const mutation = fc.record({
-    at: fc.nat(),
-    remove: fc.nat(2),
-    insert: fc.constantFrom(
-      '',
-      '"',
-      '\\',
-      '[',
-      ']',
-      ',',
-      '1',
-      ' ',
-      'a',
-      '""',
-      '","',
-      'ü',
-      '\\u0061',
-      '\n',
-      '"],"x":["',
-    ),
-  })
+  const mutation = anyMutation(
+    fc.constantFrom('', '"', '\\', '[', ']', ',', '1', ' ', 'a', '""', '","', 'ü', '\\u0061', '\n', '"],"x":["'),
+  )
   const after = fc.constantFrom('', '}', '},', ',"payload":1}', 'x')
   fc.assert(
     fc.property(lists, fc.array(mutation, { maxLength: 2 }), after, (tags, mutations, after) => {
-      let text = JSON.stringify(tags)
-      for (const { at, remove, insert } of mutations) {
-        // The bracket stays: before it, a space is nothing special.
-        const place = 1 + (at % text.length)
-        text = text.slice(0, place) + insert + text.slice(place + remove)
-      }
+      // The bracket stays: before it, a space is nothing special.
+      const text = mutated(JSON.stringify(tags), mutations, 1)
       assert.deepEqual(read(text + after), readSpaced(text + after), text + after)
     }),
     { numRuns: 20_000 },

@@ -145,8 +145,10 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate() })
   await store.append(request(10, 0))
   const closing = store.close()
-  // The writer is the first that is started.
-  await threads[0]?.terminate()
+  // The first that is started.
+  const [writer] = threads
+  assert.ok(writer !== undefined)
+  await writer.terminate()
   await closing.catch(() => {})
   await assert.rejects(store.append(request(1, 10)))
 })
