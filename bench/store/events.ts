@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { KeyPair } from '../../src/identity/index.ts'
-import { ByteWriter, encodeLabels, FrameBuilder, genesis, randomSeed } from '../../src/protocol/index.ts'
+import { ByteWriter, encodeLabels, FrameBuilder, randomSeed } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/log/index.ts'
 
 const appId = 'com.example.load'
@@ -103,11 +102,10 @@ function requestOf(count: number, labels: Write, payload: Write): AppendRequest 
 
 const builder = new FrameBuilder()
 const record = new ByteWriter()
-const origin = genesis('bench', { node: KeyPair.generate().publicKey, number: 0 })
 
 /** The bytes that a request becomes in the log, before they are compressed. Nothing else is left over for the garbage collector. */
 export function recordOf({ source, spans, streams }: AppendRequest): Buffer {
   for (let i = 0; i < streams.length; i++) builder.add(i, Date.now() * 1000, source, spans, 4 * i)
-  builder.finish(0, origin, randomSeed(), record.clear())
+  builder.finish(0, randomSeed(), record.clear())
   return record.copy()
 }

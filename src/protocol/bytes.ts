@@ -93,20 +93,14 @@ export class ByteWriter {
     return this
   }
 
-  /** Makes room for so many bytes, whatever stands there until they are put. */
-  room(length: number): this {
-    this.#reserve(length)
-    this.#length += length
-    return this
-  }
-
   /**
    * Room for so many more bytes, for whoever asked to fill. It is theirs until this is cleared, also when more is asked for;
    * then it may not be a part any more of what was written.
    */
   more(length: number): Buffer {
     const at = this.#length
-    this.room(length)
+    this.#reserve(length)
+    this.#length = at + length
     return this.#buffer.subarray(at, at + length)
   }
 
@@ -114,12 +108,6 @@ export class ByteWriter {
   change(at: number, byte: number): void {
     assert(at >= 0 && at < this.#length, 'a byte is changed that was written')
     this.#buffer[at] = byte
-  }
-
-  /** Puts bytes in a place that there is room for. */
-  put(at: number, bytes: Uint8Array, start: number, end: number): void {
-    assert(at >= 0 && at + end - start <= this.#length, 'bytes are put where there is room for them')
-    this.#copy(at, bytes, start, end)
   }
 
   #copy(at: number, bytes: Uint8Array, start: number, end: number): void {
@@ -177,11 +165,6 @@ export class ByteWriter {
     assert(length <= this.#length, 'what is cut was written')
     this.#length = length
     return this
-  }
-
-  /** A part of what was written, good until the next write. */
-  view(start: number, end: number): Uint8Array {
-    return new Uint8Array(this.#buffer.buffer, this.#buffer.byteOffset + start, end - start)
   }
 
   /** So many bytes once more that were written before. */

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto'
 import { assert } from '../assert.ts'
 import { limits } from '../limits.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { checkPayload } from './payload.ts'
 import { saltLength, saltsOf, seedLength } from './salts.ts'
-import { areShort, type ShortPayloads, shortPayloads } from './short-payloads.ts'
+import { areShort, shortPayloads } from './short-payloads.ts'
 import { type Hash, hashLength, sha256 } from './stream.ts'
 
 /**
@@ -17,31 +18,34 @@ const domain = 'shoal/frame/1\0'
 const secretKinds = { seed: 0, list: 1 } as const
 const secret = { removed: 0, salt: 1 } as const
 
-/** A frame that was read: where its parts are within the bytes that it was read from. */
-export interface Frame {
+/** What of a frame goes into the chain: where it is within the bytes of the frame. */
+export interface Linkable {
   readonly bytes: Buffer
-  readonly words: DataView
-  /** Start and end of the whole record. */
-  readonly record: readonly [number, number]
-  readonly first: number
   readonly count: number
-  readonly lamports: Float64Array
-  readonly times: Float64Array
-  /** Start and end of the labels of each event. */
-  readonly labels: Int32Array
-  /** Start and end of the payload text of each event; the start is -1 where it was removed. */
-  readonly payloads: Int32Array
   /** Start and end of the head: everything that is hashed as it is. */
   readonly head: readonly [number, number]
-  /** Start and end of the secrets: a seed, or a list of salts and hashes. */
-  readonly secrets: readonly [number, number]
-  readonly seed: Buffer | undefined
+  /** Start and end of the payload text of each event; the start is -1 where it was removed. */
+  readonly payloads: Int32Array
+  readonly seed: Uint8Array | undefined
   /** Without a seed: where the salt of each event is, or the hash of a payload that was removed. */
   readonly secretsAt: Int32Array
 }
 
-/** The payloads of the frame that is made just now: of all builders, since it has the size of the largest frame ever. */
-const texts = new ByteWriter(64 * 1024)
+/** A frame that was read: where its parts are within the bytes that it was read from. */
+export interface Frame extends Linkable {
+  readonly words: DataView
+  /** Start and end of the whole record. */
+  readonly record: readonly [number, number]
+  readonly first: number
+  readonly lamports: Float64Array
+  readonly times: Float64Array
+  /** Start and end of the labels of each event. */
+  readonly labels: Int32Array
+  /** Start and end of the secrets: a seed, or a list of salts and hashes. */
+  readonly secrets: readonly [number, number]
+}
+
+const noSecrets = new Int32Array()
 
 /** Makes frames, one after the other. What is added stays where it is, and has to, until the frame is made. */
 export class FrameBuilder {
@@ -52,6 +56,8 @@ export class FrameBuilder {
   readonly #spans = new Int32Array(4 * limits.eventsPerFrame)
   readonly #lamports = new Float64Array(limits.eventsPerFrame)
   readonly #times = new Float64Array(limits.eventsPerFrame)
+  /** Start and end of the payload of each event of the frame that was made last. */
+  readonly #payloads = new Int32Array(2 * limits.eventsPerFrame)
   readonly #head = new ByteWriter(16 * 1024)
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
@@ -84,49 +90,26 @@ export class FrameBuilder {
     this.#size += labelsEnd - labels + payloadEnd - payload
   }
 
-  /** Writes the record of the frame, and answers the hash of the chain after it; the builder is empty again. */
-  finish(first: number, previous: Hash, seed: Uint8Array, record: ByteWriter): Hash {
+  /**
+   * Writes the record of the frame; the builder is empty again. What is answered is good until the next frame is made, and as
+   * long as the record stays as it is.
+   */
+  finish(first: number, seed: Uint8Array, record: ByteWriter): Linkable {
     const count = this.#count
     const spans = this.#spans
-    const head = this.#writeHead(first)
-    const salts = saltsOf(seed, count)
-    const short = areShort(spans, 2, 4, count) ? shortPayloads() : undefined
-    const hashes = short === undefined ? this.#writeTexts(salts) : this.#addTo(short).hashes(salts)
-    record.uvarint(head.length).bytes(head).byte(secretKinds.seed).bytes(seed)
+    const payloads = this.#payloads
+    const written = this.#writeHead(first)
+    record.uvarint(written.length)
+    const head = [record.length, record.length + written.length] as const
+    record.bytes(written).byte(secretKinds.seed).bytes(seed)
     for (let i = 0; i < count; i++) record.uvarint((spans[4 * i + 3] as number) - (spans[4 * i + 2] as number))
-    if (short === undefined) record.bytes(texts.written, saltLength)
-    else record.bytes(short.texts)
-    this.clear()
-    return new ChainLink(previous).bytes(head).hashes(hashes).hash()
-  }
-
-  #addTo(payloads: ShortPayloads): ShortPayloads {
-    const spans = this.#spans
-    for (let i = 0; i < this.#count; i++)
-      payloads.add(this.#sources[i] as Buffer, spans[4 * i + 2] as number, spans[4 * i + 3] as number)
-    return payloads
-  }
-
-  /**
-   * Puts the payloads one after the other, behind room for a salt, and answers their hashes. It begins with the last one:
-   * so each can have its salt before it for as long as it is hashed, where the end of the one before it is written next.
-   */
-  #writeTexts(salts: Buffer): string {
-    const spans = this.#spans
-    let at = saltLength
-    for (let i = 0; i < this.#count; i++) at += (spans[4 * i + 3] as number) - (spans[4 * i + 2] as number)
-    texts.clear().room(at)
-    let hashes = ''
-    for (let i = this.#count - 1; i >= 0; i--) {
-      const start = spans[4 * i + 2] as number
-      const end = spans[4 * i + 3] as number
-      const textEnd = at
-      at -= end - start
-      texts.put(at, this.#sources[i] as Buffer, start, end)
-      texts.put(at - saltLength, salts, i * saltLength, (i + 1) * saltLength)
-      hashes = sha256(texts.view(at - saltLength, textEnd)) + hashes
+    for (let i = 0; i < count; i++) {
+      payloads[2 * i] = record.length
+      record.bytes(this.#sources[i] as Buffer, spans[4 * i + 2], spans[4 * i + 3])
+      payloads[2 * i + 1] = record.length
     }
-    return hashes
+    this.clear()
+    return { bytes: record.written, count, head, payloads, secretsAt: noSecrets, seed }
   }
 
   clear(): void {
@@ -240,7 +223,7 @@ function areSame(words: DataView, a: number, b: number): boolean {
 }
 
 interface Secrets {
-  readonly seed: Buffer | undefined
+  readonly seed: Uint8Array | undefined
   /** The events whose payloads were removed; nothing where there are none. */
   readonly removed: ReadonlySet<number> | undefined
 }
@@ -277,16 +260,13 @@ function readPayloads(reader: ByteReader, count: number, removed: Secrets['remov
 }
 
 /** The hash of the chain after a frame, from the hash before it. */
-export function hashAfter(frame: Frame, previous: Hash): Hash {
+export function hashAfter(frame: Linkable, previous: Hash): Hash {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
   const chain = new ChainLink(previous).bytes(bytes.subarray(...head))
   const salts = seed === undefined ? bytes : saltsOf(seed, count)
   // Nothing was removed from a frame that has its seed.
-  const short = seed !== undefined && areShort(payloads, 0, 2, count) ? shortPayloads() : undefined
-  if (short !== undefined) {
-    for (let i = 0; i < count; i++) short.add(bytes, payloads[2 * i] as number, payloads[2 * i + 1] as number)
-    return chain.hashes(short.hashes(salts)).hash()
-  }
+  const short = seed !== undefined && areShort(payloads, count) ? shortPayloads() : undefined
+  if (short !== undefined) return chain.hashes(short.hashes(salts, bytes, payloads, count)).hash()
   for (let i = 0; i < count; i++) {
     const saltAt = seed === undefined ? (secretsAt[i] as number) : i * saltLength
     const start = payloads[2 * i] as number
@@ -320,9 +300,15 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
   return record.written
 }
 
-const scratch = new ByteWriter(64 * 1024)
+/** Up to so many bytes, to copy a payload behind its salt is faster than to hash them one after the other. */
+const copiedBytes = 16 * 1024
+const scratch = new ByteWriter(saltLength + copiedBytes)
 
 function payloadHash(salts: Buffer, saltAt: number, bytes: Buffer, start: number, end: number): Hash {
+  if (end - start > copiedBytes) {
+    const hash = createHash('sha256').update(salts.subarray(saltAt, saltAt + saltLength))
+    return hash.update(bytes.subarray(start, end)).digest('binary') as Hash
+  }
   scratch
     .clear()
     .bytes(salts, saltAt, saltAt + saltLength)

@@ -21,8 +21,6 @@ export class ShortPayloads {
   readonly #sha256: Sha256Lanes
   readonly #bytes: Buffer
   readonly #list: Int32Array
-  #count = 0
-  #end = texts
 
   constructor(sha256: Sha256Lanes) {
     this.#sha256 = sha256
@@ -30,34 +28,23 @@ export class ShortPayloads {
     this.#list = new Int32Array(sha256.memory, list, (most * entryBytes) / 4)
   }
 
-  clear(): this {
-    this.#count = 0
-    this.#end = texts
-    return this
-  }
-
-  /** One after the other, as they stand in the record of a frame. */
-  add(source: Buffer, start: number, end: number): void {
-    const length = end - start
-    const entry = 3 * this.#count
-    this.#bytes.set(new Uint8Array(source.buffer, source.byteOffset + start, length), this.#end)
-    this.#list[entry] = salts + saltLength * this.#count
-    this.#list[entry + 1] = this.#end
-    this.#list[entry + 2] = length
-    this.#end += length
-    this.#count++
-  }
-
-  /** All payloads, good until the next ones. */
-  get texts(): Buffer {
-    return this.#bytes.subarray(texts, this.#end)
-  }
-
-  /** The hash of each payload with its salt, one after the other, good until the next ones. */
-  hashes(saltsOfAll: Buffer): Buffer {
-    const count = this.#count
+  /**
+   * The hash of each payload with its salt, one after the other, good until the next ones. Start and end of each payload are
+   * given; they follow each other.
+   */
+  hashes(saltsOfAll: Buffer, source: Buffer, payloads: Int32Array, count: number): Buffer {
     assert(count > 0 && count <= most && saltsOfAll.length === count * saltLength, 'each payload has a salt')
+    const first = payloads[0] as number
+    const length = (payloads[2 * count - 1] as number) - first
+    assert(length <= most * averageText, 'there is room for all payloads')
     this.#bytes.set(saltsOfAll, salts)
+    this.#bytes.set(new Uint8Array(source.buffer, source.byteOffset + first, length), texts)
+    for (let i = 0; i < count; i++) {
+      const start = payloads[2 * i] as number
+      this.#list[3 * i] = salts + saltLength * i
+      this.#list[3 * i + 1] = texts + start - first
+      this.#list[3 * i + 2] = (payloads[2 * i + 1] as number) - start
+    }
     // They are hashed four at a time: what is missing to that is empty.
     for (let i = count; i % lanes !== 0; i++) this.#list[3 * i + 2] = 0
     this.#sha256.run(list, Math.ceil(count / lanes), hashes)
@@ -67,12 +54,12 @@ export class ShortPayloads {
 
 let known: ShortPayloads | 'none' | undefined
 
-/** Whether the payloads of a frame are short. Where each starts and ends is given, from a place on and in such steps. */
-export function areShort(spans: Int32Array, from: number, step: number, count: number): boolean {
+/** Whether the payloads of a frame are short. Start and end of each are given. */
+export function areShort(payloads: Int32Array, count: number): boolean {
   if (count < fewest) return false
   let left = count * averageText
-  for (let i = 0, at = from; i < count; i++, at += step) {
-    const length = (spans[at + 1] as number) - (spans[at] as number)
+  for (let i = 0; i < count; i++) {
+    const length = (payloads[2 * i + 1] as number) - (payloads[2 * i] as number)
     left -= length
     if (length > longestText || left < 0) return false
   }
@@ -82,7 +69,7 @@ export function areShort(spans: Int32Array, from: number, step: number, count: n
 /** To hash short payloads with; nothing where that cannot be. It is made when it is asked for first, in each thread. */
 export function shortPayloads(): ShortPayloads | undefined {
   known ??= trusted(() => sha256Lanes(pages)) ?? 'none'
-  return known === 'none' ? undefined : known.clear()
+  return known === 'none' ? undefined : known
 }
 
 /** Only what can be made, and does as the hash of Node does, is used. */
@@ -100,7 +87,18 @@ export function trusted(make: () => Sha256Lanes | undefined): ShortPayloads | un
 function isRight(payloads: ShortPayloads): boolean {
   const examples = [0, 1, 39, 40, 103, 104, 255, 500, longestText].map((length, i) => Buffer.alloc(length, 0x30 + i))
   const salt = Buffer.alloc(saltLength, 'salt')
-  for (const example of examples) payloads.add(example, 0, example.length)
-  const hashes = payloads.hashes(Buffer.concat(examples.map(() => salt)))
+  const spans = new Int32Array(2 * examples.length)
+  let at = 0
+  for (const [i, { length }] of examples.entries()) {
+    spans[2 * i] = at
+    at += length
+    spans[2 * i + 1] = at
+  }
+  const hashes = payloads.hashes(
+    Buffer.concat(examples.map(() => salt)),
+    Buffer.concat(examples),
+    spans,
+    examples.length,
+  )
   return hashes.toString('latin1') === examples.map((example) => sha256(Buffer.concat([salt, example]))).join('')
 }

@@ -15,13 +15,27 @@ function naive(salts: Buffer, payloads: readonly Buffer[]): string[] {
   )
 }
 
+/** Start and end of payloads that follow each other. */
+function spansOf(lengths: readonly number[], from = 0): Int32Array {
+  const spans: number[] = []
+  let at = from
+  for (const length of lengths) {
+    spans.push(at, at + length)
+    at += length
+  }
+  return Int32Array.from(spans)
+}
+
 function together(salts: Buffer, payloads: readonly Buffer[]): string[] {
   const short = shortPayloads()
   assert.ok(short, 'this machine has vectors')
-  // Each within other bytes.
-  for (const payload of payloads) short.add(Buffer.concat([Buffer.from('x'), payload, payload]), 1, 1 + payload.length)
-  assert.deepEqual(short.texts, Buffer.concat(payloads))
-  const hashes = short.hashes(salts)
+  // All within other bytes.
+  const source = Buffer.concat([Buffer.from('before'), ...payloads, Buffer.from('after')])
+  const spans = spansOf(
+    payloads.map(({ length }) => length),
+    'before'.length,
+  )
+  const hashes = short.hashes(salts, source, spans, payloads.length)
   return payloads.map((_, i) => hashes.toString('hex', hashBytes * i, hashBytes * (i + 1)))
 }
 
@@ -58,15 +72,12 @@ test('every length up to the longest is hashed as it should be', () => {
 test('as many as a frame can have are hashed together', () => {
   const salts = Buffer.alloc(saltBytes * limits.eventsPerFrame, 'any')
   const payloads = Array.from({ length: limits.eventsPerFrame }, (_, i) => Buffer.alloc(256, i))
-  const spans = Int32Array.from(payloads.flatMap(({ length }, i) => [i * length, (i + 1) * length]))
-  assert.ok(areShort(spans, 0, 2, payloads.length))
+  assert.ok(areShort(spansOf(payloads.map(({ length }) => length)), payloads.length))
   assert.deepEqual(together(salts, payloads), naive(salts, payloads))
 })
 
 test('few payloads, long ones, and many that are long together are not short', () => {
-  const spansOf = (lengths: readonly number[]) =>
-    Int32Array.from(lengths.flatMap((length) => [-1, -1, 10, 10 + length]))
-  const judged = (lengths: readonly number[]) => areShort(spansOf(lengths), 2, 4, lengths.length)
+  const judged = (lengths: readonly number[]) => areShort(spansOf(lengths, 10), lengths.length)
   const times = (count: number, length: number) => Array.from({ length: count }, () => length)
   assert.ok(judged(times(8, 100)))
   assert.ok(!judged(times(7, 100)))
@@ -107,11 +118,15 @@ test('what cannot be made, or makes other hashes, is not used', () => {
   assert.ok(wrong(made.run))
 })
 
-test('a payload without a salt, or none at all, is refused', () => {
+test('a payload without a salt, none at all, and more than there is room for are refused', () => {
   const short = shortPayloads()
-  assert.throws(() => short?.hashes(Buffer.alloc(0)), /each payload has a salt/)
-  short?.add(Buffer.from('1'), 0, 1)
-  assert.throws(() => short?.hashes(Buffer.alloc(32)), /each payload has a salt/)
+  assert.ok(short)
+  const [text, salt] = [Buffer.from('1'), Buffer.alloc(saltBytes)]
+  assert.throws(() => short.hashes(Buffer.alloc(0), text, spansOf([]), 0), /each payload has a salt/)
+  assert.throws(() => short.hashes(Buffer.alloc(0), text, spansOf([1]), 1), /each payload has a salt/)
+  assert.throws(() => short.hashes(Buffer.concat([salt, salt]), text, spansOf([1]), 1), /each payload has a salt/)
+  const large = Buffer.alloc(256 * limits.eventsPerFrame + 1)
+  assert.throws(() => short.hashes(salt, large, spansOf([large.length]), 1), /there is room for all payloads/)
 })
 
 test('nothing is written but hashes and what belongs to the hashing', () => {

@@ -9,6 +9,7 @@ import { zstdDecompressSync } from 'node:zlib'
 import { ShoalError } from '../../src/errors.ts'
 import { KeyPair, parsePrivateKey } from '../../src/identity/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
+import { formatOf } from '../../src/store/log/file-format.ts'
 import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -56,9 +57,9 @@ test('a store of a later version is refused, and not a byte of it changes', asyn
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
-  change(file, 'PRAGMA user_version = 2')
+  change(file, 'PRAGMA user_version = 3')
   const before = filesOf(folder)
-  const future = refusal(/Detected future version 2 .*Nothing was changed/)
+  const future = refusal(/Detected future version 3 .*Nothing was changed/)
   assert.throws(() => open(file), future)
   assert.deepEqual(filesOf(folder), before)
   await assert.rejects(SqliteEventStore.open({ file, topic: 't', kind: 'live', key }), future)
@@ -73,11 +74,11 @@ test('a store that a later version left behind when it was killed is not touched
   const database = new DatabaseSync(running)
   t.after(() => database.close())
   // The version is in the write-ahead log only.
-  database.exec('PRAGMA user_version = 3')
+  database.exec('PRAGMA user_version = 4')
   for (const suffix of ['', '-wal', '-shm']) copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   const before = filesOf(folder)
   assert.deepEqual(Object.keys(before), ['log.db', 'log.db-shm', 'log.db-wal'])
-  assert.throws(() => open(file), refusal(/Detected future version 3/))
+  assert.throws(() => open(file), refusal(/Detected future version 4/))
   assert.deepEqual(filesOf(folder), before)
 })
 
@@ -85,10 +86,10 @@ test('whoever only reads refuses a store of a later version, too', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
-  change(file, 'PRAGMA user_version = 2')
+  change(file, 'PRAGMA user_version = 3')
   const before = filesOf(folder)['log.db']
-  assert.throws(() => new LogReader(file, new SharedCounts(), key.publicKey), refusal(/Detected future version 2/))
-  assert.throws(() => verifyLog(file), refusal(/Detected future version 2/))
+  assert.throws(() => new LogReader(file, new SharedCounts(), key.publicKey), refusal(/Detected future version 3/))
+  assert.throws(() => verifyLog(file), refusal(/Detected future version 3/))
   assert.equal(filesOf(folder)['log.db'], before)
 })
 
@@ -140,8 +141,8 @@ test('a file that was only begun becomes a store', (t) => {
   }
 })
 
-for (const version of ['v1'])
-  test(`a store that ${version} of the format was written with is read`, (t) => {
+for (const version of ['v1', 'v2'])
+  test(`a store that ${version} of the format was written with is read, and goes on`, (t) => {
     const kept = fileURLToPath(new URL(`./fixtures/${version}/`, import.meta.url))
     const folder = temporaryFolder(t)
     cpSync(kept, folder, { recursive: true })
@@ -151,4 +152,11 @@ for (const version of ['v1'])
     const expected = zstdDecompressSync(readFileSync(join(kept, 'contents.ndjson.zst'))).toString()
     assert.ok(contentsOf(file, 'fixture', own) === expected, 'its contents are what they were')
     assert.ok(!existsSync(`${kept}/log.db-wal`), 'what is kept is not opened itself')
+    const event = { appId: 'a', tags: ['x'], payload: '1' }
+    const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key: own, now: () => 1 })
+    // Twice: after a row of that version, and after one of this.
+    for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
+    writer.close()
+    assert.equal(formatOf(file)?.userVersion, 2, 'an earlier version would not understand it any more')
+    assert.deepEqual(verifyLog(file).problems, [])
   })

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Hash } from '../../src/protocol/index.ts'
 import type { Block } from '../../src/store/log/index.ts'
 import { TailBlocks } from '../../src/store/log/tail-blocks.ts'
-import { recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
+import { chainPointOf, recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 
@@ -75,7 +74,7 @@ test('whoever goes down through a large row reads it once', (t) => {
     0,
     1000,
     last.lamport,
-    Buffer.from(last.hash).toString('latin1') as Hash,
+    chainPointOf(rows[0] as TailRow),
     records,
   )
   database.exec('DELETE FROM tail')

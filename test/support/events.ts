@@ -1,4 +1,4 @@
-import { ByteWriter, encodeLabels, type Frame, FrameBuilder, type Hash } from '../../src/protocol/index.ts'
+import { ByteWriter, encodeLabels, type Frame, FrameBuilder, type Hash, hashAfter } from '../../src/protocol/index.ts'
 import type { NaiveEvent } from '../protocol/naive.ts'
 
 /** Labels and payloads of events in one buffer, with the spans that say where they are. */
@@ -30,7 +30,7 @@ export function frameOf(
   const { source, spans } = packed(events)
   for (const [i, { lamport, time }] of events.entries()) builder.add(lamport, time, source, spans, 4 * i)
   const record = new ByteWriter()
-  const hash = builder.finish(first, previous, seed, record)
+  const hash = hashAfter(builder.finish(first, seed, record), previous)
   return { record: record.written, hash }
 }
 

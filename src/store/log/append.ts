@@ -2,6 +2,8 @@ import { assert } from '../../assert.ts'
 import { ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../protocol/index.ts'
+import { Samples } from '../../samples.ts'
+import type { ChainEnd } from './chain-end.ts'
 import type { LogState } from './log-state.ts'
 import type { Appended, AppendRequest, Run } from './requests.ts'
 import { rowKey } from './row-key.ts'
@@ -18,6 +20,9 @@ export class Appender {
   /** Buffers are reused from commit to commit; most commits are for one stream. */
   readonly #spare: PendingRow[] = []
   readonly #record = new ByteWriter(256 * 1024)
+  /** The chain with the frame that is in the record. */
+  #last: ChainEnd | undefined
+  readonly #samples = new Samples<'frame'>()
 
   constructor(log: LogState) {
     this.#log = log
@@ -31,6 +36,15 @@ export class Appender {
   /** Stores one request, whose parts are asked for one after the other, in one transaction. */
   commitParts(parts: Iterable<AppendRequest>): Appended {
     return this.#committing(() => this.#append(parts))
+  }
+
+  /**
+   * Makes the hash of the frame that was stored last. Nobody waits for it but the next frame, so it is made when there is time,
+   * or before its bytes are written over.
+   */
+  link(): void {
+    this.#last?.link()
+    this.#last = undefined
   }
 
   #committing<T>(append: () => T): T {
@@ -99,19 +113,25 @@ export class Appender {
     return row
   }
 
-  /** Links the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
+  /** Adds the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
   #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
     assert(lamport > state.lamport, 'lamport timestamps rise within a stream')
     const { count: first } = state
     const { count } = frame
+    this.link()
     const record = this.#record.clear()
-    state.hash = frame.finish(first, state.hash, randomSeed(), record)
+    const before = state.chain
+    const made = frame.finish(first, randomSeed(), record)
+    state.chain = before.after(made)
+    this.#last = state.chain
+    this.#samples.keep('frame', made)
     state.count += count
     state.lamport = lamport
     state.eventsSince += count
     state.bytesSince += record.length
     const endsChunk = state.eventsSince >= limits.eventsPerCheckpoint || state.bytesSince >= limits.bytesPerCheckpoint
-    const added = tailRow(rowKey(state.number, first), count, lamport, state.hash, record.written)
+    const point = { is: 'before', hash: before.hash } as const
+    const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
     this.#log.insertTail(added, isAlone && !endsChunk)
     if (endsChunk && this.#log.options.kind === 'live')
       this.#log.insertCheckpoint(state, this.#log.signHead(state, true))

@@ -8,8 +8,12 @@ import { refusalOf } from './sqlite-error.ts'
 
 /** "shlo": the log of a topic. */
 const applicationId = 0x73686c6f
-/** The format of the tables. A higher one is not touched. */
-const formatVersion = 1
+/**
+ * The format of the tables. A higher one is not touched.
+ * 1: a row of the tail has the hash of the chain after it.
+ * 2: it may have the one before it instead.
+ */
+const formatVersion = 2
 
 export const pageBytes = 4096
 /** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
@@ -49,6 +53,8 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
     if (isNew) create(database, topic, kind)
     checkMeta(database, file, topic, kind)
     checkEnds(database)
+    // From now on things are written that an earlier version does not understand.
+    if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
   })
 }
 

@@ -204,7 +204,7 @@ export class LogState {
       stream: state.key,
       count: state.count,
       lamport: state.lamport,
-      hash: state.hash,
+      hash: state.chain.hash,
       checkpoint,
       time: now(),
     }

@@ -10,6 +10,7 @@ import {
   type StreamKey,
   withoutPayload,
 } from '../../protocol/index.ts'
+import { ChainEnd } from './chain-end.ts'
 import type { LogState } from './log-state.ts'
 import { redactedBetween } from './redactions.ts'
 import type { Received } from './requests.ts'
@@ -113,15 +114,16 @@ export class Receiver {
     if ((frames[0].lamports[0] as number) <= state.lamport)
       throw new MalformedBytes('the lamport timestamps do not rise')
     if (state.eventsSince + events > limits.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
-    let hash = state.hash
+    let { hash } = state.chain
     for (const frame of frames) hash = hashAfter(frame, hash)
     if (hash !== chunk.head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
     const records = Buffer.concat(frames.map((frame) => this.#redacted(state, frame)))
-    this.#log.insertTail(tailRow(rowKey(state.number, state.count), events, chunk.head.lamport, hash, records))
+    const point = { is: 'after', hash } as const
+    this.#log.insertTail(tailRow(rowKey(state.number, state.count), events, chunk.head.lamport, point, records))
     this.#log.changed.add(state)
     state.count += events
     state.lamport = chunk.head.lamport
-    state.hash = hash
+    state.chain = new ChainEnd(hash)
     state.eventsSince += events
     state.bytesSince += records.length
     if (chunk.head.checkpoint) this.#log.insertCheckpoint(state, chunk.signedHead)

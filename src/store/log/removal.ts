@@ -12,6 +12,7 @@ import {
   type StreamKey,
   withoutPayload,
 } from '../../protocol/index.ts'
+import { ChainEnd } from './chain-end.ts'
 import { checkpointAt } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rewriteTail } from './database.ts'
@@ -26,7 +27,7 @@ import { segmentColumns } from './segment-columns.ts'
 import { segmentInserter, type WholeSegmentRow } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
-import { framesOf, type TailRow, tailRow } from './tail-row.ts'
+import { chainPointOf, framesOf, type TailRow, tailRow } from './tail-row.ts'
 
 /** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
 export class Remover {
@@ -75,7 +76,7 @@ export class Remover {
     this.#dropRanges(state, head.count)
     state.count = head.count
     state.lamport = head.lamport
-    state.hash = head.hash
+    state.chain = new ChainEnd(head.hash)
     this.#log.insertCheckpoint(state, signedHead)
     // The head of an own stream is signed whenever it is asked for.
     if (!state.own) this.#log.saveHead(state, signedHead)
@@ -188,13 +189,10 @@ export class Remover {
     const frames = withoutOffset(framesOf(row), offset)
     const records = Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
     database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)
-    this.#log.insertTail(
-      tailRow(row.key, row.count, row.lamport, Buffer.from(row.hash).toString('latin1') as TailHash, records),
-    )
+    // A removed payload leaves the chain as it is.
+    this.#log.insertTail(tailRow(row.key, row.count, row.lamport, chainPointOf(row), records))
   }
 }
-
-type TailHash = Parameters<typeof tailRow>[3]
 
 function withoutOffset(frames: readonly Frame[], offset: number): Frame[] {
   return frames.map((frame) => {

@@ -1,13 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PublicKey } from '../../identity/index.ts'
-import { genesis, type Hash, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { genesis, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { ChainEnd } from './chain-end.ts'
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { placeColumns } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
-import { recordsOf, type TailRow } from './tail-row.ts'
+import { hashAfterRow, type TailRow } from './tail-row.ts'
 
 /** Where a stream stands: what the next event of it needs to know. */
 export interface StreamState {
@@ -18,7 +19,7 @@ export interface StreamState {
   count: number
   /** The lamport timestamp of the last event; -1 while there is none. */
   lamport: number
-  hash: Hash
+  chain: ChainEnd
   /** How many events from the start are gone. */
   pruned: number
   /** How many events from the start are sealed. */
@@ -43,14 +44,13 @@ export function newStream(
   key: StreamKey,
   own: boolean,
 ): StreamState {
-  const hash = genesis(topic, key, kind)
   return {
     number,
     key,
     own,
     count: 0,
     lamport: -1,
-    hash,
+    chain: new ChainEnd(genesis(topic, key, kind)),
     pruned: 0,
     sealed: 0,
     checkpoint: 0,
@@ -99,7 +99,7 @@ function loadCheckpoint(database: DatabaseSync, state: StreamState, count: numbe
   state.checkpoint = head.count
   state.count = head.count
   state.lamport = head.lamport
-  state.hash = head.hash
+  state.chain = new ChainEnd(head.hash)
 }
 
 function loadSealed(database: DatabaseSync, state: StreamState): void {
@@ -140,9 +140,8 @@ function loadTail(database: DatabaseSync, state: StreamState): number {
   const last = database
     .prepare('SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key = ?')
     .get(places.at(-1)?.key ?? 0) as unknown as TailRow
-  recordsOf(last)
   state.count = next - rowKey(number, 0)
   state.lamport = last.lamport
-  state.hash = Buffer.from(last.hash).toString('latin1') as Hash
+  state.chain = new ChainEnd(hashAfterRow(last))
   return places.length
 }

@@ -1,5 +1,13 @@
 import { limits } from '../../limits.ts'
-import { ByteReader, type ByteWriter, type Frame, type Hash, readFrame } from '../../protocol/index.ts'
+import {
+  ByteReader,
+  type ByteWriter,
+  type Frame,
+  type Hash,
+  hashAfter,
+  hashLength,
+  readFrame,
+} from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { compress, decompress, roomFor } from './zstd.ts'
 
@@ -9,7 +17,7 @@ export interface TailRow {
   readonly count: number
   /** The lamport timestamp of the last event. */
   readonly lamport: number
-  /** The hash of the chain after the last frame. */
+  /** What it says of the chain, see `ChainPoint`. */
   readonly hash: Uint8Array
   /** Bytes of the records before compression. */
   readonly raw: number
@@ -17,12 +25,42 @@ export interface TailRow {
   readonly body: Uint8Array
 }
 
+/**
+ * A hash of the chain of which a row says that it is the one after it; or the one before it, where the one after it is made
+ * later. Then it stands behind a mark.
+ */
+export interface ChainPoint {
+  readonly is: 'before' | 'after'
+  readonly hash: Hash
+}
+
+const beforeMark = '\0'
+
+function encodePoint({ is, hash }: ChainPoint): Uint8Array {
+  return Buffer.from(is === 'before' ? beforeMark + hash : hash, 'latin1')
+}
+
+export function chainPointOf({ key, hash: bytes }: TailRow): ChainPoint {
+  const hash = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  if (hash.length === hashLength) return { is: 'after', hash: hash as Hash }
+  if (hash.length === beforeMark.length + hashLength && hash.startsWith(beforeMark))
+    return { is: 'before', hash: hash.slice(beforeMark.length) as Hash }
+  throw new DamagedData(`the row ${key} of the tail has no hash`)
+}
+
+/** The hash of the chain after a row. */
+export function hashAfterRow(row: TailRow): Hash {
+  const frames = framesOf(row)
+  const { is, hash } = chainPointOf(row)
+  return is === 'after' ? hash : frames.reduce((previous, frame) => hashAfter(frame, previous), hash)
+}
+
 /** A row for these records; its body is good until the next row is made, or they are others. */
-export function tailRow(key: number, count: number, lamport: number, hash: Hash, records: Uint8Array): TailRow {
+export function tailRow(key: number, count: number, lamport: number, point: ChainPoint, records: Uint8Array): TailRow {
   const raw = records.length
   const packed = raw < limits.compressFromBytes ? records : compress(records)
   const body = packed.length < raw ? packed : records
-  const row = { key, count, lamport, hash: Buffer.from(hash, 'latin1'), raw, body }
+  const row = { key, count, lamport, hash: encodePoint(point), raw, body }
   return { ...row, crc: crcOf(row) }
 }
 

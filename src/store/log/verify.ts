@@ -24,7 +24,7 @@ import { segmentColumns } from './segment-columns.ts'
 import type { WholeSegmentRow } from './segment-row.ts'
 import { type StreamRow, streamCrc } from './stream-row.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from './tag-index.ts'
-import { framesOf, type TailRow } from './tail-row.ts'
+import { type ChainPoint, chainPointOf, framesOf, type TailRow } from './tail-row.ts'
 
 /** What reading every byte of a log has shown. */
 export interface VerifyReport {
@@ -102,7 +102,8 @@ class Verifier {
     const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
     const index = new IndexCheck(this.#database, number, pruned, this.#ranges(number))
-    for (const { frames, sealed, hash } of this.#parts(number, pruned)) {
+    for (const { frames, sealed, point } of this.#parts(number, pruned)) {
+      if (point?.is === 'before') this.#checkPoint(number, chain, point)
       for (const frame of frames) {
         chain.add(frame)
         if (sealed) index.add(frame)
@@ -110,8 +111,7 @@ class Verifier {
         this.#checkHead(number, chain, signed.get(chain.count))
         signed.delete(chain.count)
       }
-      if (hash !== undefined && hash !== chain.hash)
-        this.#problems.push(`stream ${number}: the tail has another hash than its frames at ${chain.count}`)
+      if (point?.is === 'after') this.#checkPoint(number, chain, point)
       this.#progress(this.#events)
     }
     signed.delete(pruned)
@@ -119,6 +119,11 @@ class Verifier {
       this.#problems.push(`stream ${number}: there is a checkpoint at ${count} where no frame ends`)
     if (row.head !== null) this.#checkHead(number, chain, row.head)
     this.#problems.push(...index.finish())
+  }
+
+  #checkPoint(number: StreamNumber, chain: ChainWalk, { hash }: ChainPoint): void {
+    if (hash !== chain.hash)
+      this.#problems.push(`stream ${number}: the tail has another hash than its frames at ${chain.count}`)
   }
 
   #payloads(number: StreamNumber, { first, count, payloads }: Frame, redacted: ReadonlySet<number>): void {
@@ -157,7 +162,7 @@ class Verifier {
   }
 
   /** The frames of a stream, segment by segment and then row by row of the tail. */
-  *#parts(number: StreamNumber, pruned: number): Generator<{ frames: Frame[]; sealed: boolean; hash?: Hash }> {
+  *#parts(number: StreamNumber, pruned: number): Generator<{ frames: Frame[]; sealed: boolean; point?: ChainPoint }> {
     const [from, to] = [rowKey(number, pruned), rowKey(number + 1, 0)]
     const segments = this.#database.prepare(
       `SELECT ${segmentColumns} FROM segment WHERE key >= ? AND key < ? ORDER BY key`,
@@ -174,7 +179,7 @@ class Verifier {
     )
     for (const row of tail.iterate(end, to)) {
       const place = row as unknown as TailRow
-      yield { frames: framesOf(place), sealed: false, hash: Buffer.from(place.hash).toString('latin1') as Hash }
+      yield { frames: framesOf(place), sealed: false, point: chainPointOf(place) }
     }
   }
 }

@@ -54,6 +54,11 @@ export class LogWriter {
     return this.#telling(() => this.#appender.commitParts(parts))
   }
 
+  /** Does what is left of the last append, and what nobody waits for, before the next one has to. */
+  link(): void {
+    this.#appender.link()
+  }
+
   receive(chunk: Uint8Array): Received {
     this.#hasOthers = true
     return this.#telling(() => this.#receiver.receive(chunk))

@@ -8,6 +8,7 @@ import {
   type Chunk,
   encodeChunk,
   FrameBuilder,
+  hashAfter,
   heads,
   MalformedBytes,
   pruneRecords,
@@ -225,7 +226,7 @@ export class MemoryEventStore implements EventStore {
     const endFrame = (): void => {
       const size = builder.count
       const record = new ByteWriter()
-      hash = builder.finish(count, hash, (this.#options.seed ?? randomSeed)(), record)
+      hash = hashAfter(builder.finish(count, (this.#options.seed ?? randomSeed)(), record), hash)
       count += size
       links.push({ frame: readFrame(new ByteReader(record.written)), hash })
     }

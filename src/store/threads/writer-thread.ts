@@ -184,6 +184,7 @@ class WriterThread {
     this.#commit(appends)
     this.#inbox.release()
     this.#tellReaders()
+    this.#writer.link()
     // Looking for something to seal asks the database, which takes longer than many a commit.
     if (this.#writer.chunksEnded !== this.#chunksSeen.ever) this.#tidy(false)
   }

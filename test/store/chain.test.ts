@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { KeyPair } from '../../src/identity/index.ts'
+import { genesis, type Hash, hashAfter, heads } from '../../src/protocol/index.ts'
+import { LogWriter, verifyLog } from '../../src/store/log/index.ts'
+import { type ChainPoint, framesOf, recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const key = new KeyPair(Buffer.alloc(32, 5))
+
+function open(file: string): LogWriter {
+  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+}
+
+function append(writer: LogWriter, count: number, stream: number, length = 1): void {
+  const events = Array.from({ length: count }, (_, i) => ({
+    appId: 'a',
+    tags: [],
+    payload: `"${i}${'x'.repeat(length)}"`,
+  }))
+  writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
+}
+
+function rowsOf(database: DatabaseSync, stream: number): TailRow[] {
+  const [from, to] = [stream * 2 ** 40, (stream + 1) * 2 ** 40]
+  return database
+    .prepare('SELECT * FROM tail WHERE key >= ? AND key < ? ORDER BY key')
+    .all(from, to) as unknown as TailRow[]
+}
+
+/** The hash of the chain of a stream after some of its rows, made from all that is stored. */
+function hashAfterRows(rows: readonly TailRow[], number: number): Hash {
+  const frames = rows.flatMap((row) => framesOf(row))
+  return frames.reduce((hash, frame) => hashAfter(frame, hash), genesis('t', { node: key.publicKey, number }))
+}
+
+/** Puts a row in the place of another one, with the checksum that it should have. */
+function replace(database: DatabaseSync, row: TailRow, point: ChainPoint): void {
+  const { crc, hash } = tailRow(row.key, row.count, row.lamport, point, recordsOf(row))
+  database.prepare('UPDATE tail SET crc = ?, hash = ? WHERE key = ?').run(crc, hash, row.key)
+}
+
+type Step = 'link' | 'ask' | 'reopen' | { readonly count: number; readonly length: number; readonly stream: number }
+
+// Of few and many events, of short and long ones: they are hashed in different ways, and in memory that all of them share.
+const appends: fc.Arbitrary<Step> = fc.record({
+  count: fc.constantFrom(1, 7, 8, 129),
+  length: fc.constantFrom(1, 250, 700),
+  stream: fc.nat(2),
+})
+const largeEvent: Step = { count: 1, length: 20_000, stream: 1 }
+const others = fc.constantFrom<Step>('link', 'ask', 'reopen', largeEvent)
+const steps = fc.array(fc.oneof({ weight: 2, arbitrary: appends }, others), { maxLength: 8 })
+
+/** Does all steps; answers the writer, and the number of each stream. */
+function walk(file: string, list: readonly Step[]): { writer: LogWriter; numbers: readonly number[] } {
+  let writer = open(file)
+  const numbers: number[] = []
+  for (const step of list) {
+    if (step === 'link') writer.link()
+    else if (step === 'ask') for (const stream of numbers.keys()) writer.head(stream)
+    else if (step === 'reopen') {
+      writer.close()
+      writer = open(file)
+    } else {
+      if (!numbers.includes(step.stream)) numbers.push(step.stream)
+      append(writer, step.count, step.stream, step.length)
+    }
+  }
+  return { writer, numbers }
+}
+
+test('the head of a stream is signed for all that was stored, whenever its hashes are made', (t) => {
+  const folder = temporaryFolder(t)
+  let run = 0
+  fc.assert(
+    fc.property(steps, (list) => {
+      const file = join(folder, `${run++}.db`)
+      const { writer, numbers } = walk(file, list)
+      for (const [stream, number] of numbers.entries()) {
+        const { hash } = heads.decode(writer.head(stream) as Uint8Array)
+        assert.equal(hash, hashAfterRows(rowsOf(writer.database, stream), number))
+      }
+      writer.close()
+      assert.deepEqual(verifyLog(file).problems, [])
+    }),
+    { numRuns: 60 },
+  )
+})
+
+for (const is of ['before', 'after'] as const)
+  test(`a row whose hash is not that of the chain ${is} it is found, and the right one is not`, (t) => {
+    const file = join(temporaryFolder(t), 'log.db')
+    const writer = open(file)
+    for (let i = 0; i < 3; i++) append(writer, 2, 0)
+    const { database } = writer
+    const rows = rowsOf(database, 0)
+    const [right, wrong] = is === 'before' ? [1, 2] : [2, 1]
+    replace(database, rows[1] as TailRow, { is, hash: hashAfterRows(rows.slice(0, right), 0) })
+    assert.deepEqual(verifyLog(file).problems, [])
+    replace(database, rows[1] as TailRow, { is, hash: hashAfterRows(rows.slice(0, wrong), 0) })
+    assert.deepEqual(verifyLog(file).problems, [`stream 0: the tail has another hash than its frames at ${2 * right}`])
+    writer.close()
+  })
+
+test('a row without a hash, or with one of another size, is damaged', (t) => {
+  const folder = temporaryFolder(t)
+  for (const [i, hash] of ['', 'x'.repeat(31), 'x'.repeat(33), 'x'.repeat(34)].entries()) {
+    const file = join(folder, `${i}.db`)
+    const writer = open(file)
+    append(writer, 1, 0)
+    replace(writer.database, rowsOf(writer.database, 0)[0] as TailRow, { is: 'after', hash: hash as Hash })
+    writer.close()
+    assert.throws(() => open(file), /the row 0 of the tail has no hash/, `${hash.length}`)
+    assert.match(verifyLog(file).problems.join(), /the row 0 of the tail has no hash/)
+  }
+})
