@@ -58,6 +58,8 @@ export const limits = {
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
   youngGenerationMb: 4,
+  /** The same of the main thread, once it has rested: it makes many objects for each request, and hardly any that stay. */
+  mainYoungGenerationMb: 8,
   /** The same of the thread that reads: queries make many objects, and with less they take longer. */
   readerYoungGenerationMb: 8,
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */

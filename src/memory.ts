@@ -1,5 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
+import { assert } from './assert.ts'
 import { limits } from './limits.ts'
 
 // Only buffers of more than half of this have memory of their own, which can be given back.
@@ -35,10 +37,48 @@ export function prepareHeaps(): void {
  * be called once the node runs: a start makes more objects than anything after it.
  */
 export function boundHeaps(): void {
-  setFlagsFromString('--semi-space-growth-factor=1')
+  setGrowth(1)
 }
 
-/** Lets them grow again: those that have given everything back would have too little room for the next work. */
-export function unboundHeaps(): void {
-  setFlagsFromString('--semi-space-growth-factor=2')
+type Collect = (
+  options: { readonly type: 'major'; readonly flavor: 'last-resort' } | { readonly type: 'minor' },
+) => void
+
+let collect: Collect | undefined
+
+function collector(): Collect {
+  if (collect === undefined) {
+    // All threads share the flags, so they stay as they are: another one might be about to look.
+    setFlagsFromString('--expose-gc')
+    // Code is not what takes the room, and without it the next work would begin as slowly as after a start.
+    setFlagsFromString('--no-flush-bytecode')
+    collect = runInNewContext('gc') as Collect
+  }
+  return collect
+}
+
+/** Collects whatever nobody needs in this thread, and gives the room for young objects back, too. */
+export function collectAll(): void {
+  collector()({ type: 'major', flavor: 'last-resort' })
+}
+
+/** More of them than go into the room for young objects that is left after all were collected, which is 1 MiB. */
+const survivorCount = 40_000
+
+/**
+ * Gives this thread, after all was collected, room for so many mebibytes of young objects again. V8 gives a thread more room when
+ * as much has outlived collections as there is, which takes long where hardly anything does, and until then it goes through
+ * all of it every few milliseconds. So something outlives a collection here.
+ */
+export function growRoom(mebibytes: number): void {
+  setGrowth(mebibytes)
+  const survivors = Array.from({ length: survivorCount }, (_, i) => [i])
+  collector()({ type: 'minor' })
+  assert(survivors.length === survivorCount, 'whatever is still asked for has survived')
+  boundHeaps()
+}
+
+/** How many times as large the room for young objects becomes when it grows, in all threads. */
+function setGrowth(times: number): void {
+  setFlagsFromString(`--semi-space-growth-factor=${times}`)
 }

@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { limits } from './limits.ts'
+import { collectAll } from './memory.ts'
 
 /** How often a thread looks whether it has something to do, in milliseconds. */
 const lookMs = 1000
@@ -17,7 +16,7 @@ export interface Rest {
   readonly begins?: () => void
   /** Milliseconds, ever, that the thread was asleep where the event loop takes it for work. */
   readonly waitedMs?: () => number
-  /** There is work again. */
+  /** Prepares for the next work, after the garbage was collected. */
   readonly ends?: () => void
 }
 
@@ -29,7 +28,6 @@ export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = li
   let last = performance.eventLoopUtilization()
   let lastWaited = waitedMs()
   let worked = 0
-  let isResting = false
   const look = (): void => {
     const now = performance.eventLoopUtilization()
     const { active, idle } = performance.eventLoopUtilization(now, last)
@@ -39,8 +37,7 @@ export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = li
     lastWaited = waited
     worked += busy
     if (worked < workMs) return
-    if (isResting) ends?.()
-    isResting = busy <= restingShare * (active + idle) && process.memoryUsage.rss() >= fromBytes
+    const isResting = busy <= restingShare * (active + idle) && process.memoryUsage.rss() >= fromBytes
     if (!isResting) return
     try {
       begins?.()
@@ -48,25 +45,10 @@ export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = li
       // Nobody waits for it: what could not be given up stays until the next rest.
     }
     collectAll()
+    ends?.()
     // To collect is no work that there is something to give back from: a large heap would be collected over and over.
     last = performance.eventLoopUtilization()
     worked = 0
   }
   setInterval(look, lookMs).unref()
-}
-
-type Collect = (options: { readonly type: 'major'; readonly flavor: 'last-resort' }) => void
-
-let collect: Collect | undefined
-
-/** Collects whatever nobody needs, and gives the room for young objects back, too. */
-function collectAll(): void {
-  if (collect === undefined) {
-    // All threads share the flags, so they stay as they are: another one might be about to look.
-    setFlagsFromString('--expose-gc')
-    // Code is not what takes the room, and without it the next work would begin as slowly as after a start.
-    setFlagsFromString('--no-flush-bytecode')
-    collect = runInNewContext('gc') as Collect
-  }
-  collect({ type: 'major', flavor: 'last-resort' })
 }

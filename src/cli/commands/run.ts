@@ -2,9 +2,10 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
-import { boundHeaps, prepareHeaps, unboundHeaps } from '../../memory.ts'
+import { boundHeaps, growRoom, prepareHeaps } from '../../memory.ts'
 import {
   type Addresses,
   type ApiOptions,
@@ -157,7 +158,7 @@ async function untilStopped(
   output: LogOutput,
 ): Promise<number> {
   boundHeaps()
-  restAfterWork({ begins: unboundHeaps, ends: boundHeaps })
+  restAfterWork({ ends: () => growRoom(limits.mainYoungGenerationMb) })
   let hasPidFile = false
   try {
     if (options.pidFile !== undefined) {
