@@ -58,9 +58,9 @@ export const limits = {
   sliceMs: 10,
   /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
   youngGenerationMb: 4,
-  /** The same of the main thread, once it has rested: it makes many objects for each request, and hardly any that stay. */
+  /** Mebibytes that the main thread can fill with young objects once it has rested: it makes many for each request, and hardly any stay. */
   mainYoungGenerationMb: 8,
-  /** The same of the thread that reads: queries make many objects, and with less they take longer. */
+  /** Mebibytes of young objects of the thread that reads: queries make many objects, and with less they take longer. */
   readerYoungGenerationMb: 8,
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
   readersStopMs: 300,

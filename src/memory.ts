@@ -1,4 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 import { assert } from './assert.ts'
@@ -62,8 +62,8 @@ export function collectAll(): void {
   collector()({ type: 'major', flavor: 'last-resort' })
 }
 
-/** More of them than go into the room for young objects that is left after all were collected, which is 1 MiB. */
-const survivorCount = 40_000
+/** Bytes of a small array: less than it takes, so that enough of them are made. */
+const arrayBytes = 40
 
 /**
  * Gives this thread, after all was collected, room for so many mebibytes of young objects again. V8 gives a thread more room when
@@ -71,11 +71,24 @@ const survivorCount = 40_000
  * all of it every few milliseconds. So something outlives a collection here.
  */
 export function growRoom(mebibytes: number): void {
-  setGrowth(mebibytes)
-  const survivors = Array.from({ length: survivorCount }, (_, i) => [i])
-  collector()({ type: 'minor' })
-  assert(survivors.length === survivorCount, 'whatever is still asked for has survived')
-  boundHeaps()
+  const bytes = youngBytes()
+  const times = Math.floor((mebibytes * 1024 * 1024) / bytes)
+  if (times <= 1) return
+  setGrowth(times)
+  try {
+    const survivors = Array.from({ length: (2 * bytes) / arrayBytes }, (_, i) => [i])
+    collector()({ type: 'minor' })
+    assert(survivors.length > 0, 'whatever is still asked for has survived')
+  } finally {
+    boundHeaps()
+  }
+}
+
+/** Bytes of young objects that this thread has room for. */
+export function youngBytes(): number {
+  const young = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+  assert(young !== undefined, 'there is room for young objects')
+  return young.space_used_size + young.space_available_size
 }
 
 /** How many times as large the room for young objects becomes when it grows, in all threads. */

@@ -39,16 +39,21 @@ export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = li
     if (worked < workMs) return
     const isResting = busy <= restingShare * (active + idle) && process.memoryUsage.rss() >= fromBytes
     if (!isResting) return
-    try {
-      begins?.()
-    } catch {
-      // Nobody waits for it: what could not be given up stays until the next rest.
-    }
+    attempt(begins)
     collectAll()
-    ends?.()
+    attempt(ends)
     // To collect is no work that there is something to give back from: a large heap would be collected over and over.
     last = performance.eventLoopUtilization()
     worked = 0
   }
   setInterval(look, lookMs).unref()
+}
+
+/** Nobody waits for it: what could not be done is left until the next rest. */
+function attempt(work: (() => void) | undefined): void {
+  try {
+    work?.()
+  } catch {
+    // It is as it was before.
+  }
 }

@@ -61,6 +61,28 @@ test('what a rest takes is no work after which there is another one', async () =
   equal(rests, 1)
 })
 
+test('what fails at a rest does no harm, and is tried again at the next one', async () => {
+  let rest = Promise.withResolvers<void>()
+  restAfterWork({
+    fromBytes: 0,
+    begins: () => {
+      throw new Error('not now')
+    },
+    ends: () => {
+      rest.resolve()
+      throw new Error('not now either')
+    },
+  })
+  const alive = setInterval(() => {}, 1000)
+  for (let round = 0; round < 2; round++) {
+    await new Promise(setImmediate)
+    work(400)
+    await rest.promise
+    rest = Promise.withResolvers()
+  }
+  clearInterval(alive)
+})
+
 test('nobody rests as long as the process is small', async () => {
   const [small, large] = [{ rests: 0 }, Promise.withResolvers<void>()]
   restAfterWork({ fromBytes: Number.MAX_SAFE_INTEGER, begins: () => small.rests++ })

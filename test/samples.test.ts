@@ -1,14 +1,11 @@
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectAll } from '../src/memory.ts'
 import { Samples } from '../src/samples.ts'
 
-setFlagsFromString('--expose-gc')
 setFlagsFromString('--allow-natives-syntax')
-const collect = runInNewContext('gc') as (options: object) => void
 const samples = new Samples<string>()
-const collectAll = (): void => collect({ type: 'major', flavor: 'last-resort' })
 
 test('the last one of a kind is kept, and no other', async () => {
   const first = new WeakRef({})

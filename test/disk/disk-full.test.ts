@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { ShoalError } from '../../src/errors.ts'
-import { verifyLog } from '../../src/store/log/index.ts'
+import { parsePrivateKey } from '../../src/identity/index.ts'
+import { formatOf } from '../../src/store/log/file-format.ts'
+import { LogWriter, verifyLog } from '../../src/store/log/index.ts'
+import { contentsOf } from '../store/fixtures/contents.ts'
 import { appended, assertExactly, assertVerified, Caller, openLog } from '../support/caller.ts'
+import { packed } from '../support/events.ts'
 import { BreakingDisk, SmallDisk } from './disks.ts'
 
 // Needs Linux and the right to mount file systems. Where this is missing it fails: nothing was shown then.
@@ -122,6 +128,28 @@ test('a store on a full disk is opened and read', async (t) => {
   assert.ok(await caller.append(100))
   await assertExactly(store, new Map([...stored, ...caller.stored]))
   await assertVerified(store, file)
+})
+
+test('a store of an earlier version on a full disk is opened and read, and becomes one of this version when there is room', (t) => {
+  const disk = SmallDisk.mount(t, '8m')
+  const file = disk.file('log.db')
+  const kept = new URL('../store/fixtures/v1/', import.meta.url)
+  copyFileSync(new URL('log.db', kept), file)
+  const key = parsePrivateKey(readFileSync(new URL('node-key.txt', kept), 'utf8').trim())
+  disk.fill()
+  disk.remount('size=8256k')
+  const expected = zstdDecompressSync(readFileSync(new URL('contents.ndjson.zst', kept))).toString()
+  assert.ok(contentsOf(file, 'fixture', key) === expected, 'its contents are what they were')
+  const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key, now: () => 1 })
+  t.after(() => writer.close())
+  disk.fill()
+  const request = { ...packed([{ appId: 'a', tags: [], payload: '1' }]), streams: Uint32Array.of(0) }
+  assert.throws(() => writer.append([request]), saysFull)
+  assert.equal(formatOf(file)?.userVersion, 1)
+  disk.makeRoom()
+  writer.append([request])
+  assert.equal(formatOf(file)?.userVersion, 2)
+  assert.deepEqual(verifyLog(file).problems, [])
 })
 
 test('a store on a file system that is read only is refused, and opened when it can be written', async (t) => {

@@ -16,13 +16,13 @@ function open(file: string): LogWriter {
   return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
 }
 
-function append(writer: LogWriter, count: number, stream: number, length = 1): void {
+function append(writer: LogWriter, { count, length, stream, other = stream }: Append): void {
   const events = Array.from({ length: count }, (_, i) => ({
     appId: 'a',
     tags: [],
     payload: `"${i}${'x'.repeat(length)}"`,
   }))
-  writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
+  writer.append([{ ...packed(events), streams: Uint32Array.from(events, (_, i) => (i % 2 === 0 ? stream : other)) }])
 }
 
 function rowsOf(database: DatabaseSync, stream: number): TailRow[] {
@@ -44,34 +44,45 @@ function replace(database: DatabaseSync, row: TailRow, point: ChainPoint): void 
   database.prepare('UPDATE tail SET crc = ?, hash = ? WHERE key = ?').run(crc, hash, row.key)
 }
 
-type Step = 'link' | 'ask' | 'reopen' | { readonly count: number; readonly length: number; readonly stream: number }
+interface Append {
+  readonly count: number
+  readonly length: number
+  readonly stream: number
+  /** Its events go to this stream in turn with the other one, in one commit. */
+  readonly other?: number
+}
+
+type Step = 'link' | 'ask' | 'reopen' | 'redact' | Append
 
 // Of few and many events, of short and long ones: they are hashed in different ways, and in memory that all of them share.
 const appends: fc.Arbitrary<Step> = fc.record({
   count: fc.constantFrom(1, 7, 8, 129),
   length: fc.constantFrom(1, 250, 700),
   stream: fc.nat(2),
+  other: fc.nat(2),
 })
 const largeEvent: Step = { count: 1, length: 20_000, stream: 1 }
-const others = fc.constantFrom<Step>('link', 'ask', 'reopen', largeEvent)
+const others = fc.constantFrom<Step>('link', 'ask', 'reopen', 'redact', largeEvent)
 const steps = fc.array(fc.oneof({ weight: 2, arbitrary: appends }, others), { maxLength: 8 })
 
-/** Does all steps; answers the writer, and the number of each stream. */
-function walk(file: string, list: readonly Step[]): { writer: LogWriter; numbers: readonly number[] } {
-  let writer = open(file)
-  const numbers: number[] = []
-  for (const step of list) {
-    if (step === 'link') writer.link()
-    else if (step === 'ask') for (const stream of numbers.keys()) writer.head(stream)
-    else if (step === 'reopen') {
-      writer.close()
-      writer = open(file)
-    } else {
-      if (!numbers.includes(step.stream)) numbers.push(step.stream)
-      append(writer, step.count, step.stream, step.length)
-    }
+/** The numbers of the streams that the steps have made, in the order of their numbers in the database. */
+function streamsOf(list: readonly Step[]): number[] {
+  const appends = list.filter((step) => typeof step === 'object')
+  return [...new Set(appends.flatMap(({ count, stream, other = stream }) => (count > 1 ? [stream, other] : [stream])))]
+}
+
+/** Does a step after others; answers the writer that goes on. */
+function walk(writer: LogWriter, file: string, step: Step, before: readonly Step[]): LogWriter {
+  if (step === 'reopen') {
+    writer.close()
+    return open(file)
   }
-  return { writer, numbers }
+  if (step === 'link') writer.link()
+  else if (step === 'ask') for (const stream of streamsOf(before).keys()) writer.head(stream)
+  else if (step === 'redact')
+    for (const [stream, number] of streamsOf(before).entries()) writer.redact(number, writer.counts.count(stream) - 1)
+  else append(writer, step)
+  return writer
 }
 
 test('the head of a stream is signed for all that was stored, whenever its hashes are made', (t) => {
@@ -80,8 +91,9 @@ test('the head of a stream is signed for all that was stored, whenever its hashe
   fc.assert(
     fc.property(steps, (list) => {
       const file = join(folder, `${run++}.db`)
-      const { writer, numbers } = walk(file, list)
-      for (const [stream, number] of numbers.entries()) {
+      let writer = open(file)
+      for (const [i, step] of list.entries()) writer = walk(writer, file, step, list.slice(0, i))
+      for (const [stream, number] of streamsOf(list).entries()) {
         const { hash } = heads.decode(writer.head(stream) as Uint8Array)
         assert.equal(hash, hashAfterRows(rowsOf(writer.database, stream), number))
       }
@@ -96,7 +108,7 @@ for (const is of ['before', 'after'] as const)
   test(`a row whose hash is not that of the chain ${is} it is found, and the right one is not`, (t) => {
     const file = join(temporaryFolder(t), 'log.db')
     const writer = open(file)
-    for (let i = 0; i < 3; i++) append(writer, 2, 0)
+    for (let i = 0; i < 3; i++) append(writer, { count: 2, length: 1, stream: 0 })
     const { database } = writer
     const rows = rowsOf(database, 0)
     const [right, wrong] = is === 'before' ? [1, 2] : [2, 1]
@@ -112,7 +124,7 @@ test('a row without a hash, or with one of another size, is damaged', (t) => {
   for (const [i, hash] of ['', 'x'.repeat(31), 'x'.repeat(33), 'x'.repeat(34)].entries()) {
     const file = join(folder, `${i}.db`)
     const writer = open(file)
-    append(writer, 1, 0)
+    append(writer, { count: 1, length: 1, stream: 0 })
     replace(writer.database, rowsOf(writer.database, 0)[0] as TailRow, { is: 'after', hash: hash as Hash })
     writer.close()
     assert.throws(() => open(file), /the row 0 of the tail has no hash/, `${hash.length}`)

@@ -152,6 +152,7 @@ for (const version of ['v1', 'v2'])
     const expected = zstdDecompressSync(readFileSync(join(kept, 'contents.ndjson.zst'))).toString()
     assert.ok(contentsOf(file, 'fixture', own) === expected, 'its contents are what they were')
     assert.ok(!existsSync(`${kept}/log.db-wal`), 'what is kept is not opened itself')
+    assert.equal(`v${formatOf(file)?.userVersion}`, version, 'what is only read stays as it is')
     const event = { appId: 'a', tags: ['x'], payload: '1' }
     const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key: own, now: () => 1 })
     // Twice: after a row of that version, and after one of this.

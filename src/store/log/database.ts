@@ -53,9 +53,12 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
     if (isNew) create(database, topic, kind)
     checkMeta(database, file, topic, kind)
     checkEnds(database)
-    // From now on things are written that an earlier version does not understand.
-    if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
   })
+}
+
+/** To be called before anything is written to a log: an earlier version would not understand it. */
+export function upgrade(database: DatabaseSync): void {
+  if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
 }
 
 /**

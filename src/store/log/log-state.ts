@@ -6,7 +6,7 @@ import { limits } from '../../limits.ts'
 import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
 import { checkpointCrc } from './checkpoints.ts'
 import { reading } from './checksum.ts'
-import { openForWriting, refuseFutureFile } from './database.ts'
+import { openForWriting, refuseFutureFile, upgrade } from './database.ts'
 import { freeRangeId } from './ranges.ts'
 import { checkRedactions } from './redactions.ts'
 import { GivenUp } from './requests.ts'
@@ -48,6 +48,8 @@ export class LogState {
   #broken = false
   /** A transaction begins with what is written first. */
   #beginsLate = false
+  /** Whether the log is of the format that is written: one that is only read stays as it was. */
+  #isUpgraded = false
 
   constructor(options: LogOptions) {
     this.options = options
@@ -166,6 +168,8 @@ export class LogState {
   #recovering<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
     try {
+      if (!this.#isUpgraded) upgrade(this.#database)
+      this.#isUpgraded = true
       return work()
     } catch (error) {
       this.#recover(error)

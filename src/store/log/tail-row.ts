@@ -48,11 +48,11 @@ export function chainPointOf({ key, hash: bytes }: TailRow): ChainPoint {
   throw new DamagedData(`the row ${key} of the tail has no hash`)
 }
 
-/** The hash of the chain after a row. */
+/** The hash of the chain after a row, if it is as it was written. */
 export function hashAfterRow(row: TailRow): Hash {
-  const frames = framesOf(row)
+  const records = recordsOf(row)
   const { is, hash } = chainPointOf(row)
-  return is === 'after' ? hash : frames.reduce((previous, frame) => hashAfter(frame, previous), hash)
+  return is === 'after' ? hash : framesIn(records).reduce((previous, frame) => hashAfter(frame, previous), hash)
 }
 
 /** A row for these records; its body is good until the next row is made, or they are others. */
@@ -82,7 +82,11 @@ export function recordsOf(row: TailRow, into?: ByteWriter): Buffer {
 }
 
 export function framesOf(row: TailRow, into?: ByteWriter): Frame[] {
-  const reader = new ByteReader(recordsOf(row, into))
+  return framesIn(recordsOf(row, into))
+}
+
+function framesIn(records: Buffer): Frame[] {
+  const reader = new ByteReader(records)
   const frames: Frame[] = []
   while (reader.remaining > 0) frames.push(readFrame(reader))
   return frames
