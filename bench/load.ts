@@ -1,5 +1,5 @@
-// `npm run bench [-- --events N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
-// load.mjs on it and on the others in turn, and prints their figures with the ratios. A short run goes before those that count: nodes run for weeks.
+// `npm run bench [-- --events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
+// load.mjs on it and on the others in turn, and prints the middle of their figures and of the ratios of all rounds. A short run goes before those that count: nodes run for weeks.
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { cpus } from 'node:os'
@@ -72,21 +72,23 @@ function withDiskPerEvent(figures: Figures, round: number): Figures {
   return Object.fromEntries(entries.map(([name, value]) => [name, name.startsWith('disk_') ? value * share : value]))
 }
 
+/** The figures of all rounds, and the ratios: the middle of those of each round, since a machine is faster in one minute than in another. */
 function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
-  const [ours, ...others] = [...results.keys()]
-  const of = (target: Target | undefined, name: string): number =>
-    median((target === undefined ? [] : (results.get(target) ?? [])).map((figures) => figures[name] ?? Number.NaN))
-  const names = Object.keys((ours && results.get(ours)?.[0]) ?? {}).filter(
-    (name) => !/^(events|query_.*_events)$/.test(name),
-  )
+  const [[, ours], ...others] = [...results] as [[Target, readonly Figures[]], ...[Target, readonly Figures[]][]]
+  const valuesOf = (rounds: readonly Figures[], name: string): number[] =>
+    rounds.map((figures) => figures[name] ?? Number.NaN)
+  const middle = (values: readonly number[]): string => String(+median(values).toPrecision(6)).padStart(10)
+  const names = Object.keys(ours[0] ?? {}).filter((name) => !/^(events|query_.*_events)$/.test(name))
   const rows = names.map((name) => {
-    const cells = others.map((other) => {
-      const [mine, theirs] = [of(ours, name), of(other, name)]
-      return `${String(+theirs.toPrecision(6)).padStart(10)}  ${(mine / theirs).toFixed(2).padStart(7)} ×`
+    const mine = valuesOf(ours, name)
+    const cells = others.map(([, rounds]) => {
+      const theirs = valuesOf(rounds, name)
+      const ratio = median(theirs.map((value, i) => (mine[i] ?? Number.NaN) / value))
+      return `${middle(theirs)}  ${ratio.toFixed(2).padStart(7)} ×`
     })
-    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${String(+of(ours, name).toPrecision(6)).padStart(10)}  ${cells.join('  ')}`
+    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${middle(mine)}  ${cells.join('  ')}`
   })
-  const head = `${''.padEnd(38)}${'shoal'.padStart(10)}  ${others.map(({ name }) => `${name.padStart(10)}  ${'ratio'.padStart(9)}`).join('  ')}`
+  const head = `${''.padEnd(38)}${'shoal'.padStart(10)}  ${others.map(([{ name }]) => `${name.padStart(10)}  ${'ratio'.padStart(9)}`).join('  ')}`
   return [head, ...rows].join('\n')
 }
 
