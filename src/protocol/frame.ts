@@ -300,7 +300,7 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
   return record.written
 }
 
-/** Up to so many bytes, to copy a payload behind its salt is faster than to hash them one after the other. */
+/** Up to so many bytes a payload is copied behind its salt, which is faster for short ones; long ones would take as much memory once more. */
 const copiedBytes = 16 * 1024
 const scratch = new ByteWriter(saltLength + copiedBytes)
 
