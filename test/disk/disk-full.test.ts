@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { zstdDecompressSync } from 'node:zlib'
 import { ShoalError } from '../../src/errors.ts'
-import { parsePrivateKey } from '../../src/identity/index.ts'
 import { formatOf } from '../../src/store/log/file-format.ts'
 import { LogWriter, verifyLog } from '../../src/store/log/index.ts'
-import { contentsOf } from '../store/fixtures/contents.ts'
+import { contentsOf, keptStore } from '../store/fixtures/contents.ts'
 import { appended, assertExactly, assertVerified, Caller, openLog } from '../support/caller.ts'
 import { packed } from '../support/events.ts'
 import { BreakingDisk, SmallDisk } from './disks.ts'
@@ -133,13 +131,11 @@ test('a store on a full disk is opened and read', async (t) => {
 test('a store of an earlier version on a full disk is opened and read, and becomes one of this version when there is room', (t) => {
   const disk = SmallDisk.mount(t, '8m')
   const file = disk.file('log.db')
-  const kept = new URL('../store/fixtures/v1/', import.meta.url)
-  copyFileSync(new URL('log.db', kept), file)
-  const key = parsePrivateKey(readFileSync(new URL('node-key.txt', kept), 'utf8').trim())
+  const { file: kept, key, contents } = keptStore('v1')
+  copyFileSync(kept, file)
   disk.fill()
   disk.remount('size=8256k')
-  const expected = zstdDecompressSync(readFileSync(new URL('contents.ndjson.zst', kept))).toString()
-  assert.ok(contentsOf(file, 'fixture', key) === expected, 'its contents are what they were')
+  assert.ok(contentsOf(file, 'fixture', key) === contents, 'its contents are what they were')
   const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key, now: () => 1 })
   t.after(() => writer.close())
   disk.fill()

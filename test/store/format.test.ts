@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { zstdDecompressSync } from 'node:zlib'
 import { ShoalError } from '../../src/errors.ts'
-import { KeyPair, parsePrivateKey } from '../../src/identity/index.ts'
+import { KeyPair } from '../../src/identity/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { formatOf } from '../../src/store/log/file-format.ts'
 import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
-import { contentsOf } from './fixtures/contents.ts'
+import { contentsOf, keptStore } from './fixtures/contents.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 3))
 
@@ -143,18 +141,15 @@ test('a file that was only begun becomes a store', (t) => {
 
 for (const version of ['v1', 'v2'])
   test(`a store that ${version} of the format was written with is read, and goes on`, (t) => {
-    const kept = fileURLToPath(new URL(`./fixtures/${version}/`, import.meta.url))
-    const folder = temporaryFolder(t)
-    cpSync(kept, folder, { recursive: true })
-    const file = join(folder, 'log.db')
-    const own = parsePrivateKey(readFileSync(join(kept, 'node-key.txt'), 'utf8').trim())
+    const kept = keptStore(version)
+    const file = join(temporaryFolder(t), 'log.db')
+    copyFileSync(kept.file, file)
     assert.deepEqual(verifyLog(file).problems, [])
-    const expected = zstdDecompressSync(readFileSync(join(kept, 'contents.ndjson.zst'))).toString()
-    assert.ok(contentsOf(file, 'fixture', own) === expected, 'its contents are what they were')
-    assert.ok(!existsSync(`${kept}/log.db-wal`), 'what is kept is not opened itself')
+    assert.ok(contentsOf(file, 'fixture', kept.key) === kept.contents, 'its contents are what they were')
+    assert.ok(!existsSync(`${kept.file}-wal`), 'what is kept is not opened itself')
     assert.equal(`v${formatOf(file)?.userVersion}`, version, 'what is only read stays as it is')
     const event = { appId: 'a', tags: ['x'], payload: '1' }
-    const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key: own, now: () => 1 })
+    const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key: kept.key, now: () => 1 })
     // Twice: after a row of that version, and after one of this.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
     writer.close()
