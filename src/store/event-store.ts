@@ -27,6 +27,8 @@ export interface Reading extends AsyncIterable<Buffer> {
  * is stored for good. A failure leaves everything as it was.
  */
 export interface EventStore {
+  /** Says that a request of about so many bytes is being made: whoever stores it gets ready meanwhile. It may not come after all. */
+  expect(bytes: number): void
   /** Appends events to streams of this node: all of the request or nothing. */
   append(request: AppendRequest): Promise<Appended>
   /**

@@ -184,6 +184,43 @@ test('who is away is called once, and who is about to leave sees what has come',
   close()
 })
 
+test('whoever is away is called for a request that is announced, and who is here hears the bell', () => {
+  const { outbox, inbox, posted, close } = mailbox()
+  outbox.announce()
+  outbox.announce()
+  assert.equal(posted(), 1)
+  inbox.enter(null)
+  assert.equal(inbox.wait(30_000, false), true)
+  outbox.announce()
+  assert.equal(posted(), 1)
+  assert.equal(inbox.wait(30_000, false), true)
+  assert.equal(inbox.next(), undefined)
+  close()
+})
+
+test('the bell is watched for longer once a request is announced, until it comes or does not', (t) => {
+  const { outbox, inbox, close } = mailbox()
+  inbox.enter(null)
+  let now = 0
+  t.mock.method(performance, 'now', () => (now += 0.01))
+  const watched = (): number => {
+    const before = now
+    assert.equal(inbox.wait(0, true), false)
+    return now - before
+  }
+  const usually = watched()
+  outbox.announce()
+  assert.equal(inbox.wait(0, true), true, 'the bell has rung')
+  assert.ok(watched() > 4 * usually)
+  assert.ok(watched() < 2 * usually, 'it was waited for in vain')
+  outbox.announce()
+  outbox.append(1, requestOf(1, 5000))
+  assert.equal(inbox.next()?.id, 1)
+  assert.equal(inbox.wait(0, true), true, 'the bell has rung')
+  assert.ok(watched() < 2 * usually, 'it has come')
+  close()
+})
+
 test('who waits is woken by the bell, and goes on by itself when nothing comes', async () => {
   const { inbox, close } = mailbox()
   assert.equal(inbox.wait(1, true), false)

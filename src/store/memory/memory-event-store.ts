@@ -64,6 +64,9 @@ export class MemoryEventStore implements EventStore {
     this.#options = options
   }
 
+  /** Everything is ready always. */
+  expect(): void {}
+
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
     const time = this.#options.now()

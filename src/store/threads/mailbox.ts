@@ -24,6 +24,8 @@ const words = {
   read: 3,
   /** Messages that were sent, ever. */
   messages: 4,
+  /** 1 while a request is being made. */
+  announced: 5,
 } as const
 
 const places = {
@@ -37,8 +39,11 @@ const places = {
 const cellBytes = 8
 const headBytes = 64
 const cells = limits.mailboxBytes / cellBytes
-/** How long the bell is watched, in milliseconds. */
+/** From so many bytes on a request is announced: to make it takes longer than to wake up. */
+export const announcedFrom = 4096
+/** How long the bell is watched, in milliseconds, and how long while a request is announced. */
 const watchMs = 0.05
+const watchAnnouncedMs = 0.4
 /** From so many bytes on labels and payloads are copied together: bit by bit out of memory that is shared takes longer. */
 const copiedFrom = 4096
 /** Stands for the number of bytes where nothing fits before the end of the ring. */
@@ -125,6 +130,12 @@ export class Outbox<M extends Numbered> {
     this.#append(id, request, 'last')
   }
 
+  /** Wakes the writer up for a request that is being made. It may not come after all. */
+  announce(): void {
+    this.#ring.store(words.announced, 1)
+    this.#call()
+  }
+
   /** Sends a request of which there is a first part so far; nothing else can be sent before its end. */
   appendParts(id: number, first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): void {
     this.#checkTurn()
@@ -192,6 +203,7 @@ export class Outbox<M extends Numbered> {
     this.#head(start, needed, bytes)
     writeRequest(ring.bytes, ring.at(start) + cellBytes, id, request, part)
     ring.store(words.written, (start + needed) | 0)
+    ring.store(words.announced, 0)
     return true
   }
 
@@ -281,7 +293,7 @@ export class Inbox<M extends Numbered> {
   #watch(): boolean {
     if (!this.#hope.isThere()) return false
     const ring = this.#ring
-    const until = performance.now() + watchMs
+    const until = performance.now() + (ring.load(words.announced) === 1 ? watchAnnouncedMs : watchMs)
     do
       for (let i = 0; i < 16; i++)
         if (ring.load(words.bell) !== this.#heard) {
@@ -289,6 +301,7 @@ export class Inbox<M extends Numbered> {
           return true
         }
     while (performance.now() < until)
+    ring.store(words.announced, 0)
     this.#hope.sink()
     return false
   }

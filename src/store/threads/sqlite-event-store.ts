@@ -8,7 +8,7 @@ import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selectio
 import { SharedCounts } from '../log/index.ts'
 import { AnswersLookedFor, newAnswers } from './answers.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { newMailbox, Outbox } from './mailbox.ts'
+import { announcedFrom, newMailbox, Outbox } from './mailbox.ts'
 import { fromMessage, Gate, type Opened, unpackAppended } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
@@ -16,9 +16,6 @@ import type { SealerData, ToSealer } from './sealer-thread.ts'
 import { spawn, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
-
-/** Bytes of a request that is answered so soon that to look for the answer is worth it. */
-const soonBytes = 4096
 
 export interface EventStoreOptions {
   readonly file: string
@@ -127,11 +124,16 @@ export class SqliteEventStore implements EventStore {
     thread.on('exit', () => this.#fail(cause))
   }
 
+  expect(bytes: number): void {
+    // While several wait, the writer has enough to do.
+    if (bytes >= announcedFrom && this.#toWriter.isEmpty) this.#outbox.announce()
+  }
+
   append(request: AppendRequest): Promise<Appended> {
     return this.#ask((id) => {
       this.#outbox.append(id, request)
       // While several wait, there is enough to do between two answers, and a large one takes its time.
-      if (request.source.length < soonBytes && this.#toWriter.isEmpty) this.#answers.look()
+      if (request.source.length < announcedFrom && this.#toWriter.isEmpty) this.#answers.look()
     }) as Promise<Appended>
   }
 

@@ -9,7 +9,7 @@ import { nowMicros } from '../../time.ts'
 import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
 import { AnswersTold } from './answers.ts'
-import { Inbox, type Numbered } from './mailbox.ts'
+import { announcedFrom, Inbox, type Numbered } from './mailbox.ts'
 import { type ErrorMessage, Gate, type Letter, open, packAppended, pause, toMessage } from './messages.ts'
 import { Parts } from './parts.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
@@ -131,6 +131,7 @@ class WriterThread {
     do this.#work()
     while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && performance.now() < until)
     if (this.#isClosed) return
+    this.#writer.link()
     this.#calm.refresh()
     this.#idle.refresh()
     if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
@@ -151,6 +152,7 @@ class WriterThread {
 
   #work(): void {
     if (this.#isClosed) return
+    this.#writer.link()
     this.#takeSealed()
     this.#catchUp()
     this.#pace()
@@ -184,7 +186,8 @@ class WriterThread {
     this.#commit(appends)
     this.#inbox.release()
     this.#tellReaders()
-    this.#writer.link()
+    // What takes long waits until the next request is announced: whoever makes it needs the processor now.
+    if (bytes < announcedFrom) this.#writer.link()
     // Looking for something to seal asks the database, which takes longer than many a commit.
     if (this.#writer.chunksEnded !== this.#chunksSeen.ever) this.#tidy(false)
   }
