@@ -1,5 +1,6 @@
 // `npm run bench [-- --events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
 // load.mjs on it and on the others in turn, and prints the middle of their figures and of the ratios of all rounds. A short run goes before those that count: nodes run for weeks.
+// One round says little: a machine is up to twice as fast in one minute as in the next. Without `--rounds` there are nine, or as many as come to a million events, but three at least.
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { cpus } from 'node:os'
@@ -10,13 +11,14 @@ import { median } from './start/statistics.ts'
 const { values } = parseArgs({
   options: {
     events: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '1' },
+    rounds: { type: 'string' },
     unique: { type: 'boolean', default: false },
     other: { type: 'string', multiple: true, default: [] },
   },
 })
 
 const warmUpEvents = '20000'
+const rounds = Number(values.rounds ?? Math.min(9, Math.max(3, Math.round(1_000_000 / Number(values.events)))))
 
 interface Target {
   readonly name: string
@@ -103,10 +105,10 @@ try {
   ]
   const results = new Map<Target, Figures[]>(targets.map((target) => [target, []]))
   console.log(
-    `${values.events} events${values.unique ? ' with unique tags' : ''}, ${cpus().length} CPUs, Node ${process.version}. ↑ more is better, ↓ less is better.`,
+    `${values.events} events${values.unique ? ' with unique tags' : ''}, rounds: ${rounds}, ${cpus().length} CPUs, Node ${process.version}. ↑ more is better, ↓ less is better.`,
   )
   for (const target of targets) await load(target, warmUpEvents)
-  for (let round = 0; round < Number(values.rounds); round++)
+  for (let round = 0; round < rounds; round++)
     for (const target of targets) {
       const figures = withDiskPerEvent(await load(target, values.events), round)
       results.get(target)?.push({ ...figures, query_empty_ms: await emptyQuery(target) })

@@ -46,33 +46,6 @@ test('text is written up to where it does not stand for itself in JSON, wherever
   )
 })
 
-test('a string is written up to its quote, after its length, if it is plain and its length is a byte', () => {
-  const text = fc.oneof(
-    fc.array(byte, { maxLength: 12 }),
-    fc.string({ unit: plain, minLength: 118, maxLength: 134 }).map(Buffer.from),
-    fc.string({ unit: plain, maxLength: 12 }).map(Buffer.from),
-  )
-  fc.assert(
-    fc.property(fc.nat(9), text, fc.nat(5), (before, part, after) => {
-      const bytes = Buffer.concat([
-        Buffer.alloc(before, 'x'),
-        Buffer.from(part),
-        Buffer.from('"'),
-        Buffer.alloc(after, 'y'),
-      ])
-      const writer = new ByteWriter(1).byte(7)
-      const end = writer.quotedText(wordsOf(bytes), before)
-      const stop = before + [...part, 0x22].findIndex((b) => !isPlain(b))
-      // Where there are less than four bytes, it may be left to others.
-      if (end < 0) assert.ok(bytes[stop] !== 0x22 || stop - before > 127 || stop + 4 > bytes.length, `${stop}`)
-      else assert.deepEqual([end, bytes[end]], [stop, 0x22])
-      const written = end < 0 ? [] : [end - before, ...bytes.subarray(before, end)]
-      assert.deepEqual([...writer.written], [7, ...written])
-    }),
-    { numRuns: 5000 },
-  )
-})
-
 test('parts are copied as they are, wherever they stand and however long', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(), fc.nat(), fc.nat(9), (bytes, a, b, shift) => {

@@ -1,11 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../assert.ts'
-import { lowestByte, notPlain, standsForItself, wordsOf } from '../plain-text.ts'
-
-const quote = 0x22
-
-/** Where the last four bytes of a text begin whose length is one byte. */
-const lastOfShort = 124
+import { notPlain, standsForItself, wordsOf } from '../plain-text.ts'
 
 /** Bytes that are not what they should be: from a peer, or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -104,12 +99,6 @@ export class ByteWriter {
     return this.#buffer.subarray(at, at + length)
   }
 
-  /** Puts a byte in the place of one that was written. */
-  change(at: number, byte: number): void {
-    assert(at >= 0 && at < this.#length, 'a byte is changed that was written')
-    this.#buffer[at] = byte
-  }
-
   #copy(at: number, bytes: Uint8Array, start: number, end: number): void {
     const length = end - start
     // Copying a few bytes by hand is faster than calling out, and a plain view is made faster than a buffer.
@@ -135,29 +124,6 @@ export class ByteWriter {
     }
     this.#length = at
     return i === end
-  }
-
-  /**
-   * The text of a string of JSON up to its quote, with its length before it, looking at each byte once. Answers where the quote
-   * is; or -1, and has written nothing, where the length takes more than a byte, a character is no ASCII that stands for itself,
-   * or there are no four bytes to look at.
-   */
-  quotedText(words: DataView, start: number): number {
-    const own = this.#wordsFor(Math.min(words.byteLength - start, lastOfShort) + 8)
-    const lengthAt = this.#length
-    const stop = Math.min(start + lastOfShort, words.byteLength - 4)
-    for (let i = start, at = lengthAt + 1; i <= stop; i += 4, at += 4) {
-      const word = words.getInt32(i, true)
-      own.setInt32(at, word, true)
-      const found = notPlain(word)
-      if (found === 0) continue
-      const end = i + lowestByte(found)
-      if (words.getUint8(end) !== quote) return -1
-      own.setUint8(lengthAt, end - start)
-      this.#length = lengthAt + 1 + end - start
-      return end
-    }
-    return -1
   }
 
   /** Takes back what was written after so many bytes. */

@@ -1,7 +1,17 @@
 import { assert } from '../assert.ts'
+import {
+  type Code,
+  type Local,
+  Locals,
+  memory,
+  number,
+  repeat,
+  vector,
+  wasmFunction,
+  wasmModule,
+} from '../wasm-code.ts'
 import { saltLength } from './salts.ts'
 import { hashLength } from './stream.ts'
-import { type Code, type Local, Locals, memory, number, repeat, vector, wasmModule } from './wasm-code.ts'
 
 /**
  * SHA-256 of four messages at once, one in each place of the vectors of WebAssembly. To hash a short message by the function
@@ -37,22 +47,11 @@ export interface Sha256Lanes {
   run(list: number, groups: number, hashes: number): void
 }
 
-/** What is used of it: the types of Node do not have it. */
-declare const WebAssembly: {
-  validate(bytes: Uint8Array<ArrayBuffer>): boolean
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-  readonly Instance: new (
-    module: object,
-  ) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: Sha256Lanes['run'] } }
-}
-
 /** Nothing where there are no vectors; where there is no WebAssembly, or no memory for it, it fails. */
 export function sha256Lanes(pages: number): Sha256Lanes | undefined {
-  const bytes = program(pages)
-  if (!WebAssembly.validate(bytes)) return undefined
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes))
-  const { buffer } = exports.memory
-  const numbers = new Uint32Array(buffer)
+  const made = wasmFunction(program(pages))
+  if (made === undefined) return undefined
+  const numbers = new Uint32Array(made.memory)
   const spread = (at: number, values: readonly number[]): void => {
     for (const [i, value] of values.entries()) numbers.fill(value, at / 4 + 4 * i, at / 4 + 4 * (i + 1))
   }
@@ -64,7 +63,7 @@ export function sha256Lanes(pages: number): Sha256Lanes | undefined {
     startState,
     firstPrimes(8).map((prime) => fraction(Math.sqrt(prime))),
   )
-  return { memory: buffer, run: exports.run }
+  return made
 }
 
 function firstPrimes(count: number): number[] {

@@ -3,7 +3,7 @@ import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
 /** Where the parts of an event are, and its stream. */
-const bytesPerEvent = 20
+export const bytesPerEvent = 20
 
 /** Bytes of a small event, by which room is made for as many as there may be. */
 const smallEventBytes = 128

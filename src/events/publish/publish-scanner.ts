@@ -1,11 +1,14 @@
 import { failure } from '../../errors.ts'
 import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json-scanner.ts'
-import { skim, unusual } from '../../json-skimmer.ts'
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
-import { Batch } from './batch.ts'
+import { Batch, bytesPerEvent } from './batch.ts'
+import { type EventSkimmer, eventSkimmer } from './event-skimmer.ts'
 import { TagLists } from './tag-lists.ts'
+
+/** Bytes of a body from which on its events are skimmed: one event is read as fast without. */
+const skimmedFrom = 1024
 
 /** Bytes of the first part of a body: whoever stores it wakes up while the next one is read. */
 const firstPartBytes = 2048
@@ -23,22 +26,33 @@ export class PublishScanner {
   readonly #json: JsonScanner
   readonly #tagLists: TagLists
   readonly #partBytes: number
+  readonly #skimmer: EventSkimmer | 'none'
+  /** By which the skimmer knows this. */
+  readonly #reader: number
   /** Events that were read, also those that are not in the batch any more. */
   #count = 0
 
-  /** Of a body that is read in parts, all but the first have about so many bytes. */
-  constructor(body: Buffer, appId: string, routes: RoutingTable, partBytes = Number.POSITIVE_INFINITY) {
+  /** Of a body that is read in parts, all but the first have about so many bytes. Without a skimmer every event is read by itself. */
+  constructor(
+    body: Buffer,
+    appId: string,
+    routes: RoutingTable,
+    partBytes = Number.POSITIVE_INFINITY,
+    skimmer: EventSkimmer | 'none' = body.length < skimmedFrom ? 'none' : eventSkimmer(),
+  ) {
     this.#json = new JsonScanner(body)
     this.#partBytes = partBytes
     this.#batch = new Batch(Math.min(body.length, 2 * partBytes) + 64)
     this.#tagLists = new TagLists(this.#json, this.#batch.source, appId, routes)
+    this.#skimmer = skimmer
+    this.#reader = skimmer === 'none' ? 0 : skimmer.newReader()
   }
 
   /** Reads all of the body; gives way after every so many bytes, since others wait, and returns the request that it makes. */
   *whole(sliceBytes: number): Generator<void, AppendRequest> {
     const json = this.#json
     let end = json.at + sliceBytes
-    for (const _ of this.#events(() => json.at >= end)) {
+    for (const _ of this.#events(() => end - json.at)) {
       end = json.at + sliceBytes
       yield
     }
@@ -49,7 +63,7 @@ export class PublishScanner {
   *parts(): Generator<AppendRequest, AppendRequest> {
     const batch = this.#batch
     let enough = firstPartBytes
-    for (const _ of this.#events(() => batch.bytes >= enough)) {
+    for (const _ of this.#events(() => enough - batch.bytes)) {
       yield batch.request()
       batch.clear()
       enough = this.#partBytes
@@ -57,8 +71,8 @@ export class PublishScanner {
     return batch.request()
   }
 
-  /** Goes from one event to the next, and stops after those that are enough. */
-  *#events(isEnough: () => boolean): Generator<void, void> {
+  /** Goes from event to event, and stops whenever there is nothing left of the bytes that are wanted. */
+  *#events(left: () => number): Generator<void, void> {
     const json = this.#json
     json.open(openObject, 'struct PublishRequest')
     let hasData = false
@@ -67,20 +81,50 @@ export class PublishScanner {
       else if (hasData) throw json.error('duplicate field `data`')
       else {
         hasData = true
-        json.open(openList, 'a sequence')
-        for (let isEvent = json.begins(closeList); isEvent; isEvent = json.continues(closeList)) {
-          if (this.#count++ === limits.eventsPerPublish)
-            throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
-          this.#event()
-          if (isEnough()) yield
-        }
+        yield* this.#list(left)
       }
     }
     if (!hasData) throw json.error('missing field `data`', json.at - 1)
     json.finish()
   }
 
+  *#list(left: () => number): Generator<void, void> {
+    const json = this.#json
+    json.open(openList, 'a sequence')
+    for (let isEvent = json.begins(closeList); isEvent; isEvent = json.continues(closeList)) {
+      if (this.#count === limits.eventsPerPublish)
+        throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
+      if (!this.#skim(left())) this.#event()
+      if (left() <= 0) yield
+    }
+  }
+
+  /** Reads events that are as most are, until about so many bytes of them are there; answers whether there was one. */
+  #skim(bytes: number): boolean {
+    const skimmer = this.#skimmer
+    if (skimmer === 'none') return false
+    const json = this.#json
+    const most = Math.min(limits.eventsPerPublish - this.#count, Math.ceil(bytes / bytesPerEvent))
+    const count = skimmer.read(this.#reader, json.bytes, json.at, this.#tagLists.appIdBytes, bytes, most)
+    if (count === 0) return false
+    const { source } = this.#batch
+    const first = source.length
+    source.bytes(skimmer.written)
+    for (let i = 0; i < count; i++) {
+      const isOrdered = skimmer.isOrdered(i)
+      const labels = isOrdered ? first + skimmer.labels(i) : source.length
+      if (!isOrdered) json.at = skimmer.tagList(i)
+      const stream = isOrdered ? this.#tagLists.streamOf(labels, first + skimmer.labelsEnd(i)) : this.#tagLists.next()
+      const labelsEnd = isOrdered ? first + skimmer.labelsEnd(i) : source.length
+      this.#batch.add(stream, labels, labelsEnd, first + skimmer.payload(i), first + skimmer.payloadEnd(i))
+    }
+    json.at = skimmer.end
+    this.#count += count
+    return true
+  }
+
   #event(): void {
+    this.#count++
     const json = this.#json
     const batch = this.#batch
     const { source } = batch
@@ -109,13 +153,7 @@ export class PublishScanner {
     const json = this.#json
     const { source } = this.#batch
     const start = source.length
-    json.next()
-    const end = skim(json.words, json.at)
-    if (end === unusual) json.value(source)
-    else {
-      source.bytes(json.bytes, json.at, end)
-      json.at = end
-    }
+    json.value(source)
     const size = source.length - start
     if (size > limits.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: limits.payloadBytes })
     return source.length

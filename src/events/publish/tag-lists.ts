@@ -1,13 +1,8 @@
 import { nodeAppId } from '../../identity/index.ts'
 import { closeList, type JsonScanner, openList } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
-import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
+import { ByteReader, ByteWriter, decodeLabels, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
-
-const [quote, comma] = [0x22, 0x2c]
-
-/** Tags of a list that is read in one go: how many they are takes a byte. */
-const fewTags = Math.min(limits.tagsPerEvent, 0x7f)
 
 /** Where the text of each tag of a list starts and ends: for all readers, since none of them stops within a list. */
 const starts = new Int32Array(limits.tagsPerEvent)
@@ -21,7 +16,8 @@ export class TagLists {
   readonly #json: JsonScanner
   readonly #target: ByteWriter
   readonly #appId: string
-  readonly #appIdBytes: Buffer
+  /** As labels begin. */
+  readonly appIdBytes: Buffer
   readonly #routes: RoutingTable
   readonly #isRouted: boolean
   readonly #starts = starts
@@ -33,7 +29,7 @@ export class TagLists {
     this.#json = json
     this.#target = target
     this.#appId = appId
-    this.#appIdBytes = new ByteWriter(64).text(appId).copy()
+    this.appIdBytes = new ByteWriter(64).text(appId).copy()
     this.#routes = routes
     this.#isRouted = appId === nodeAppId || routes.splits
   }
@@ -41,9 +37,6 @@ export class TagLists {
   /** Passes over a list and writes its labels; answers with the stream that such an event goes to. */
   next(): number {
     const json = this.#json
-    const { length } = this.#target
-    const inOrder = this.#inOrder()
-    if (inOrder > 0) return this.#streamOf(length, inOrder)
     json.open(openList, 'a sequence')
     let count = 0
     let arePlain = true
@@ -58,55 +51,19 @@ export class TagLists {
     return arePlain ? this.#plain(count) : this.#any(count)
   }
 
-  /**
-   * Passes over a list as most are and writes its labels on the way: without space, its tags few, short, plain and in order.
-   * Answers how many they are; 0 when it is another list, of which nothing was read then.
-   */
-  #inOrder(): number {
-    const json = this.#json
-    if (json.next() !== openList) return 0
-    const { words } = json
-    const target = this.#target
-    const { length } = target
-    const countAt = target.bytes(this.#appIdBytes).length
-    target.byte(0)
-    const starts = this.#starts
-    const ends = this.#ends
-    // After a quote comes the end of the list, at least, and after that something else.
-    const end = words.byteLength - 2
-    let at = json.at + 1
-    for (let count = 0; count < fewTags && at < end && words.getUint8(at) === quote; at += 2) {
-      const start = at + 1
-      at = target.quotedText(words, start)
-      if (at <= start || at >= end) break
-      if (count > 0 && this.#compare(starts[count - 1] as number, ends[count - 1] as number, start, at) >= 0) break
-      starts[count] = start
-      ends[count++] = at
-      const after = words.getUint8(at + 1)
-      if (after === closeList) {
-        target.change(countAt, count)
-        json.at = at + 2
-        return count
-      }
-      if (after !== comma) break
-    }
-    target.cut(length)
-    return 0
+  /** The stream that an event goes to whose labels were written from there to there. */
+  streamOf(labels: number, labelsEnd: number): number {
+    if (!this.#isRouted) return defaultStream.number
+    const { written } = this.#target
+    const tags = (): readonly string[] => decodeLabels(new ByteReader(written, labels, labelsEnd)).tags
+    return this.#routes.streamForLabels(written.toString('latin1', labels, labelsEnd), this.#appId, tags)
   }
 
   /** Tags in plain ASCII. */
   #plain(count: number): number {
     const { length } = this.#target
-    return this.#streamOf(length, this.#copySet(count))
-  }
-
-  /** The stream that an event goes to with so many tags in plain ASCII, whose labels were written there. */
-  #streamOf(labels: number, count: number): number {
-    if (!this.#isRouted) return defaultStream.number
-    const { bytes } = this.#json
-    const tags = (): string[] =>
-      Array.from({ length: count }, (_, i) => bytes.toString('latin1', this.#starts[i], this.#ends[i]))
-    return this.#routes.streamForLabels(this.#target.written.toString('latin1', labels), this.#appId, tags)
+    this.#copySet(count)
+    return this.streamOf(length, this.#target.length)
   }
 
   /** Tags of any characters, or with escapes. */
@@ -133,12 +90,12 @@ export class TagLists {
     ends[i] = end
   }
 
-  /** Writes labels of tags that stand in the text as they are, each of them once; answers how many that are. */
-  #copySet(count: number): number {
+  /** Writes labels of tags that stand in the text as they are, each of them once. */
+  #copySet(count: number): void {
     const unique = this.#hasDoubles ? this.#withoutDoubles(count) : count
     const starts = this.#starts
     const ends = this.#ends
-    const target = this.#target.bytes(this.#appIdBytes).uvarint(unique)
+    const target = this.#target.bytes(this.appIdBytes).uvarint(unique)
     const { words } = this.#json
     for (let i = 0; i < unique; i++) {
       const start = starts[i] as number
@@ -146,7 +103,6 @@ export class TagLists {
       if (end - start > limits.tagBytes) throw this.#tooLong(start)
       target.uvarint(end - start).short(words, start, end)
     }
-    return unique
   }
 
   /** Leaves each tag once; answers how many that are. */

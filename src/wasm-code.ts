@@ -1,5 +1,19 @@
-/** Instructions of WebAssembly: bytes, in as many parts as they were put together from. */
-export type Code = number | readonly Code[]
+import { assert } from './assert.ts'
+
+/** Instructions of WebAssembly: bytes, in as many parts as they were put together from, and what jumps between them. */
+export type Code = number | readonly Code[] | Scope | Jump
+
+/** A piece of code that can be left, or begun again. */
+interface Scope {
+  readonly place: object
+  readonly body: Code
+}
+
+/** Leaves a piece of code, or begins it again. */
+interface Jump {
+  readonly to: object
+  readonly code: number
+}
 
 /** A place for a number of 32 bits, or for a vector of four of them, while a function runs. */
 export interface Local {
@@ -11,8 +25,11 @@ const types = { number: 0x7f, vector: 0x7b } as const
 
 /** What is done to numbers of 32 bits, by its code in the specification of WebAssembly. */
 const operations = {
+  isEqual: 0x46,
+  isOther: 0x47,
   isBelow: 0x49,
   isAbove: 0x4b,
+  isAtMost: 0x4d,
   add: 0x6a,
   subtract: 0x6b,
   and: 0x71,
@@ -25,8 +42,13 @@ const operations = {
 export const number = {
   constant: (value: number): Code => [0x41, signed(value)],
   load: (address: Code, offset: number): Code => [address, 0x28, 2, unsigned(offset)],
-  store: (address: Code, value: Code): Code => [address, value, 0x36, 2, 0],
+  loadByte: (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)],
+  loadHalf: (address: Code, offset: number): Code => [address, 0x2f, 1, unsigned(offset)],
+  store: (address: Code, value: Code, offset = 0): Code => [address, value, 0x36, 2, unsigned(offset)],
   storeByte: (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0],
+  isZero: (value: Code): Code => [value, 0x45],
+  /** How many bits are 0 below the lowest one that is not. */
+  zerosBelow: (value: Code): Code => [value, 0x68],
   /** The one or the other. */
   select: (condition: Code, one: Code, other: Code): Code => [one, other, condition, 0x1b],
   do: (operation: keyof typeof operations, one: Code, other: Code): Code => [one, other, operations[operation]],
@@ -54,9 +76,20 @@ export const vector = {
   shuffle: (one: Code, other: Code, bytes: readonly number[]): Code => [one, other, vectorCode(0x0d), bytes],
   /** A number in all four places. */
   splat: (value: Code): Code => [value, vectorCode(0x11)],
+  /** A byte in all sixteen places. */
+  splatByte: (value: Code): Code => [value, vectorCode(0x0f)],
   withLane: (value: Code, lane: number, replacement: Code): Code => [value, replacement, vectorCode(0x1c), lane],
   /** All bits, in the places where it is so. */
   isAbove: (one: Code, other: Code): Code => [one, other, vectorCode(0x3c)],
+  /** The same of bytes. */
+  isByte: (one: Code, other: Code): Code => [one, other, vectorCode(0x23)],
+  isOtherByte: (one: Code, other: Code): Code => [one, other, vectorCode(0x24)],
+  isByteBelow: (one: Code, other: Code): Code => [one, other, vectorCode(0x26)],
+  isByteFrom: (one: Code, other: Code): Code => [one, other, vectorCode(0x2c)],
+  subtractBytes: (one: Code, other: Code): Code => [one, other, vectorCode(0x71)],
+  /** The highest bit of each byte, together in a number. */
+  highBits: (value: Code): Code => [value, vectorCode(0x64)],
+  or: chained(0x50),
   and: (one: Code, other: Code): Code => [one, other, vectorCode(0x4e)],
   xor: chained(0x51),
   add: chained(0xae),
@@ -64,10 +97,35 @@ export const vector = {
   shiftRight: (value: Code, bits: number): Code => [value, number.constant(bits), vectorCode(0xad)],
 }
 
+const [blockCode, loopCode, ifCode, elseCode, endCode, noResult] = [0x02, 0x03, 0x04, 0x05, 0x0b, 0x40]
+
+/** Goes there: behind a block, or to the beginning of a loop. */
+export interface Place {
+  readonly go: Code
+  goIf(condition: Code): Code
+}
+
+function scope(code: number, body: (place: Place) => Code): Code {
+  const place = {}
+  const jump = (code: number): Jump => ({ to: place, code })
+  const within = body({ go: jump(0x0c), goIf: (condition) => [condition, jump(0x0d)] })
+  return [code, noResult, { place, body: within }, endCode]
+}
+
+/** Code that can be left. */
+export const block = (body: (end: Place) => Code): Code => scope(blockCode, body)
+
+/** Code that can be begun again; otherwise it ends. */
+export const loop = (body: (start: Place) => Code): Code => scope(loopCode, body)
+
+export function when(condition: Code, then: Code, otherwise?: Code): Code {
+  const both: Code = otherwise === undefined ? then : [then, elseCode, otherwise]
+  return [condition, ifCode, noResult, { place: {}, body: both }, endCode]
+}
+
 /** Does the body, and again for as long as the condition is not 0. */
 export function repeat(body: Code, condition: Code): Code {
-  const [loop, noResult, branchIf, end] = [0x03, 0x40, 0x0d, 0x0b]
-  return [loop, noResult, body, condition, branchIf, 0, end]
+  return loop((start) => [body, start.goIf(condition)])
 }
 
 /** The places that a function has: numbers that are given to it, and what it asks for. */
@@ -108,9 +166,34 @@ function local(index: number): Local {
   return { get: [0x20, unsigned(index)], set: (value) => [value, 0x21, unsigned(index)] }
 }
 
+/** A function, and the memory that it works with. */
+export interface WasmFunction {
+  readonly memory: ArrayBuffer
+  run(...parameters: readonly number[]): void
+}
+
+/** What is used of it: the types of Node do not have it. */
+declare const WebAssembly: {
+  validate(bytes: Uint8Array<ArrayBuffer>): boolean
+  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+  readonly Instance: new (
+    module: object,
+  ) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: WasmFunction['run'] } }
+}
+
+/** Makes a module ready. Nothing where there are no vectors; where there is no WebAssembly, or no memory for it, it fails. */
+export function wasmFunction(module: Uint8Array<ArrayBuffer>): WasmFunction | undefined {
+  if (!WebAssembly.validate(module)) return undefined
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module))
+  return { memory: exports.memory.buffer, run: exports.run }
+}
+
 /** A module with one function, `run`, and so many pages of memory. */
 export function wasmModule(locals: Locals, body: Code, pages: number): Uint8Array<ArrayBuffer> {
-  const sized = (content: Code): Code => [unsigned(flat(content).length), content]
+  const sized = (content: Code): Code => {
+    const bytes = flat(content)
+    return [unsigned(bytes.length), bytes]
+  }
   const section = (id: number, content: Code): Code => [id, sized(content)]
   const exported = (name: string, kind: number): Code => [name.length, [...Buffer.from(name)], kind, 0]
   const { parameters } = locals
@@ -126,8 +209,26 @@ export function wasmModule(locals: Locals, body: Code, pages: number): Uint8Arra
   return Uint8Array.from(flat(code))
 }
 
+/** The bytes of code. */
 function flat(code: Code): number[] {
-  return typeof code === 'number' ? [code] : code.flatMap(flat)
+  const bytes: number[] = []
+  /** What it stands within: a jump says how much of that it leaves. */
+  const scopes: object[] = []
+  const add = (code: Code): void => {
+    if (typeof code === 'number') bytes.push(code)
+    else if (!('place' in code || 'to' in code)) for (const part of code) add(part)
+    else if ('place' in code) {
+      scopes.push(code.place)
+      add(code.body)
+      scopes.pop()
+    } else {
+      const place = scopes.lastIndexOf(code.to)
+      assert(place >= 0, 'a jump leads to what is around it')
+      bytes.push(code.code, ...unsigned(scopes.length - 1 - place))
+    }
+  }
+  add(code)
+  return bytes
 }
 
 /** A number in base 128, the low digits first. */

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { textBytes } from '../../src/events/publish/event-program.ts'
+import { type EventSkimmer, eventSkimmer, trusted } from '../../src/events/publish/event-skimmer.ts'
+import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
+import { RoutingTable } from '../../src/events/routing-table.ts'
+import { JsonError } from '../../src/json-scanner.ts'
+import { limits } from '../../src/limits.ts'
+import type { AppendRequest } from '../../src/store/index.ts'
+import { anyMutation, mutated } from '../support/mutations.ts'
+
+const app = 'com.example.app'
+const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))
+const skimmer = eventSkimmer() as EventSkimmer
+
+function eventsOf({ source, spans, streams }: AppendRequest): string[] {
+  return Array.from(streams, (stream, i) => {
+    const [labels, labelsEnd, payload, payloadEnd] = spans.subarray(4 * i, 4 * i + 4)
+    return `${stream} ${source.toString('hex', labels, labelsEnd)} ${source.toString('utf8', payload, payloadEnd)}`
+  })
+}
+
+interface Way {
+  readonly skimmer: EventSkimmer | 'none'
+  readonly appId?: string
+  readonly partBytes?: number
+  readonly sliceBytes?: number
+}
+
+/** The events of a body, or what is wrong with it. */
+function read(
+  text: string,
+  { skimmer, appId = app, partBytes, sliceBytes = limits.scanSliceBytes }: Way,
+): string[] | string {
+  try {
+    const scanner = new PublishScanner(Buffer.from(text), appId, routes, partBytes, skimmer)
+    const events: string[] = []
+    const steps = partBytes === undefined ? scanner.whole(sliceBytes) : scanner.parts()
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) if (step.value !== undefined) events.push(...eventsOf(step.value))
+    return [...events, ...eventsOf(step.value)]
+  } catch (error) {
+    if (error instanceof JsonError) return error.message
+    throw error
+  }
+}
+
+/** Whether it is skimmed or not makes no difference. */
+function agrees(text: string, way: Omit<Way, 'skimmer'> = {}): void {
+  assert.deepEqual(read(text, { ...way, skimmer }), read(text, { ...way, skimmer: 'none' }), text.slice(0, 500))
+}
+
+/** How many events are skimmed from the first one on. */
+function skimmed(text: string): number {
+  return skimmer.read(skimmer.newReader(), Buffer.from(text), text.indexOf('[') + 1, Buffer.from('\x01x'), 1e9, 1e9)
+}
+
+const bodyOf = (events: readonly unknown[]): string => JSON.stringify({ data: events })
+const payloadBody = (payload: string, after = '}]}'): string => `{"data":[{"tags":["a"],"payload":${payload}${after}`
+
+const plainText = fc.string({ unit: fc.constantFrom(...'abc 019:,{}[]ü€😀') })
+const decimal = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double({ min: -1e9, max: 1e9, noNaN: true }))
+const number = decimal.filter((value) => !JSON.stringify(value).includes('e'))
+const { value: usualValue } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    fc.constantFrom(true, false, null),
+    number,
+    plainText,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(plainText, tie('value'), { maxKeys: 4 }),
+  ),
+}))
+
+const plainTag = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, maxLength: 40 })
+const longTag = fc.integer({ min: 110, max: 134 }).map((length) => 'x'.repeat(length))
+const fewTags = fc.array(fc.oneof({ weight: 5, arbitrary: plainTag }, longTag), { minLength: 1, maxLength: 6 })
+const manyTags = fc
+  .integer({ min: 120, max: limits.tagsPerEvent })
+  .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
+const sorted = (tags: readonly string[]): string[] => [...new Set(tags)].sort()
+const anyTags = fc.oneof({ weight: 9, arbitrary: fewTags }, { weight: 9, arbitrary: fewTags.map(sorted) }, manyTags)
+const eventOf = (tags: fc.Arbitrary<readonly string[]>, payload: fc.Arbitrary<unknown>): fc.Arbitrary<object> =>
+  fc
+    .tuple(tags, payload, fc.boolean())
+    .map(([tags, payload, tagsFirst]) => (tagsFirst ? { tags, payload } : { payload, tags }))
+const usualEvent = eventOf(fc.array(plainTag, { minLength: 1, maxLength: 6 }), usualValue)
+const anyEvent = eventOf(anyTags, fc.oneof(usualValue, fc.jsonValue({ maxDepth: 4 })))
+
+test('events as programs write them are skimmed, however many, and are what they are', () => {
+  fc.assert(
+    fc.property(fc.array(usualEvent, { minLength: 1, maxLength: 12 }), (events) => {
+      const text = bodyOf(events)
+      assert.equal(skimmed(text), events.length)
+      agrees(text)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('whatever is not as it should be is read, or refused, as without skimming', () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      ...'"\\{}[],:0-.e+u \n\0',
+      '',
+      'true',
+      'fals',
+      '""',
+      '","',
+      'ü',
+      '\\u0061',
+      '"],"x":["',
+      '"tags":[]',
+    ),
+    fc.string({ maxLength: 2, unit: 'binary' }),
+  )
+  const bodies = fc.array(anyEvent, { maxLength: 4 }).map(bodyOf)
+  fc.assert(
+    fc.property(bodies, fc.array(anyMutation(piece), { maxLength: 3 }), (body, mutations) => {
+      agrees(mutated(body, mutations).toWellFormed())
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+test('every short text over the characters of JSON is the payload that it is, or refused', () => {
+  const characters = [...'{}[]",:01-.e\\ ta']
+  const texts = (length: number): string[] =>
+    length === 0 ? [''] : texts(length - 1).flatMap((text) => characters.map((character) => text + character))
+  for (const payload of [0, 1, 2, 3, 4].flatMap(texts)) agrees(payloadBody(payload))
+})
+
+test('a body that is cut anywhere is refused, whatever stood in the memory before', () => {
+  const text = bodyOf([
+    { tags: ['a', 'b'], payload: { x: [1, 'two', true, false, null] } },
+    { payload: -12.5, tags: ['b', 'a'] },
+  ])
+  for (let end = 0; end < text.length; end++) {
+    agrees(text)
+    agrees(text.slice(0, end))
+  }
+})
+
+test('literals and numbers are skimmed as a whole only', () => {
+  const digits = '1234567890'.repeat(5)
+  const usual = [
+    'true',
+    'false',
+    'null',
+    '0',
+    '-0',
+    '-0.5',
+    '10',
+    '1234.56789',
+    '0.000000001',
+    digits,
+    `-${digits}.${digits}`,
+  ]
+  for (const text of usual)
+    for (const value of [text, `[${text}]`, `{"a":${text}}`, `[${text},${text}]`])
+      assert.equal(skimmed(payloadBody(value)), 1, value)
+  const unusual = [
+    'tru',
+    'falsy',
+    'nul',
+    'truex',
+    '01',
+    '-',
+    '-a',
+    '1.',
+    '.5',
+    '1.x',
+    '1e5',
+    '+1',
+    `1${digits}`,
+    `0.1${digits}`,
+  ]
+  for (const text of unusual)
+    for (const value of [text, `[${text}]`, `{"a":${text}}`, `[${text},${text}]`]) {
+      assert.equal(skimmed(payloadBody(value)), 0, value)
+      agrees(payloadBody(value))
+    }
+})
+
+test('tags are skimmed up to 127 of them, of 127 bytes each', () => {
+  const tagsBody = (tags: readonly string[]): string => bodyOf([{ tags, payload: 1 }])
+  const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `${1000 + i}`)
+  for (const [tags, isSkimmed] of [
+    [['x'.repeat(127)], 1],
+    [['x'.repeat(128)], 0],
+    [['x'.repeat(limits.tagBytes + 1)], 0],
+    [many(127), 1],
+    [many(128), 0],
+    [many(limits.tagsPerEvent + 1), 0],
+    [[], 0],
+    [[''], 0],
+    [['ü'], 0],
+  ] as const) {
+    assert.equal(skimmed(tagsBody(tags)), isSkimmed)
+    agrees(tagsBody(tags))
+  }
+})
+
+test('tags are a set in the order of their bytes, whatever they have in common', () => {
+  const common = fc.constantFrom('', 'x'.repeat(15), 'x'.repeat(16), 'x'.repeat(17), 'x'.repeat(40))
+  const tag = fc
+    .tuple(common, fc.string({ unit: fc.constantFrom(...'ab~!'), maxLength: 3 }))
+    .map((parts) => parts.join(''))
+  const tags = fc.array(
+    tag.filter((tag) => tag !== ''),
+    { minLength: 1, maxLength: 5 },
+  )
+  fc.assert(
+    fc.property(tags, (tags) => {
+      const text = bodyOf([{ tags, payload: 1 }])
+      assert.equal(skimmed(text), 1)
+      agrees(text)
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test('values are skimmed as deep as they may be', () => {
+  const deep = (depth: number): string => payloadBody('['.repeat(depth) + ']'.repeat(depth))
+  assert.equal(skimmed(deep(limits.jsonNesting)), 1)
+  assert.equal(skimmed(deep(limits.jsonNesting + 1)), 0)
+  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1]) agrees(deep(depth))
+})
+
+test('bodies larger than the memory are read in any parts and slices, by several in turn', () => {
+  const payload = fc.oneof(
+    { weight: 20, arbitrary: fc.nat(3000) },
+    { weight: 1, arbitrary: fc.integer({ min: textBytes - 200, max: textBytes + 200 }) },
+  )
+  const sizes = fc.array(payload, { minLength: 60, maxLength: 120 })
+  fc.assert(
+    fc.property(
+      sizes,
+      fc.integer({ min: 1, max: 200_000 }),
+      fc.constantFrom(undefined, 5000),
+      (sizes, bytes, other) => {
+        const text = bodyOf(sizes.map((size, i) => ({ tags: [`${i}`], payload: 'p'.repeat(size) })))
+        const expected = read(text, { skimmer: 'none' })
+        assert.deepEqual(read(text, { skimmer, partBytes: bytes }), expected)
+        const scanners = [0, 1].map(() => new PublishScanner(Buffer.from(text), app, routes, other, skimmer))
+        const slices = scanners.map((scanner) => scanner.whole(bytes))
+        const ended = new Map<object, string[]>()
+        while (ended.size < slices.length)
+          for (const slice of slices) {
+            const step = slice.next()
+            if (step.done === true && !ended.has(slice)) ended.set(slice, eventsOf(step.value))
+          }
+        for (const events of ended.values()) assert.deepEqual(events, expected)
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('a call has as many events as it may have, and not one more', () => {
+  const events = (count: number): string => `{"data":[${Array(count).fill('{"tags":["a"],"payload":1}').join(',')}]}`
+  assert.equal(read(events(limits.eventsPerPublish), { skimmer }).length, limits.eventsPerPublish)
+  agrees(events(limits.eventsPerPublish + 1))
+  assert.match(String(read(events(limits.eventsPerPublish + 1), { skimmer })), /more than 20000 events/)
+})
+
+test('app IDs of any length are the beginning of labels', () => {
+  const text = bodyOf([{ tags: ['a'], payload: 1 }])
+  for (const length of [1, 127, 128, limits.appIdBytes]) agrees(text, { appId: 'x'.repeat(length) })
+})
+
+test('where it cannot be made, or does not what it should, there is none', () => {
+  const failing = (): never => {
+    throw new RangeError('Cannot allocate Wasm memory for new instance')
+  }
+  for (const make of [failing, () => undefined, () => ({ memory: new ArrayBuffer(8 * 64 * 1024), run: () => {} })])
+    assert.equal(trusted(make), 'none')
+})
