@@ -7,6 +7,7 @@ import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
 import { JsonError } from '../../src/json-scanner.ts'
 import { limits } from '../../src/limits.ts'
+import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 
@@ -52,8 +53,8 @@ function agrees(text: string, way: Omit<Way, 'skimmer'> = {}): void {
 }
 
 /** How many events are skimmed from the first one on. */
-function skimmed(text: string): number {
-  return skimmer.read(skimmer.newReader(), Buffer.from(text), text.indexOf('[') + 1, Buffer.from('\x01x'), 1e9, 1e9)
+function skimmed(text: string, appId: Buffer = Buffer.from('\x01x')): number {
+  return skimmer.read(skimmer.newReader(), Buffer.from(text), text.indexOf('[') + 1, appId, 1e9, 1e9)
 }
 
 const bodyOf = (events: readonly unknown[]): string => JSON.stringify({ data: events })
@@ -265,9 +266,39 @@ test('a call has as many events as it may have, and not one more', () => {
   assert.match(String(read(events(limits.eventsPerPublish + 1), { skimmer })), /more than 20000 events/)
 })
 
+test('what is between events, or before them, changes nothing, however long it is', () => {
+  const events = (count: number): string => Array(count).fill('{"tags":["a"],"payload":1}').join(',')
+  const gap = ' '.repeat(limits.scanSliceBytes + 300_000)
+  agrees(`{"data":[${events(100)}${gap},${events(100)}]}`)
+  agrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
+  const appId = 'x'.repeat(limits.appIdBytes)
+  agrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
+})
+
+test('parts have as many bytes as they should, and one event more at most', () => {
+  const partBytes = 24 * 1024
+  const payload = 'p'.repeat(30)
+  for (const appId of ['x', 'x'.repeat(limits.appIdBytes)])
+    for (const tags of [
+      ['a', 'b'],
+      ['b', 'a'],
+      ['a'.repeat(100), 'b'],
+    ]) {
+      const body = Buffer.from(bodyOf(Array(3000).fill({ tags, payload })))
+      const sizes = (skimmer: EventSkimmer | 'none'): number[] =>
+        [...new PublishScanner(body, appId, routes, partBytes, skimmer).parts()].map(
+          ({ source, streams }) => source.length + 20 * streams.length,
+        )
+      assert.deepEqual(sizes(skimmer), sizes('none'))
+    }
+})
+
 test('app IDs of any length are the beginning of labels', () => {
   const text = bodyOf([{ tags: ['a'], payload: 1 }])
-  for (const length of [1, 127, 128, limits.appIdBytes]) agrees(text, { appId: 'x'.repeat(length) })
+  for (const length of [1, 127, 128, limits.appIdBytes]) {
+    assert.equal(skimmed(text, new ByteWriter().text('x'.repeat(length)).copy()), 1)
+    agrees(text, { appId: 'x'.repeat(length) })
+  }
 })
 
 test('where it cannot be made, or does not what it should, there is none', () => {

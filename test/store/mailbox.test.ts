@@ -213,11 +213,13 @@ test('the bell is watched for longer once a request is announced, until it comes
   assert.equal(inbox.wait(0, true), true, 'the bell has rung')
   assert.ok(watched() > 4 * usually)
   assert.ok(watched() < 2 * usually, 'it was waited for in vain')
-  outbox.announce()
-  outbox.append(1, requestOf(1, 5000))
-  assert.equal(inbox.next()?.id, 1)
-  assert.equal(inbox.wait(0, true), true, 'the bell has rung')
-  assert.ok(watched() < 2 * usually, 'it has come')
+  for (const [i, bytes] of [5000, 2 * limits.letterBytes].entries()) {
+    outbox.announce()
+    outbox.append(i, requestOf(i, bytes))
+    assert.equal(inbox.next()?.id, i)
+    assert.equal(inbox.wait(0, true), true, 'the bell has rung')
+    assert.ok(watched() < 2 * usually, 'it has come')
+  }
   close()
 })
 

@@ -2,7 +2,7 @@ import { limits } from '../../limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
-/** Where the parts of an event are, and its stream. */
+/** Bytes of an event besides its labels and payload: where these are, and its stream. */
 export const bytesPerEvent = 20
 
 /** Bytes of a small event, by which room is made for as many as there may be. */

@@ -13,6 +13,7 @@ import {
   wasmModule,
   when,
 } from '../../wasm-code.ts'
+import { bytesPerEvent } from './batch.ts'
 import { character, either, is, isAbove, isNot, minus, plus, ValueProgram, vectorBytes, word } from './value-program.ts'
 
 /** Bytes of a tag, and tags of an event, at most: each of these numbers is one byte. */
@@ -48,6 +49,8 @@ export const places = {
 
 assert(places.app + appRoom <= places.events, 'there is room for an app ID')
 assert(places.text + textBytes + zeroBytes <= places.written, 'there is room for a text')
+// What is enough is looked at after each event, so it does not fall by more than one of them below what was written before it.
+assert(places.written > appRoom + textBytes + bytesPerEvent, 'what is enough stays a place')
 
 const pages = 8
 
@@ -63,7 +66,8 @@ const { constant, increase, isZero, load, loadByte, loadHalf } = number
 /**
  * Instructions that read the events of a list, many of them in one run: `{"tags":["a","b"],"payload":…}`, the two in either order,
  * JSON as programs write it. Labels and payloads are written one after the other. It ends behind the last event of the list, behind
- * the one with which enough is written, or before one that is not like that: whether something is wrong with it is for others to say.
+ * the one with which it is enough or there are as many as were asked for, or before one that is not like that: whether something is
+ * wrong with it is for others to say.
  */
 export class EventProgram {
   readonly #locals = new Locals(5)
@@ -81,7 +85,7 @@ export class EventProgram {
   readonly #event = new ReadEvent(this.#locals)
   readonly #tag = new ReadTag(this.#locals)
 
-  /** To be run with where the text begins, where to write, where enough is written, the length of the app ID, and how many events. */
+  /** To be run with where the text begins, where to write, where it would be enough, the length of the app ID, and how many events. */
   module(): Uint8Array<ArrayBuffer> {
     const [at, to, event] = [this.#at, this.#to, this.#event]
     const [count, readTo, writtenTo] = [this.#locals.number(), this.#locals.number(), this.#locals.number()]
@@ -94,6 +98,7 @@ export class EventProgram {
           passed,
           increase(count, 1),
           increase(event.entry, 4 * eventWords),
+          increase(this.#enough, -bytesPerEvent),
           end.goIf(isNot(this.#after.get, character(','))),
           end.goIf(number.do('isAtMost', this.#enough.get, to.get)),
           end.goIf(is(count.get, this.#most.get)),
@@ -190,7 +195,13 @@ export class EventProgram {
       when(
         tag.areInOrder.get,
         [event.tell(0, event.labels.get), event.tell(1, to.get)],
-        [event.tell(0, constant(unordered)), event.tell(1, event.list.get), to.set(event.labels.get)],
+        [
+          event.tell(0, constant(unordered)),
+          event.tell(1, event.list.get),
+          // Others write them, behind all of this.
+          this.#enough.set(minus(this.#enough.get, minus(to.get, event.labels.get))),
+          to.set(event.labels.get),
+        ],
       ),
     ]
   }

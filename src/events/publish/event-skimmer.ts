@@ -41,15 +41,15 @@ export class EventSkimmer {
   }
 
   /**
-   * Reads events of a list in a text, which is UTF-8, from where one begins: not more than there are, until so many bytes are written.
-   * Answers how many; none where the first is one that only the scanner can read. The app ID is as labels begin.
+   * Reads events of a list in a text, which is UTF-8, from where one begins: until they take so many bytes, as a batch counts them, and so
+   * many at most, but one in any case. Answers how many; none where the first is one that only the scanner can read. The app ID is as labels begin.
    */
   read(reader: number, text: Buffer, at: number, appId: Buffer, bytes: number, most: number): number {
     if (appId.length > appRoom) return 0
     const isThere = reader === this.#reader && at >= this.#from && at < this.#to
     if (!isThere || (this.#to - at < leastText && this.#to < text.length)) this.#fill(reader, text, at, appId)
-    const enough = places.written + Math.min(bytes, mostWritten)
-    this.#run(places.text + at - this.#from, places.written, enough, appId.length, Math.min(most, mostEvents))
+    const enough = places.written + within(bytes, mostWritten)
+    this.#run(places.text + at - this.#from, places.written, enough, appId.length, within(most, mostEvents))
     return this.#words[places.count / 4] as number
   }
 
@@ -109,6 +109,10 @@ export class EventSkimmer {
     this.#from = at
     this.#to = end
   }
+}
+
+function within(value: number, most: number): number {
+  return Math.max(1, Math.min(value, most))
 }
 
 let known: EventSkimmer | 'none' | undefined

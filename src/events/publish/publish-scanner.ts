@@ -3,7 +3,7 @@ import { closeList, closeObject, JsonScanner, openList, openObject } from '../..
 import { limits } from '../../limits.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
-import { Batch, bytesPerEvent } from './batch.ts'
+import { Batch } from './batch.ts'
 import { type EventSkimmer, eventSkimmer } from './event-skimmer.ts'
 import { TagLists } from './tag-lists.ts'
 
@@ -92,20 +92,21 @@ export class PublishScanner {
     const json = this.#json
     json.open(openList, 'a sequence')
     for (let isEvent = json.begins(closeList); isEvent; isEvent = json.continues(closeList)) {
-      if (this.#count === limits.eventsPerPublish)
+      if (this.#count >= limits.eventsPerPublish)
         throw json.error(`more than ${limits.eventsPerPublish} events in one call`)
       if (!this.#skim(left())) this.#event()
       if (left() <= 0) yield
     }
   }
 
-  /** Reads events that are as most are, until about so many bytes of them are there; answers whether there was one. */
+  /** Reads events that are as most are, until they take so many bytes of the batch; answers whether there was one. */
   #skim(bytes: number): boolean {
     const skimmer = this.#skimmer
     if (skimmer === 'none') return false
     const json = this.#json
-    const most = Math.min(limits.eventsPerPublish - this.#count, Math.ceil(bytes / bytesPerEvent))
-    const count = skimmer.read(this.#reader, json.bytes, json.at, this.#tagLists.appIdBytes, bytes, most)
+    const { appIdBytes } = this.#tagLists
+    const most = limits.eventsPerPublish - this.#count
+    const count = skimmer.read(this.#reader, json.bytes, json.at, appIdBytes, bytes, most)
     if (count === 0) return false
     const { source } = this.#batch
     const first = source.length

@@ -36,7 +36,8 @@ export class Publisher {
       // Whoever publishes beside others shares a commit with them, which takes whole requests.
       const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
       if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, partBytes), body.length)
-      this.#store.expect(body.length)
+      // Larger ones take longer to read than anybody would wait.
+      if (body.length < inPartsFrom) this.#store.expect(body.length)
       const scanner = new PublishScanner(body, appId, routes)
       // A small body may be a part of something large.
       if (body.buffer.byteLength < inPartsFrom) this.#samples.keep('scanner', scanner)

@@ -24,7 +24,7 @@ const words = {
   read: 3,
   /** Messages that were sent, ever. */
   messages: 4,
-  /** 1 while a request is being made. */
+  /** 1 after a request was announced, until one comes, or was watched for in vain. */
   announced: 5,
 } as const
 
@@ -162,6 +162,7 @@ export class Outbox<M extends Numbered> {
   }
 
   #append(id: number, request: AppendRequest, part: Part): void {
+    this.#ring.store(words.announced, 0)
     if (this.#put(id, request, part)) {
       this.#call()
       return
@@ -203,7 +204,6 @@ export class Outbox<M extends Numbered> {
     this.#head(start, needed, bytes)
     writeRequest(ring.bytes, ring.at(start) + cellBytes, id, request, part)
     ring.store(words.written, (start + needed) | 0)
-    ring.store(words.announced, 0)
     return true
   }
 
@@ -228,8 +228,9 @@ export class Inbox<M extends Numbered> {
   #heard = 0
   /** For how long it was asleep here, ever, in milliseconds. */
   waitedMs = 0
-  /** That the bell rings while it is watched. */
+  /** That the bell rings while it is watched, and while it is watched since a request was announced. */
   readonly #hope = new Hope()
+  readonly #hopeOfAnnounced = new Hope()
 
   constructor(memory: SharedArrayBuffer, port: MessagePort) {
     this.#ring = new Ring(memory)
@@ -291,18 +292,20 @@ export class Inbox<M extends Numbered> {
    * use, since it takes the processor from others.
    */
   #watch(): boolean {
-    if (!this.#hope.isThere()) return false
     const ring = this.#ring
-    const until = performance.now() + (ring.load(words.announced) === 1 ? watchAnnouncedMs : watchMs)
+    const isAnnounced = ring.load(words.announced) === 1
+    const hope = isAnnounced ? this.#hopeOfAnnounced : this.#hope
+    if (!hope.isThere()) return false
+    const until = performance.now() + (isAnnounced ? watchAnnouncedMs : watchMs)
     do
       for (let i = 0; i < 16; i++)
         if (ring.load(words.bell) !== this.#heard) {
-          this.#hope.rise()
+          hope.rise()
           return true
         }
     while (performance.now() < until)
     ring.store(words.announced, 0)
-    this.#hope.sink()
+    hope.sink()
     return false
   }
 

@@ -17,6 +17,9 @@ import { spawn, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
+/** Bytes of a request that is answered so soon that to look for the answer is worth it. */
+const soonBytes = 4096
+
 export interface EventStoreOptions {
   readonly file: string
   readonly topic: string
@@ -133,7 +136,7 @@ export class SqliteEventStore implements EventStore {
     return this.#ask((id) => {
       this.#outbox.append(id, request)
       // While several wait, there is enough to do between two answers, and a large one takes its time.
-      if (request.source.length < announcedFrom && this.#toWriter.isEmpty) this.#answers.look()
+      if (request.source.length < soonBytes && this.#toWriter.isEmpty) this.#answers.look()
     }) as Promise<Appended>
   }
 

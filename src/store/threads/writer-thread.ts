@@ -126,14 +126,17 @@ class WriterThread {
   /** Works until nothing comes any more. */
   #enter(message: ToWriter | ArrayBuffer | null): void {
     this.#inbox.enter(message)
-    this.#isCalm = false
     const until = performance.now() + awayMs
-    do this.#work()
+    let hasWorked = false
+    do hasWorked = this.#work() || hasWorked
     while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && performance.now() < until)
     if (this.#isClosed) return
     this.#writer.link()
-    this.#calm.refresh()
-    this.#idle.refresh()
+    // Whatever was announced and did not come is nothing that has happened.
+    if (hasWorked) {
+      this.#calm.refresh()
+      this.#idle.refresh()
+    }
     if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
   }
 
@@ -150,17 +153,21 @@ class WriterThread {
     if (this.#last.requests > 1 && left > 0) pause(left)
   }
 
-  #work(): void {
-    if (this.#isClosed) return
+  /** Does what is there; answers whether there was something. */
+  #work(): boolean {
+    if (this.#isClosed) return false
     this.#writer.link()
     this.#takeSealed()
     this.#catchUp()
     this.#pace()
     const appends: Letter[] = []
     let bytes = 0
+    let hasWorked = false
     for (;;) {
       const next = bytes < limits.commitBytes && !this.#isClosed ? this.#inbox.next() : undefined
       if (next === undefined) break
+      hasWorked = true
+      this.#isCalm = false
       if ('request' in next && next.part === 'more') {
         this.#commit(appends.splice(0))
         this.#commitParts(next)
@@ -186,10 +193,11 @@ class WriterThread {
     this.#commit(appends)
     this.#inbox.release()
     this.#tellReaders()
-    // What takes long waits until the next request is announced: whoever makes it needs the processor now.
+    // What takes long waits until the next request is announced or there: whoever makes it needs the processor now.
     if (bytes < announcedFrom) this.#writer.link()
     // Looking for something to seal asks the database, which takes longer than many a commit.
     if (this.#writer.chunksEnded !== this.#chunksSeen.ever) this.#tidy(false)
+    return hasWorked
   }
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
