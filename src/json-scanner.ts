@@ -30,6 +30,9 @@ const escapes = Uint8Array.from({ length: 256 }, (_, byte) =>
 )
 const hexDigits = Uint8Array.from({ length: 256 }, (_, byte) => (/[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0))
 
+/** What closes the lists and objects that are open: for all scanners, since none of them stops within a value. */
+const closing = new Uint8Array(limits.jsonNesting)
+
 /** Digits that a number can have and be sure to be in the range of a double. */
 const harmlessDigits = 300
 
@@ -45,7 +48,6 @@ export class JsonScanner {
   readonly #end: number
   readonly #maxValues: number
   #values = 0
-  readonly #closing = new Uint8Array(limits.jsonNesting)
   /** Where the bytes of the value are copied to, and where the part begins that is still to be copied. */
   #sink: ByteSink | undefined
   #from = 0
@@ -180,7 +182,6 @@ export class JsonScanner {
   }
 
   #nested(): void {
-    const closing = this.#closing
     let depth = 0
     while (true) {
       const byte = this.next()
@@ -204,7 +205,7 @@ export class JsonScanner {
   #after(start: number): number {
     let depth = start
     while (depth > 0) {
-      const close = this.#closing[depth - 1] as number
+      const close = closing[depth - 1] as number
       if (this.continues(close)) {
         if (close === closeObject) this.key(noNames)
         return depth

@@ -37,10 +37,17 @@ export class BodyReader {
       )
     }
     try {
-      await received(request, take, this.#pauseMs, () => {
-        // What comes later could not be told from the next request.
-        response.shouldKeepAlive = false
-      })
+      // Most have come as a whole with their heads.
+      const all = request.complete ? (request.read() as Buffer | null) : undefined
+      if (all === undefined)
+        await received(request, take, this.#pauseMs, () => {
+          // What comes later could not be told from the next request.
+          response.shouldKeepAlive = false
+        })
+      else if (all !== null) {
+        const error = take(all)
+        if (error !== undefined) throw error
+      }
     } catch (error) {
       body.drop()
       throw error

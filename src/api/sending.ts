@@ -21,9 +21,10 @@ export async function send(
     return
   }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const all: Record<string, string | number> = together(headers, more)
   // Without content there is no length to tell.
-  const size = status === 204 || status === 304 ? undefined : { 'content-length': length }
-  response.writeHead(status, { ...together(headers, more), ...size })
+  if (status !== 204 && status !== 304) all['content-length'] = length
+  response.writeHead(status, all)
   if (request.method === 'HEAD' || length === 0) response.end()
   // Plain ASCII is the same in both, and takes less time to be written in this one.
   else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
@@ -33,7 +34,8 @@ export async function send(
 }
 
 /** The headers of an answer and those that every answer has; an answer may depend on more than they know. */
-function together(headers: Answer['headers'], more: Answer['headers'] = {}): Record<string, string> {
+function together(headers: Answer['headers'], more: Answer['headers'] | undefined): Record<string, string> {
+  if (more === undefined) return { ...headers }
   const vary = [headers['vary'], more['vary']].filter((name) => name !== undefined).join(', ')
   return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }

@@ -6,7 +6,9 @@ const absolute = /^https?:\/\/([^/?#]*)([^#]*)$/i
 
 /** Makes a request with the host in its target one with the host in its header, where everybody looks for it. */
 export function settleTarget(request: IncomingMessage): void {
-  const [, host, rest] = absolute.exec(request.url ?? '') ?? []
+  const { url = '' } = request
+  if (url.startsWith('/')) return
+  const [, host, rest] = absolute.exec(url) ?? []
   if (host === undefined || rest === undefined) return
   request.headers.host = host
   request.url = rest.startsWith('/') ? rest : `/${rest}`

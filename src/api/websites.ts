@@ -12,6 +12,8 @@ export class Websites {
   readonly #files: Promise<Files>
   readonly #tokens: Tokens
   readonly #suffixes: readonly string[]
+  /** The header of whoever asked last, and was no website: most come again and again. */
+  #known: string | undefined
 
   constructor(files: Promise<Files>, tokens: Tokens, domains: readonly string[]) {
     this.#files = files
@@ -20,9 +22,16 @@ export class Websites {
   }
 
   /** The answer of a website; nothing when the request is for the API, which every website has on its own origin. */
-  async answer(call: Call): Promise<Answer | undefined> {
-    const name = this.#nameOf(call.request.headers.host)
-    if (name === undefined) return undefined
+  answer(call: Call): Promise<Answer | undefined> | undefined {
+    const { host } = call.request.headers
+    if (host !== undefined && host === this.#known) return undefined
+    const name = this.#nameOf(host)
+    if (name !== undefined) return this.#answer(call, name)
+    this.#known = host
+    return undefined
+  }
+
+  async #answer(call: Call, name: string): Promise<Answer | undefined> {
     const isApi = /^\/api\/v2(\/|$)/.test(call.path)
     if (call.method !== 'GET' && call.method !== 'HEAD') {
       if (isApi) return undefined

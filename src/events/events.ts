@@ -94,7 +94,7 @@ export class Events {
   }
 
   /** Stores the events of a publish call; answers with the JSON that says what became of each. */
-  async publish(appId: string, body: Buffer): Promise<Buffer<ArrayBuffer>> {
+  async publish(appId: string, body: Buffer): Promise<string | Buffer<ArrayBuffer>> {
     if (appId !== nodeAppId) this.#publishes++
     const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
     this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))

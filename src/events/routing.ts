@@ -30,6 +30,11 @@ export class Routing {
     this.current().catch((error) => this.#log.error(`the new routes are not in force yet: ${messageOf(error)}`))
   }
 
+  /** The routes in force, if they are; otherwise somebody has to wait for them. */
+  get settled(): RoutingTable | undefined {
+    return this.#table
+  }
+
   /** The routes in force. A new stream has to be recorded before anything goes into it; when that fails, so does this. */
   async current(): Promise<RoutingTable> {
     while (this.#table === undefined) {

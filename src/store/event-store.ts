@@ -29,7 +29,7 @@ export interface Reading extends AsyncIterable<Buffer> {
 export interface EventStore {
   /** Says that a request of about so many bytes is being made: whoever stores it gets ready meanwhile. It may not come after all. */
   expect(bytes: number): void
-  /** Appends events to streams of this node: all of the request or nothing. */
+  /** Appends events to streams of this node: all of the request or nothing. Its memory is the caller's again when this returns. */
   append(request: AppendRequest): Promise<Appended>
   /**
    * The same for a request that is being made: the first part of it, and whoever makes the others, the last of which it

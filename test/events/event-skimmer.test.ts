@@ -35,7 +35,7 @@ function read(
   { skimmer, appId = app, partBytes, sliceBytes = limits.scanSliceBytes }: Way,
 ): string[] | string {
   try {
-    const scanner = new PublishScanner(Buffer.from(text), appId, routes, partBytes, skimmer)
+    const scanner = new PublishScanner(Buffer.from(text), appId, routes, { partBytes, skimmer })
     const events: string[] = []
     const steps = partBytes === undefined ? scanner.whole(sliceBytes) : scanner.parts()
     let step = steps.next()
@@ -244,7 +244,9 @@ test('bodies larger than the memory are read in any parts and slices, by several
         const text = bodyOf(sizes.map((size, i) => ({ tags: [`${i}`], payload: 'p'.repeat(size) })))
         const expected = read(text, { skimmer: 'none' })
         assert.deepEqual(read(text, { skimmer, partBytes: bytes }), expected)
-        const scanners = [0, 1].map(() => new PublishScanner(Buffer.from(text), app, routes, other, skimmer))
+        const scanners = [0, 1].map(
+          () => new PublishScanner(Buffer.from(text), app, routes, { partBytes: other, skimmer }),
+        )
         const slices = scanners.map((scanner) => scanner.whole(bytes))
         const ended = new Map<object, string[]>()
         while (ended.size < slices.length)
@@ -286,7 +288,7 @@ test('parts have as many bytes as they should, and one event more at most', () =
     ]) {
       const body = Buffer.from(bodyOf(Array(3000).fill({ tags, payload })))
       const sizes = (skimmer: EventSkimmer | 'none'): number[] =>
-        [...new PublishScanner(body, appId, routes, partBytes, skimmer).parts()].map(
+        [...new PublishScanner(body, appId, routes, { partBytes, skimmer }).parts()].map(
           ({ source, streams }) => source.length + 20 * streams.length,
         )
       assert.deepEqual(sizes(skimmer), sizes('none'))

@@ -169,6 +169,24 @@ test('more calls than may wait for the disk are refused, and taken again afterwa
   assert.equal((await stored(slow.inner)).length, limits.publishesWaiting + 1)
 })
 
+test('small requests that come together keep their own events', async () => {
+  const store = memoryStore()
+  const events = await open(store)
+  const texts = Array.from({ length: 50 }, (_, i) => `${i}${'x'.repeat(11 * i)}`)
+  const isBad = (i: number): boolean => i % 5 === 4
+  await Promise.all(
+    texts.map((payload, i) => {
+      const published = events.publish(app, body([{ tags: [`t${i}`], payload }, ...(isBad(i) ? [{}] : [])]))
+      return isBad(i) ? assert.rejects(published) : published
+    }),
+  )
+  const lines = (await stored(store)).map((line) => JSON.parse(line) as Line)
+  assert.deepEqual(
+    lines.map(({ tags, payload }) => ({ tags, payload })),
+    texts.flatMap((payload, i) => (isBad(i) ? [] : [{ tags: [`t${i}`], payload }])),
+  )
+})
+
 test('more bytes than may wait for the disk are refused', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
@@ -209,7 +227,8 @@ test('only a large body of whoever publishes alone is handed over in parts', asy
   await events.publish(app, list(400))
   assert.deepEqual(calls.splice(0), ['appendParts'])
   await Promise.all([events.publish(app, list(400)), events.publish(app, list(400))])
-  assert.deepEqual(calls.splice(0), ['append', 'append'])
+  // The first one was alone when it came.
+  assert.deepEqual(calls.splice(0), ['appendParts', 'append'])
   await events.publish(app, list(5000))
   assert.deepEqual(calls.splice(0), ['append'])
 })

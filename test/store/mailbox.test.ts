@@ -241,3 +241,53 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
   assert.equal(waiting.wait(30_000, true), true)
   await worker.terminate()
 })
+
+test('who gathers requests goes on when there are enough, or when it is late', () => {
+  const { outbox, inbox, close } = mailbox()
+  const late = (): number => performance.now() + 60_000
+  for (const id of [1, 2]) outbox.append(id, requestOf(id, 8))
+  // Larger than what fits into the memory.
+  outbox.append(3, requestOf(3, limits.letterBytes + 1))
+  inbox.gather(3, late())
+  for (let i = 0; i < 3; i++) assert.ok(inbox.next() !== undefined)
+  // What was taken does not count any more.
+  outbox.append(4, requestOf(4, 8))
+  const start = performance.now()
+  inbox.gather(2, start + 20)
+  assert.ok(performance.now() - start >= 20)
+  assert.ok(inbox.waitedMs > 0)
+  inbox.gather(1, late())
+  close()
+})
+
+test('who gathers requests is woken once they are there, whatever else rings', async () => {
+  const memory = newMailbox()
+  const inbox = new Inbox<Call>(memory, new MessageChannel().port1)
+  const module = new URL('../../src/store/threads/mailbox.ts', import.meta.url).href
+  // Another thread sends while this one sleeps, and rings for nothing in between.
+  const worker = new Worker(
+    `import('${module}').then(({ Outbox, ringBell }) => {
+      const { workerData } = require('node:worker_threads')
+      const outbox = new Outbox(workerData, { postMessage() {} })
+      const request = { source: Buffer.from('x'), spans: new Int32Array(4), streams: new Uint32Array(1) }
+      for (let id = 1; id <= 1000; id++) {
+        ringBell(workerData)
+        outbox.append(id, request)
+      }
+    })`,
+    { eval: true, workerData: memory },
+  )
+  const end = performance.now() + 30_000
+  // Whoever waits for anything is woken up by anything, also after it was late for many.
+  inbox.gather(5000, performance.now() + 1)
+  assert.equal(inbox.wait(60_000, false), true)
+  for (let taken = 0; taken < 1000; inbox.release()) {
+    inbox.gather(Math.min(7, 1000 - taken), end)
+    const before = taken
+    while (inbox.next() !== undefined) taken++
+    // The last one is counted a moment before it is there.
+    assert.ok(taken - before >= Math.min(7, 1000 - before) - 1)
+  }
+  assert.ok(performance.now() < end)
+  await worker.terminate()
+})

@@ -30,7 +30,8 @@ export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: E
     const body = await call.body(limits.bodyBytes)
     const published = await (await events).publish(appId, body)
     giveBack(body)
-    return { ...jsonTextAnswer(200, published), sent: () => release(published) }
+    const answer = jsonTextAnswer(200, published)
+    return typeof published === 'string' ? answer : { ...answer, sent: () => release(published) }
   }
   /** An endpoint that reads events: what it is asked, and who answers that. */
   const reads = <T>(

@@ -141,7 +141,7 @@ export class EventSocket {
   }
 
   async #publish(events: Events, payload: Buffer): Promise<string> {
-    return (await asBadRequest(() => events.publish(this.#appId, payload))).toString('latin1')
+    return String(await asBadRequest(() => events.publish(this.#appId, payload)))
   }
 
   async #offsets(events: Events, payload: Buffer): Promise<string> {

@@ -50,9 +50,10 @@ export class Batch {
   }
 
   /** Begins anew; what was made of it before is no longer good. */
-  clear(): void {
+  clear(): this {
     this.source.clear()
     this.#count = 0
+    return this
   }
 
   #grow(): void {

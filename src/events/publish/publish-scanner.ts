@@ -13,6 +13,15 @@ const skimmedFrom = 1024
 /** Bytes of the first part of a body: whoever stores it wakes up while the next one is read. */
 const firstPartBytes = 2048
 
+interface ScannerOptions {
+  /** Of a body that is read in parts, all but the first have about so many bytes. */
+  readonly partBytes?: number | undefined
+  /** Where the events go to; whatever was there before is gone. */
+  readonly batch?: Batch
+  /** Without one, every event is read by itself. */
+  readonly skimmer?: EventSkimmer | 'none'
+}
+
 const requestNames = [Buffer.from('data')]
 const eventNames = [Buffer.from('tags'), Buffer.from('payload')]
 const [tagsName, payloadName] = [0, 1]
@@ -32,17 +41,11 @@ export class PublishScanner {
   /** Events that were read, also those that are not in the batch any more. */
   #count = 0
 
-  /** Of a body that is read in parts, all but the first have about so many bytes. Without a skimmer every event is read by itself. */
-  constructor(
-    body: Buffer,
-    appId: string,
-    routes: RoutingTable,
-    partBytes = Number.POSITIVE_INFINITY,
-    skimmer: EventSkimmer | 'none' = body.length < skimmedFrom ? 'none' : eventSkimmer(),
-  ) {
+  constructor(body: Buffer, appId: string, routes: RoutingTable, options: ScannerOptions = {}) {
+    const { partBytes = Number.POSITIVE_INFINITY, batch, skimmer = skimmerFor(body) } = options
     this.#json = new JsonScanner(body)
     this.#partBytes = partBytes
-    this.#batch = new Batch(Math.min(body.length, 2 * partBytes) + 64)
+    this.#batch = batch?.clear() ?? new Batch(Math.min(body.length, 2 * partBytes) + 64)
     this.#tagLists = new TagLists(this.#json, this.#batch.source, appId, routes)
     this.#skimmer = skimmer
     this.#reader = skimmer === 'none' ? 0 : skimmer.newReader()
@@ -159,4 +162,8 @@ export class PublishScanner {
     if (size > limits.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: limits.payloadBytes })
     return source.length
   }
+}
+
+function skimmerFor(body: Buffer): EventSkimmer | 'none' {
+  return body.length < skimmedFrom ? 'none' : eventSkimmer()
 }

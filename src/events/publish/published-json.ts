@@ -16,11 +16,14 @@ interface Place {
  * The answer to a publish call: for each event, in the order of the call, what it got. Most of it is the same for all of them,
  * so the first record is copied, and the digits are changed that are others: texts for each would be much to collect.
  */
-export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): Buffer<ArrayBuffer> {
+export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): string | Buffer<ArrayBuffer> {
   const count = runs.reduce((sum, run) => sum + run.count, 0)
-  if (count === 0) return Buffer.from(`${beginning}]}`)
   const end = `,"timestamp":${time}},`
   const middleOf = (stream: number): string => `,"stream":"${node}-${stream}","offset":`
+  const [first] = runs
+  if (first === undefined || count === 0) return `${beginning}]}`
+  if (count === 1 && runs.length === 1)
+    return `${beginning}${lamportKey}${lamport}${middleOf(first.stream)}${first.offset}${end.slice(0, -1)}]}`
   const longest = (middle: string, offset: number): number =>
     `${lamportKey}${lamport + count}${middle}${offset}${end}`.length
   const room = runs.reduce((sum, run) => sum + run.count * longest(middleOf(run.stream), run.offset + run.count), 0)

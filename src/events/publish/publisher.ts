@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts'
 import { Samples } from '../../samples.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
+import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
 
 /** Bytes of a body from which on it is handed over in parts: to begin early is of use where there is much to do. */
@@ -11,12 +12,17 @@ const inPartsFrom = 64 * 1024
 /** Bytes of such a part: with another event they go the short way to the writer. */
 const partBytes = 24 * 1024
 
+/** Bytes of a body up to which its events are read into memory that is there: to make that takes longer than to read them. */
+const smallBytes = 1024
+
 /** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
 export class Publisher {
   readonly #store: EventStore
   readonly #routing: Routing
   #requests = 0
   #bytes = 0
+  /** For what is small: it is read and handed over in one go. */
+  readonly #small = new Batch(smallBytes)
   readonly #samples = new Samples<'scanner'>()
 
   constructor(store: EventStore, routing: Routing) {
@@ -32,13 +38,13 @@ export class Publisher {
     if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
-      const routes = await this.#routing.current()
+      const routes = this.#routing.settled ?? (await this.#routing.current())
       // Whoever publishes beside others shares a commit with them, which takes whole requests.
       const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
-      if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, partBytes), body.length)
+      if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, { partBytes }), body.length)
       // Larger ones take longer to read than anybody would wait.
       if (body.length < inPartsFrom) this.#store.expect(body.length)
-      const scanner = new PublishScanner(body, appId, routes)
+      const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
       // A small body may be a part of something large.
       if (body.buffer.byteLength < inPartsFrom) this.#samples.keep('scanner', scanner)
       return await this.#storeWhole(scanner, body.length)
@@ -56,11 +62,18 @@ export class Publisher {
   }
 
   /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
-  async #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
+  #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
     const slices = scanner.whole(limits.scanSliceBytes)
-    let slice = slices.next()
-    for (; slice.done !== true; slice = slices.next()) await setImmediate()
-    return await this.#append(slice.value, size)
+    const first = slices.next()
+    return first.done === true ? this.#append(first.value, size) : this.#storeSlices(slices, size)
+  }
+
+  async #storeSlices(slices: Generator<void, AppendRequest>, size: number): Promise<Appended> {
+    for (;;) {
+      await setImmediate()
+      const { done, value } = slices.next()
+      if (done === true) return await this.#append(value, size)
+    }
   }
 
   #append(request: AppendRequest, size: number): Promise<Appended> {

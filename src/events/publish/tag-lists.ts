@@ -8,6 +8,14 @@ import { defaultStream, type RoutingTable } from '../routing-table.ts'
 const starts = new Int32Array(limits.tagsPerEvent)
 const ends = new Int32Array(limits.tagsPerEvent)
 
+/** The app whose events were read last, most of which come again, and how labels of its events begin. */
+let lastApp: { readonly id: string; readonly bytes: Buffer } | undefined
+
+function appIdBytes(id: string): Buffer {
+  if (lastApp?.id !== id) lastApp = { id, bytes: new ByteWriter(64).text(id).copy() }
+  return lastApp.bytes
+}
+
 /**
  * Reads lists of tags and writes the labels that they mean. Tags are a set, normalised and in the order of their bytes;
  * those in plain ASCII, which most are, are sorted and copied where they stand, without a string being made of them.
@@ -29,7 +37,7 @@ export class TagLists {
     this.#json = json
     this.#target = target
     this.#appId = appId
-    this.appIdBytes = new ByteWriter(64).text(appId).copy()
+    this.appIdBytes = appIdBytes(appId)
     this.#routes = routes
     this.#isRouted = appId === nodeAppId || routes.splits
   }

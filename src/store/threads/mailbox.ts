@@ -26,6 +26,10 @@ const words = {
   messages: 4,
   /** 1 after a request was announced, until one comes, or was watched for in vain. */
   announced: 5,
+  /** Requests that were sent, ever, in whatever way. */
+  requests: 6,
+  /** How often the bell has to have rung before somebody who sleeps is woken up. */
+  wanted: 7,
 } as const
 
 const places = {
@@ -87,8 +91,15 @@ class Ring {
   }
 
   ringBell(): void {
-    Atomics.add(this.words, words.bell, 1)
-    Atomics.notify(this.words, words.bell)
+    const rung = (Atomics.add(this.words, words.bell, 1) + 1) | 0
+    if (((rung - this.load(words.wanted)) | 0) >= 0) Atomics.notify(this.words, words.bell)
+  }
+
+  /** Sleeps for so many milliseconds at most, unless the bell has rung since it had rung so often: until it has so many times more. */
+  sleep(rung: number, more: number, milliseconds: number): void {
+    // Before the bell is looked at: whoever rings it afterwards sees this.
+    this.store(words.wanted, (rung + more) | 0)
+    Atomics.wait(this.words, words.bell, rung, milliseconds)
   }
 
   /** Where a cell is within the memory, in bytes. */
@@ -163,6 +174,7 @@ export class Outbox<M extends Numbered> {
 
   #append(id: number, request: AppendRequest, part: Part): void {
     this.#ring.store(words.announced, 0)
+    Atomics.add(this.#ring.words, words.requests, 1)
     if (this.#put(id, request, part)) {
       this.#call()
       return
@@ -222,6 +234,8 @@ export class Inbox<M extends Numbered> {
   #cell = 0
   /** Messages that were taken, ever. */
   #taken = 0
+  /** Requests that were taken, ever. */
+  #requests = 0
   /** Those that were taken before it was their turn. */
   readonly #held: (M | ArrayBuffer)[] = []
   /** How often the bell had rung when somebody looked at everything. */
@@ -250,7 +264,9 @@ export class Inbox<M extends Numbered> {
     const message = this.#message()
     // What was sent before that message, but after the look, is there by now.
     if (message !== undefined) cell ??= this.#nextCell()
-    if (cell !== undefined && (message === undefined || this.#idAt(cell) < idOf(message))) return this.#take(cell)
+    const isInMemory = cell !== undefined && (message === undefined || this.#idAt(cell) < idOf(message))
+    if (isInMemory || message instanceof ArrayBuffer) this.#requests = (this.#requests + 1) | 0
+    if (isInMemory) return this.#take(cell as number)
     this.#held.shift()
     return message instanceof ArrayBuffer ? unpackRequest(message, 0, message.byteLength) : message
   }
@@ -267,15 +283,29 @@ export class Inbox<M extends Numbered> {
   wait(milliseconds: number, canWatch: boolean): boolean {
     if (this.#hasMore) return true
     const ring = this.#ring
-    if (!canWatch || !this.#watch()) {
-      const start = performance.now()
-      Atomics.wait(ring.words, words.bell, this.#heard, milliseconds)
-      this.waitedMs += performance.now() - start
-    }
+    if (!canWatch || !this.#watch()) this.#sleep(this.#heard, 1, milliseconds)
     const heard = ring.load(words.bell)
     const hasRung = heard !== this.#heard
     this.#heard = heard
     return hasRung
+  }
+
+  /** Waits until so many requests are here, or it is so late. */
+  gather(requests: number, until: number): void {
+    const ring = this.#ring
+    for (;;) {
+      const rung = ring.load(words.bell)
+      const missing = requests - ((ring.load(words.requests) - this.#requests) | 0)
+      const left = until - performance.now()
+      if (missing <= 0 || left <= 0) return
+      this.#sleep(rung, missing, left)
+    }
+  }
+
+  #sleep(rung: number, more: number, milliseconds: number): void {
+    const start = performance.now()
+    this.#ring.sleep(rung, more, milliseconds)
+    this.waitedMs += performance.now() - start
   }
 
   /** Goes back to the event loop. Answers whether that is all right; otherwise something has come in the meantime. */

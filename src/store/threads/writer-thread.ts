@@ -10,7 +10,7 @@ import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
 import { AnswersTold } from './answers.ts'
 import { announcedFrom, Inbox, type Numbered } from './mailbox.ts'
-import { type ErrorMessage, Gate, type Letter, open, packAppended, pause, toMessage } from './messages.ts'
+import { type ErrorMessage, Gate, type Letter, open, packAppended, toMessage } from './messages.ts'
 import { Parts } from './parts.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
@@ -73,10 +73,11 @@ const lingerMs = 5
 const awayMs = 100
 
 /**
- * While several publish at once, the next commit begins so many milliseconds after the one before for each request that was
- * in that: two commits cost twice as much as one, and take the time from the thread that the requests come from.
+ * While several publish at once, the next commit waits until as many requests are there as were in the last one: two commits cost
+ * twice as much as one, and take the time from the thread that the requests come from. It begins so many milliseconds after the one
+ * before at the latest, for each of these requests and for all of them.
  */
-const paceMs = { perRequest: 0.1, most: 1 } as const
+const gatherMs = { perRequest: 0.2, most: 3 } as const
 
 /** How long to wait between two looks for what the sealer has done, in milliseconds. */
 const pauseMs = 1
@@ -98,8 +99,8 @@ class WriterThread {
   #tidying = false
   /** Whatever comes then is not done any more. */
   #isClosed = false
-  /** When the last commit began, and how many requests were in it. */
-  #last = { began: 0, requests: 0 }
+  /** When the last commit began, and how many requests the next one may have. */
+  #last = { began: 0, crowd: 0 }
   /** How many chunks had ended when something to seal was looked for, at all and with time for it: only then there is more. */
   readonly #chunksSeen = { ever: 0, calm: 0 }
 
@@ -147,10 +148,15 @@ class WriterThread {
   }
 
   /** Waits until it is time for the next commit. Whoever publishes alone waits for nobody. */
-  #pace(): void {
-    const { perRequest, most } = paceMs
-    const left = this.#last.began + Math.min(most, perRequest * this.#last.requests) - performance.now()
-    if (this.#last.requests > 1 && left > 0) pause(left)
+  #gather(): void {
+    const { perRequest, most } = gatherMs
+    const { began, crowd } = this.#last
+    if (crowd > 1) this.#inbox.gather(crowd, began + Math.min(most, perRequest * crowd))
+  }
+
+  /** A commit of so many requests begins. When fewer come than before, it may be that the others are late, or that they have gone. */
+  #begin(requests: number): void {
+    this.#last = { began: performance.now(), crowd: Math.max(requests, Math.floor(this.#last.crowd / 2)) }
   }
 
   /** Does what is there; answers whether there was something. */
@@ -159,7 +165,7 @@ class WriterThread {
     this.#writer.link()
     this.#takeSealed()
     this.#catchUp()
-    this.#pace()
+    this.#gather()
     const appends: Letter[] = []
     let bytes = 0
     let hasWorked = false
@@ -217,7 +223,7 @@ class WriterThread {
 
   #commit(appends: readonly Letter[]): void {
     if (appends.length === 0) return
-    this.#last = { began: performance.now(), requests: appends.length }
+    this.#begin(appends.length)
     try {
       const results = this.#writer.append(appends.map(({ request }) => request))
       this.#tellAppended(
@@ -238,7 +244,7 @@ class WriterThread {
 
   /** Nothing else comes before its last part, so what has come is stored while the others are made. */
   #commitParts(first: Letter): void {
-    this.#last = { began: performance.now(), requests: 1 }
+    this.#begin(1)
     const { id } = first
     const parts = new Parts(first, () => this.#nextPart())
     try {
