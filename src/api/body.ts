@@ -22,16 +22,20 @@ export class BodyReader {
     this.#pauseMs = pauseMs
   }
 
-  async read(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
+  /** Of whatever comes, `holds` is told how many bytes it has: these count until they are let go. */
+  async read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    limit: number,
+    holds: (bytes: number) => void = () => {},
+  ): Promise<Buffer> {
     const declared = Number(request.headers['content-length'] ?? 0)
     if (declared > limit) throw tooLarge(declared, limit)
     if (awaitsContinue(request)) response.writeContinue()
     const body = new Body(limit)
-    response.once('close', () => {
-      this.#held -= body.size
-    })
     const take = (part: Buffer): ShoalError | undefined => {
       this.#held += part.length
+      holds(part.length)
       return (
         body.add(part) ?? (this.#held > limits.bodyBytesTogether ? failure('ERR_SERVICE_OVERLOADED', {}) : undefined)
       )
@@ -55,6 +59,11 @@ export class BodyReader {
     const whole = body.whole()
     if (whole.buffer.byteLength < smallBytes) this.#samples.keep('body', [body, whole])
     return whole
+  }
+
+  /** Nobody needs so many bytes any more. */
+  letGo(bytes: number): void {
+    this.#held -= bytes
   }
 
   /**

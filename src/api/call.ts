@@ -10,6 +10,8 @@ export class Call {
   /** The query as it came, without the question mark; nothing when there is none. */
   readonly query: string | undefined
   readonly #bodies: BodyReader
+  /** Bytes of the body that have come. */
+  #held = 0
 
   constructor(request: IncomingMessage, response: ServerResponse, bodies: BodyReader) {
     this.request = request
@@ -27,7 +29,17 @@ export class Call {
 
   /** The body, which is read when somebody asks for it: not before everything else about the request was found good. */
   body(limit: number): Promise<Buffer> {
-    return this.#bodies.read(this.request, this.response, limit)
+    return this.#bodies.read(this.request, this.response, limit, this.#holds)
+  }
+
+  /** It is answered, or nobody waits for that: nobody needs its body any more. */
+  letGo(): void {
+    this.#bodies.letGo(this.#held)
+    this.#held = 0
+  }
+
+  readonly #holds = (bytes: number): void => {
+    this.#held += bytes
   }
 
   /** The body as it comes. It has a length that is known, and that somebody has looked at. */

@@ -96,6 +96,7 @@ export class HttpService {
     const started = performance.now()
     const { request, response } = call
     const answer = await this.#answer(call)
+    call.letGo()
     if (answer === undefined) return
     // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false

@@ -188,6 +188,33 @@ test('what all bodies hold together has a limit, and is given back', async (t) =
   assert.equal(await (await fetch(`${url}/count`, { method: 'POST', body: 'x' })).text(), '1')
 })
 
+test('bodies of requests are given back whose answers nobody gets', async (t) => {
+  const never: Route = {
+    path: '/never',
+    methods: { GET: { token: false, answer: () => new Promise<Answer>(() => {}) } },
+  }
+  let answered = 0
+  const length = async (call: Call) => {
+    const { length } = await call.body(limits.bodyBytes)
+    answered++
+    return text(String(length))
+  }
+  const port = await served(t, [never, { path: '/length', methods: { POST: { token: false, answer: length } } }])
+  const large = Buffer.alloc(limits.bodyBytes, 'x')
+  const count = limits.bodyBytesTogether / limits.bodyBytes
+  // The answers wait for the one before them, which never comes.
+  const socket = connect(port, '127.0.0.1')
+  socket.write('GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  for (let i = 0; i < count; i++) {
+    socket.write(`POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${large.length}\r\n\r\n`)
+    socket.write(large)
+  }
+  while (answered < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  socket.destroy()
+  const response = await fetch(`http://127.0.0.1:${port}/length`, { method: 'POST', body: 'x' })
+  assert.deepEqual([response.status, await response.text()], [200, '1'])
+})
+
 test('an answer in pieces is made as fast as it is taken, and no longer than somebody takes it', async (t) => {
   let made = 0
   let cancelled = 0

@@ -20,7 +20,7 @@ export class SlowStore {
   }
 
   async #append({ source, spans, streams }: AppendRequest): Promise<Appended> {
-    const copy = { source: Buffer.from(source), spans, streams }
+    const copy = { source: Buffer.from(source), spans: spans.slice(), streams: streams.slice() }
     if (streams.length === 1) await new Promise<void>((resolve) => this.waiting.push(resolve))
     return await this.inner.append(copy)
   }

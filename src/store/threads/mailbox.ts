@@ -95,6 +95,12 @@ class Ring {
     if (((rung - this.load(words.wanted)) | 0) >= 0) Atomics.notify(this.words, words.bell)
   }
 
+  /** Rings the bell for somebody who is not to sleep any longer, whatever is wanted. */
+  wake(): void {
+    Atomics.add(this.words, words.bell, 1)
+    Atomics.notify(this.words, words.bell)
+  }
+
   /** Sleeps for so many milliseconds at most, unless the bell has rung since it had rung so often: until it has so many times more. */
   sleep(rung: number, more: number, milliseconds: number): void {
     // Before the bell is looked at: whoever rings it afterwards sees this.
@@ -174,13 +180,19 @@ export class Outbox<M extends Numbered> {
 
   #append(id: number, request: AppendRequest, part: Part): void {
     this.#ring.store(words.announced, 0)
-    Atomics.add(this.#ring.words, words.requests, 1)
     if (this.#put(id, request, part)) {
+      this.#count()
       this.#call()
       return
     }
     const memory = packRequest(id, request, part)
+    this.#count()
     this.#post(memory, [memory])
+  }
+
+  /** Before the bell rings: whoever hears it counts. */
+  #count(): void {
+    Atomics.add(this.#ring.words, words.requests, 1)
   }
 
   #checkTurn(): void {
@@ -191,7 +203,7 @@ export class Outbox<M extends Numbered> {
     this.#target.postMessage(message, transfer)
     // Afterwards: what was counted can be taken.
     Atomics.add(this.#ring.words, words.messages, 1)
-    this.#ring.ringBell()
+    this.#ring.wake()
   }
 
   #call(): void {
@@ -290,14 +302,14 @@ export class Inbox<M extends Numbered> {
     return hasRung
   }
 
-  /** Waits until so many requests are here, or it is so late. */
+  /** Waits until so many requests are here, or something else, or it is so late. */
   gather(requests: number, until: number): void {
     const ring = this.#ring
     for (;;) {
       const rung = ring.load(words.bell)
       const missing = requests - ((ring.load(words.requests) - this.#requests) | 0)
       const left = until - performance.now()
-      if (missing <= 0 || left <= 0) return
+      if (missing <= 0 || left <= 0 || this.#held.length > 0 || this.#hasMessage) return
       this.#sleep(rung, missing, left)
     }
   }

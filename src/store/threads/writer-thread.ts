@@ -73,11 +73,14 @@ const lingerMs = 5
 const awayMs = 100
 
 /**
- * While several publish at once, the next commit waits until as many requests are there as were in the last one: two commits cost
+ * While several publish at once, the next commit waits until about as many requests are there as were in the last one: two commits cost
  * twice as much as one, and take the time from the thread that the requests come from. It begins so many milliseconds after the one
  * before at the latest, for each of these requests and for all of them.
  */
 const gatherMs = { perRequest: 0.2, most: 3 } as const
+
+/** After so many milliseconds without a commit nobody is expected who came before. */
+const forgetMs = 20
 
 /** How long to wait between two looks for what the sealer has done, in milliseconds. */
 const pauseMs = 1
@@ -154,9 +157,11 @@ class WriterThread {
     if (crowd > 1) this.#inbox.gather(crowd, began + Math.min(most, perRequest * crowd))
   }
 
-  /** A commit of so many requests begins. When fewer come than before, it may be that the others are late, or that they have gone. */
+  /** A commit of so many requests begins. When fewer come than before, the others may be late, or they have gone: half of them are waited for. */
   #begin(requests: number): void {
-    this.#last = { began: performance.now(), crowd: Math.max(requests, Math.floor(this.#last.crowd / 2)) }
+    const began = performance.now()
+    const others = began - this.#last.began < forgetMs ? Math.floor(this.#last.crowd / 2) : 0
+    this.#last = { began, crowd: Math.max(requests, others) }
   }
 
   /** Does what is there; answers whether there was something. */
