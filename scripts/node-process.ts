@@ -13,6 +13,14 @@ interface NodeProcessOptions {
   readonly execArgv?: readonly string[]
   /** Whether it runs from the package instead of its source. */
   readonly isPacked?: boolean
+  /** Folder of a package that was unpacked before, for programs that start several nodes from it. */
+  readonly packageFolder?: string
+  /** Further options of `shoal run`. */
+  readonly options?: readonly string[]
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Shell commands that run in the same process before the node does: for limits that processes inherit. */
+  readonly before?: readonly string[]
 }
 
 /** A node of this tree in a process and a folder of its own, which is removed with it. */
@@ -25,10 +33,15 @@ export class NodeProcess {
   /** What it has logged. */
   log = ''
 
-  private constructor({ execArgv = [], isPacked = false }: NodeProcessOptions) {
-    const command = join(isPacked ? unpackedPackage(join(this.#temporary, 'packed')) : checkout, 'bin/shoal')
+  private constructor(given: NodeProcessOptions) {
+    const { execArgv = [], isPacked = false, packageFolder, env, before } = given
+    const unpacked = packageFolder ?? (isPacked ? unpackedPackage(join(this.#temporary, 'packed')) : checkout)
     const options = ['--random', '--print-addresses', '--exit-on-stdin-close', '--working-dir', this.folder]
-    this.#child = spawn(process.execPath, [...execArgv, command, 'run', ...options], { stdio: 'pipe' })
+    const run = [...execArgv, join(unpacked, 'bin/shoal'), 'run', ...options, ...(given.options ?? [])]
+    const [command, args] = inShell(before, process.execPath, run)
+    this.#child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } })
+    // A node that was killed does not read it any more.
+    this.#child.stdin?.on('error', () => {})
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.log += text
     })
@@ -70,9 +83,25 @@ export class NodeProcess {
     return ((await response.json()) as { token: string }).token
   }
 
+  /** How the process ended: its exit code or the signal; undefined while it runs. */
+  get ending(): string | undefined {
+    const { exitCode, signalCode } = this.#child
+    return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`)
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
   async stop(): Promise<void> {
     this.#child.stdin?.end()
     await this.ended
     rmSync(this.#temporary, { recursive: true, force: true })
   }
+}
+
+/** The command, after others in the same shell: `exec` keeps the process ID. */
+function inShell(before: readonly string[] | undefined, command: string, args: string[]): [string, string[]] {
+  if (before === undefined || before.length === 0) return [command, args]
+  return ['sh', ['-c', [...before, 'exec "$0" "$@"'].join(' && '), command, ...args]]
 }

@@ -51,7 +51,7 @@ export const errorTable = {
   },
   ERR_HOST_NOT_ALLOWED: {
     status: 403,
-    text: "Requests for the host '<host>' are not answered. `shoal run --api-host <host>` allows it.",
+    text: "Requests for the host '<host>' are not answered. `shoal run --api-host <name>` allows it.",
     when: 'a Host header with a name that is not known to mean this node: another website could be behind it',
   },
   ERR_NOT_FOUND: {
@@ -112,10 +112,25 @@ export const errorTable = {
     text: '<cause>',
     when: 'a data folder that this version cannot use: damaged, made by a later version, or of another product',
   },
+  ERR_DATA_DAMAGED: {
+    status: 500,
+    text: 'Stored data is damaged: <cause>. Stop the node and run `shoal store verify`.',
+    when: 'stored bytes that are not as they were written: they are never served',
+  },
   ERR_STORAGE: {
     status: 503,
     text: 'This could not be stored: <cause>.',
     when: 'the disk is full or fails; nothing of the request was stored, reading goes on',
+  },
+  ERR_STORAGE_READ: {
+    status: 503,
+    text: 'This could not be read: <cause>.',
+    when: 'the disk fails',
+  },
+  ERR_CLOCK: {
+    status: 503,
+    text: 'The clock of this machine shows <time>, but times can only be stored from 1970 to 2255. Nothing was stored: set the clock, and try again.',
+    when: 'the clock is so wrong that its time cannot be stored; reading goes on',
   },
   ERR_PORT_COLLISION: {
     status: 500,
@@ -185,4 +200,23 @@ export function messageOf(thrown: unknown): string {
 /** The code of an error of the operating system (`EADDRINUSE`, `ENOENT`, …). */
 export function systemCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const corrupt: ReadonlySet<number> = new Set([11, 26])
+
+/** Whether SQLite says that a database is damaged. */
+export function isCorrupt(thrown: unknown): boolean {
+  return (
+    thrown instanceof Error &&
+    'errcode' in thrown &&
+    typeof thrown.errcode === 'number' &&
+    corrupt.has(thrown.errcode & 0xff)
+  )
+}
+
+/** An error that says that stored data is damaged, as one for whoever asked for it; nothing for any other error. */
+export function damageOf(thrown: unknown): ShoalError | undefined {
+  if (!(thrown instanceof Error) || (thrown.name !== 'DamagedData' && !isCorrupt(thrown))) return undefined
+  return failure('ERR_DATA_DAMAGED', { cause: thrown.message }, { cause: thrown.cause })
 }

@@ -4,14 +4,20 @@ export type ComponentState = 'starting' | 'started' | 'stopping' | 'failed'
 
 /** Why the node is not ready. */
 export interface Reason {
-  readonly component: ComponentName
+  /** A component, or the name of a problem. */
+  readonly component: string
   readonly state: ComponentState
   readonly detail?: string
 }
 
-/** What every part of the node says of itself. */
+/**
+ * Whether the node is ready: the states of its components, and problems of a node that runs, like a full disk. A problem
+ * has a name that users see (`Disk`, `Clock`), and one detail at a time.
+ */
 export class Health {
   readonly #components = new Map<ComponentName, Reason>()
+  readonly #problems = new Map<string, string>()
+  readonly #checks = new Map<string, () => string | undefined>()
 
   constructor(components: readonly ComponentName[]) {
     for (const component of components) this.set(component, 'starting')
@@ -21,8 +27,31 @@ export class Health {
     this.#components.set(component, { component, state, ...(detail !== undefined && { detail }) })
   }
 
+  /** Adds a problem, or replaces its detail. It stays until it is resolved. */
+  report(problem: string, detail: string): void {
+    this.#problems.set(problem, detail)
+  }
+
+  resolve(problem: string): void {
+    this.#problems.delete(problem)
+  }
+
+  /** Adds a problem that is checked for whenever the reasons are asked for; the check answers with the detail, if there is one. */
+  check(problem: string, check: () => string | undefined): void {
+    this.#checks.set(problem, check)
+  }
+
   /** What keeps the node from doing its work; nothing when it is ready. */
   reasons(): Reason[] {
-    return [...this.#components.values()].filter(({ state }) => state !== 'started')
+    const checked = [...this.#checks].flatMap(([problem, check]): [string, string][] => {
+      const detail = check()
+      return detail === undefined ? [] : [[problem, detail]]
+    })
+    return [
+      ...[...this.#components.values()].filter(({ state }) => state !== 'started'),
+      ...[...this.#problems, ...checked].map(
+        ([component, detail]) => ({ component, state: 'failed', detail }) as const,
+      ),
+    ]
   }
 }

@@ -35,7 +35,7 @@ export async function listenOnAll<S extends Server>(
   const servers: S[] = []
   const bound: Listening[] = []
   try {
-    for (const endpoint of await resolveAll(endpoints, who)) {
+    for (const endpoint of await resolveEndpoints(endpoints, who)) {
       const server = makeServer()
       const listening = await listenOn(server, endpoint, who)
       if (listening === undefined) continue
@@ -58,7 +58,8 @@ export function multiaddressText({ address, port }: Listening): string {
   return `/${isIPv6(address) ? 'ip6' : 'ip4'}/${address}/tcp/${port}`
 }
 
-async function resolveAll(endpoints: readonly Endpoint[], who: ListenerName): Promise<Endpoint[]> {
+/** The same endpoints with IP addresses in the place of names. */
+export async function resolveEndpoints(endpoints: readonly Endpoint[], who: ListenerName): Promise<Endpoint[]> {
   const resolved: Endpoint[] = []
   for (const endpoint of endpoints) {
     try {

@@ -40,6 +40,15 @@ export function boundHeaps(): void {
   setGrowth(1)
 }
 
+/** Bytes of memory of the process; nothing when they cannot be read, for want of a file descriptor. */
+export function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return undefined
+  }
+}
+
 type Collect = (
   options: { readonly type: 'major'; readonly flavor: 'last-resort' } | { readonly type: 'minor' },
 ) => void

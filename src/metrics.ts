@@ -1,3 +1,5 @@
+import { residentBytes } from './memory.ts'
+
 /** Names with values that tell samples of one metric apart. */
 export type MetricLabels = Readonly<Record<string, string | number>>
 
@@ -93,9 +95,10 @@ export class Metrics {
     return counter
   }
 
-  /** A value that is asked for when somebody collects it. */
-  gauge(name: string, help: string, sample: () => Sample): void {
-    this.#metrics.push({ name, help, type: 'gauge', samples: () => [sample()] })
+  /** A value that is asked for when somebody collects it; there may be none at that moment. */
+  gauge(name: string, help: string, sample: () => Sample | undefined): void {
+    const samples = (): Sample[] => [sample()].filter((found) => found !== undefined)
+    this.#metrics.push({ name, help, type: 'gauge', samples })
   }
 
   /** Numbers that only grow and are counted elsewhere. */
@@ -154,7 +157,10 @@ export function addProcessMetrics(metrics: Metrics): void {
     return (user + system) / 1e6
   }
   metrics.counted('process_cpu_seconds_total', 'CPU time of the process, in seconds.', () => [{ value: cpuSeconds() }])
-  metrics.gauge('process_resident_memory_bytes', 'Memory of the process.', () => ({ value: process.memoryUsage.rss() }))
+  metrics.gauge('process_resident_memory_bytes', 'Memory of the process.', () => {
+    const value = residentBytes()
+    return value === undefined ? undefined : { value }
+  })
   metrics.gauge('process_start_time_seconds', 'When the process started, in seconds since the Unix epoch.', () => ({
     value: Math.floor(performance.timeOrigin / 1000),
   }))

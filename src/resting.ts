@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { limits } from './limits.ts'
-import { collectAll } from './memory.ts'
+import { collectAll, residentBytes } from './memory.ts'
 
 /** How often a thread looks whether it has something to do, in milliseconds. */
 const lookMs = 1000
@@ -37,7 +37,7 @@ export function restAfterWork({ begins, ends, waitedMs = () => 0, fromBytes = li
     lastWaited = waited
     worked += busy
     if (worked < workMs) return
-    const isResting = busy <= restingShare * (active + idle) && process.memoryUsage.rss() >= fromBytes
+    const isResting = busy <= restingShare * (active + idle) && (residentBytes() ?? 0) >= fromBytes
     if (!isResting) return
     attempt(begins)
     collectAll()

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gitCommit } from './git-commit.ts'
 
 interface Build {
   version: string
@@ -6,13 +8,17 @@ interface Build {
   profile: 'debug' | 'release'
 }
 
-/** The build writes `build.json` beside this file; a checkout has none and runs its source. */
+/**
+ * The build writes `build.json` beside this file. A checkout has none and runs the same code from its source: it shows the
+ * commit that is checked out, or `source` when it came without git.
+ */
 function readBuild(): Build {
   try {
     return JSON.parse(readFileSync(new URL('build.json', import.meta.url), 'utf8')) as Build
   } catch {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Build
-    return { version, gitHash: 'source', profile: 'debug' }
+    const gitHash = gitCommit(fileURLToPath(new URL('..', import.meta.url))) ?? 'source'
+    return { version, gitHash, profile: 'release' }
   }
 }
 

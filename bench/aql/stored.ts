@@ -1,4 +1,5 @@
 import { deepEqual } from 'node:assert/strict'
+import { finish } from '../../src/aql/index.ts'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
 import { LogReader, LogWriter } from '../../src/store/log/index.ts'
 import { SealedBlock } from '../../src/store/log/sealed-block.ts'
@@ -73,7 +74,7 @@ export async function storedLines(workspace: Workspace, events: number, rounds: 
 function answered(file: string, writer: LogWriter, key: { publicKey: LogReaderKey }, query: string): Found {
   const reader = new LogReader(file, writer.counts, key.publicKey)
   const request = { query, appId: 'a', via: 'http', order: 'asc', lowerBound: {}, upperBound: undefined }
-  const job = makeQueryJob(reader, request)
+  const job = finish(makeQueryJob(reader, request))
   let count = -1
   for (let state = 'busy'; state !== 'done'; ) {
     state = job.run(Number.POSITIVE_INFINITY)

@@ -253,7 +253,7 @@ function measureQuery(now: Standing, selection: Selection, events: number): numb
 /** Opening is not part of what is measured. */
 function withReader<T>({ file, key, stored, sealed }: Standing, work: (reader: LogReader) => T): T {
   const counts = new SharedCounts()
-  counts.set(0, stored, 0, sealed)
+  counts.publish([{ number: 0, count: stored, pruned: 0, sealed }])
   const reader = new LogReader(file, counts, key.publicKey)
   try {
     return work(reader)

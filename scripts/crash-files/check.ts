@@ -17,7 +17,7 @@ export async function checkFiles(folder: string, ledger: FilesLedger): Promise<s
     await close()
   }
   const { problems: damage } = verifyBlocks(blocksIn(folder), node)
-  return [...problems, ...damage, ...orphanProblems(folder, ledger)]
+  return [...problems, ...damage, ...(await orphanProblems(folder, ledger))]
 }
 
 /** Finds out whether what was under way has happened; either is good, but it has to be one of them. */
@@ -67,7 +67,7 @@ async function contentOf(files: Files, cid: string, path: readonly string[]): Pr
 }
 
 /** After two collections that leave no room, there is nothing but what is kept or has a name. */
-function orphanProblems(folder: string, ledger: FilesLedger): string[] {
+async function orphanProblems(folder: string, ledger: FilesLedger): Promise<string[]> {
   const store = new FileStore(blocksIn(folder), Date.now)
   try {
     const { blocks, cachedBlocks } = store.usage()
@@ -78,6 +78,6 @@ function orphanProblems(folder: string, ledger: FilesLedger): string[] {
     // What has a name may never have been uploaded, or have gone before it got the name.
     return blocks < kept.size || blocks > most ? [`there are ${blocks} blocks, not ${kept.size} to ${most}`] : []
   } finally {
-    store.close()
+    await store.close()
   }
 }

@@ -2,6 +2,8 @@ import type { ShoalError } from '../errors.ts'
 
 /** Pieces of an answer that are sent as the client takes them. Whoever makes them is told when nobody wants them any more. */
 export interface Pieces extends AsyncIterable<Uint8Array> {
+  /** Bytes that making them takes up, beside what waits to be sent. */
+  readonly heldBytes?: number
   cancel(): void
   /** Is told when a piece that is not small is on its way: nobody looks at its memory any more. */
   sent?(piece: Uint8Array): void
@@ -11,6 +13,8 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | Pieces
+  /** Of a refusal: the code of its error, for the log. */
+  readonly refusal?: string
   /** Is told when nobody looks at the memory of a body of bytes any more; of one that is small, nobody is. */
   sent?(): void
 }
@@ -40,7 +44,7 @@ export function emptyAnswer(status: number): Answer {
 }
 
 export function errorAnswer(error: ShoalError): Answer {
-  return jsonAnswer(error.status, error)
+  return { ...jsonAnswer(error.status, error), refusal: error.code }
 }
 
 export function isStream(body: Answer['body']): body is Pieces {

@@ -49,6 +49,7 @@ function preflight(request: IncomingHttpHeaders): Answer {
 function forbidden(reason: string): Answer {
   return {
     status: 403,
+    refusal: 'CORS',
     headers: { 'content-type': 'text/plain; charset=utf-8' },
     body: `CORS request forbidden: ${reason}`,
   }

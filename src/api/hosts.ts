@@ -22,13 +22,19 @@ export class Hosts {
   /** Throws unless the Host header means this node. Whoever sends none is no browser. */
   check(header: string | undefined): void {
     if (header === undefined || header === this.#known) return
-    if (!this.#isOurs(nameOf(header))) throw failure('ERR_HOST_NOT_ALLOWED', { host: header })
+    const name = nameOf(header)
+    if (!this.#isOurs(name)) throw failure('ERR_HOST_NOT_ALLOWED', { host: header, name: suggested(name) })
     this.#known = header
   }
 
   #isOurs(name: string): boolean {
     return this.#names.has(name) || isIP(name) !== 0 || this.#domains.some((domain) => name.endsWith(`.${domain}`))
   }
+}
+
+/** The name for the command that an error suggests: nothing that a shell would take for something else. */
+function suggested(name: string): string {
+  return /^[a-z0-9_.-]+$/.test(name) ? name : '<name>'
 }
 
 /** The host without its port, its brackets and the dot at its end, in lower case. */

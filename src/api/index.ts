@@ -1,3 +1,4 @@
+export { Connections } from './clients/index.ts'
 export { Cors } from './cors.ts'
 export { Hosts } from './hosts.ts'
 export type { Blobs } from './routes/blobs.ts'

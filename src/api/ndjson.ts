@@ -1,13 +1,27 @@
-import { failure, messageOf, ShoalError } from '../errors.ts'
+import { damageOf, failure, messageOf, ShoalError } from '../errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../log/index.ts'
 import type { Answer, Pieces } from './answer.ts'
+import type { Call } from './call.ts'
 
 const newline = Buffer.from('\n')
 
 /** Lines of JSON as they come, once it is known that they will. */
-export async function ndjsonAnswer(reading: Reading, log: Logger, keepAliveMs: number): Promise<Answer> {
-  await reading.started
+export async function ndjsonAnswer(
+  reading: Reading,
+  { client: { connection }, response }: Call,
+  log: Logger,
+  keepAliveMs: number,
+): Promise<Answer> {
+  reading.chargeTo?.(connection)
+  // Preparing a long query takes time, and memory, which is of no use to a client that has gone.
+  const gone = (): void => reading.cancel()
+  response.once('close', gone)
+  try {
+    await reading.started
+  } finally {
+    response.off('close', gone)
+  }
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
@@ -43,7 +57,7 @@ class Lines implements Pieces {
   #told(error: unknown): ShoalError {
     if (error instanceof ShoalError) return error
     this.#log.error(`a query failed: ${messageOf(error)}`)
-    return failure('ERR_INTERNAL', {})
+    return damageOf(error) ?? failure('ERR_INTERNAL', {})
   }
 }
 

@@ -1,13 +1,17 @@
 import { failure, messageOf, type ShoalError } from '../errors.ts'
 import type { OffsetMap } from '../events/index.ts'
 import { parseStreamId } from '../identity/index.ts'
+import { limits } from '../limits.ts'
 
 /** Offsets of streams as clients send them. What is before the first event is the same as nothing. */
 export function offsetMap(value: unknown, name: string): OffsetMap {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`invalid type, expected a map of offsets at \`${name}\``)
+  const entries = Object.entries(value)
+  if (entries.length > limits.offsetsPerBound)
+    throw invalid(`more than ${limits.offsetsPerBound} offsets at \`${name}\``)
   const offsets: Record<string, number> = {}
-  for (const [stream, given] of Object.entries(value)) {
+  for (const [stream, given] of entries) {
     checkStreamId(stream)
     const offset = offsetOf(given)
     if (offset >= 0) offsets[stream] = offset

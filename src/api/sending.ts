@@ -1,5 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Answer, isStream, type Pieces } from './answer.ts'
+import type { ServerResponse } from 'node:http'
+import { type Answer, errorAnswer, isStream, type Pieces } from './answer.ts'
+import type { Call } from './call.ts'
+import type { Connection } from './clients/index.ts'
+
+type Headers = Answer['headers']
 
 /**
  * Bytes of a piece, or of a whole body, that is small. It goes out together with the head where it can, and whoever has made it
@@ -7,19 +11,37 @@ import { type Answer, isStream, type Pieces } from './answer.ts'
  */
 const smallBytes = 4096
 
-/** Sends an answer. What comes in pieces is sent as the client takes it, and ends when the client goes away. */
-export async function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, headers, body, sent }: Answer,
-  more?: Readonly<Record<string, string>>,
-): Promise<void> {
-  if (isStream(body)) {
+/**
+ * Sends an answer; answers with what was sent. What comes in pieces is sent as the client takes it, and ends when the client goes away.
+ * What the client does not read is charged to its connection; where there is no room for it, another answer says so.
+ */
+export async function send(call: Call, given: Answer, more?: Readonly<Record<string, string>>): Promise<Answer> {
+  const answer = admitted(given, call.client.connection)
+  const { response } = call
+  const { status, headers, body } = answer
+  if (!isStream(body)) sendWhole(call, answer, body, more)
+  else {
     response.writeHead(status, together(headers, more))
-    if (request.method === 'HEAD') response.end()
-    else await sendPieces(response, body)
-    return
+    if (call.request.method === 'HEAD') {
+      body.cancel()
+      response.end()
+    } else await sendPieces(call, body)
   }
+  return answer
+}
+
+/** The answer, or a refusal when the client's connection has no room for what it would hold. */
+function admitted(answer: Answer, connection: Connection): Answer {
+  const { body } = answer
+  const held = isStream(body) ? (body.heldBytes ?? 0) : body.length
+  if (held <= smallBytes || connection.hasRoom(held)) return answer
+  if (isStream(body)) body.cancel()
+  else answer.sent?.()
+  return errorAnswer(connection.refusal)
+}
+
+function sendWhole(call: Call, { status, headers, sent }: Answer, body: string | Uint8Array, more?: Headers): void {
+  const { request, response } = call
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const all: Record<string, string | number> = together(headers, more)
   // Without content there is no length to tell.
@@ -31,16 +53,24 @@ export async function send(
   else if (length < smallBytes)
     response.end(Buffer.from(body.buffer, body.byteOffset, length).toString('latin1'), 'latin1')
   else response.end(body, sent)
+  call.client.connection.wrote()
 }
 
 /** The headers of an answer and those that every answer has; an answer may depend on more than they know. */
-function together(headers: Answer['headers'], more: Answer['headers'] | undefined): Record<string, string> {
+function together(headers: Headers, more: Headers | undefined): Record<string, string> {
   if (more === undefined) return { ...headers }
   const vary = [headers['vary'], more['vary']].filter((name) => name !== undefined).join(', ')
   return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }
 
-async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<void> {
+async function sendPieces({ response, client: { connection } }: Call, pieces: Pieces): Promise<void> {
+  const held = pieces.heldBytes ?? 0
+  if (!connection.charge(held)) {
+    // The client has gone meanwhile.
+    pieces.cancel()
+    response.destroy()
+    return
+  }
   const gone = (): void => pieces.cancel()
   response.once('close', gone)
   // Who has gone already does not go once more.
@@ -51,10 +81,12 @@ async function sendPieces(response: ServerResponse, pieces: Pieces): Promise<voi
     for await (const piece of pieces) {
       const sent = piece.length < smallBytes ? undefined : (): void => pieces.sent?.(piece)
       const more = response.write(piece, sent)
+      connection.wrote()
       if (!more && !(await drained(response))) return
     }
     response.end()
   } finally {
+    connection.refund(held)
     response.off('close', gone)
     pieces.cancel()
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { failure, messageOf, ShoalError, systemCode } from '../errors.ts'
+import { damageOf, failure, messageOf, ShoalError, systemCode } from '../errors.ts'
 import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
@@ -10,9 +11,11 @@ import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
 import { Call } from './call.ts'
+import type { Connections } from './clients/index.ts'
 import type { Cors } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { type Endpoint, endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
@@ -35,27 +38,35 @@ export interface HttpOptions {
   readonly sockets?: EventSockets
   /** How long a body may pause. */
   readonly bodyPauseMs?: number
-  /** Is told of every answer. */
+  /** Called after each response. */
   readonly answered?: (status: number) => void
+  /** The connections of all clients; services that share them share one account of memory. */
+  readonly connections: Connections
 }
 
 /** Answers HTTP. Whatever a client sends, it gets an answer and the node goes on. */
 export class HttpService {
   readonly #options: HttpOptions
   readonly #router: Router
+  readonly #refusals: RefusalLog
   readonly #bodies: BodyReader
   readonly #samples = new Samples<Endpoint | undefined>()
 
   constructor(options: HttpOptions) {
     this.#options = options
     this.#router = new Router(options.routes)
+    this.#refusals = new RefusalLog(options.log)
     this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs)
   }
 
   /** A server that answers; there is one for each address. */
   server(): Server {
     const { sockets } = this.#options
-    const timeouts = { headersTimeout: limits.requestHeadMs, requestTimeout: limits.requestMs }
+    const timeouts = {
+      headersTimeout: limits.requestHeadMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleConnectionMs,
+    }
     const server = createServer({
       maxHeaderSize: limits.requestHeadBytes,
       noDelay: true,
@@ -65,19 +76,24 @@ export class HttpService {
       // Some clients offer HTTP/2 with every request, and are content with an answer in HTTP/1.1.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
+    const { connections } = this.#options
+    server.on('connection', (socket) => connections.add(socket))
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
+      // A connection that was refused may still hand over what has come with it.
+      if (request.socket.destroyed) return
       settleTarget(request)
-      this.#handle(new Call(request, response, this.#bodies)).catch((error) => this.#failed(request, response, error))
+      const client = connections.of(request.socket)
+      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, client)))
     }
     server.on('request', handle)
     // Whether a body is wanted is decided by whoever reads it.
     server.on('checkContinue', handle)
     if (sockets !== undefined)
       server.on('upgrade', (request, socket, head) => {
+        if (socket.destroyed) return
         settleTarget(request)
-        sockets.upgrade(request, socket, head)
+        sockets.upgrade(request, socket, head, connections.of(request.socket).connection)
       })
-    server.maxConnections = limits.connections
     server.on('clientError', (error, socket) => this.#refuse(error, socket))
     return server
   }
@@ -92,6 +108,17 @@ export class HttpService {
     this.#options.sockets?.terminate()
   }
 
+  #serve(call: Call): void {
+    const { request, response, client } = call
+    response.once('close', () => {
+      client.http.served()
+      this.#sent(call)
+    })
+    // Node would keep a body that no route reads, chunk by chunk, until the request is answered.
+    if (!hasBody.has(call.method) && isWithBody(request)) drain(request)
+    this.#handle(call).catch((error) => this.#failed(request, response, error))
+  }
+
   async #handle(call: Call): Promise<void> {
     const started = performance.now()
     const { request, response } = call
@@ -100,10 +127,10 @@ export class HttpService {
     if (answer === undefined) return
     // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
-    response.once('close', () => this.#sent(call))
-    await send(request, response, answer, this.#options.cors?.headers(request.headers))
-    this.#options.answered?.(answer.status)
-    this.#log(call, answer.status, started)
+    drain(request)
+    const sent = await send(call, answer, this.#options.cors?.headers(request.headers))
+    this.#options.answered?.(sent.status)
+    this.#log(call, sent, started)
   }
 
   /** The answer, also to what cannot be answered; nothing when there is nobody to get it. */
@@ -122,7 +149,7 @@ export class HttpService {
       if (error instanceof JsonError) return errorAnswer(failure('ERR_BAD_REQUEST', { cause: error.message }))
       if (error instanceof ClientGone) return undefined
       log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
-      return errorAnswer(failure('ERR_INTERNAL', {}))
+      return errorAnswer(damageOf(error) ?? failure('ERR_INTERNAL', {}))
     }
   }
 
@@ -165,23 +192,52 @@ export class HttpService {
   #refuse(error: Error, socket: Duplex): void {
     this.#options.log.debug(`bad request: ${error.message}`)
     if (!socket.writable) return
+    // A client that goes away in the middle of a request is not refused.
+    if (systemCode(error) !== 'HPE_INVALID_EOF_STATE')
+      this.#refusals.add(400, 'ERR_BAD_REQUEST', { remote: (socket as Socket).remoteAddress })
     const body = JSON.stringify(failure('ERR_BAD_REQUEST', { cause: badRequest(error) }))
     const head = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`)
   }
 
-  #log({ request, method, path }: Call, status: number, started: number): void {
+  #log({ request, method, path }: Call, { status, refusal }: Answer, started: number): void {
     const { log } = this.#options
+    const remote = request.socket.remoteAddress
+    if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote })
     if (!log.isDebug) return
     log.debug('request', {
       method,
       path,
       status,
-      remote: request.socket.remoteAddress,
+      remote,
       userAgent: request.headers['user-agent'],
       elapsedMs: Number((performance.now() - started).toFixed(1)),
     })
   }
+}
+
+/** The methods whose bodies are read by the routes that have them. */
+const hasBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
+
+/**
+ * Reads what is left of the body of a request and drops it. Parsing tiny chunks only to drop them could keep the node busy: after
+ * too many of them it reads no more, and closes the connection when the client has had a moment to read its answer.
+ */
+function drain(request: IncomingMessage): void {
+  if (request.complete) return
+  const { socket } = request
+  let small = 0
+  const onData = (part: Buffer): void => {
+    if (part.length >= limits.smallPartBytes || ++small <= limits.smallParts) return
+    request.off('data', onData)
+    socket.pause()
+    setTimeout(() => socket.destroy(), limits.lingerMs).unref()
+  }
+  request.on('data', onData)
+}
+
+function isWithBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
 function badRequest(error: Error): string {

@@ -1,4 +1,5 @@
 import type { Expr, Item, MainQuery, Query, Stage, TagAtom } from './ast.ts'
+import { finish, Pace, type Steps } from './steps.ts'
 import { exprsIn, tagAtoms } from './walk.ts'
 
 /** Where a query can be sent to. */
@@ -39,9 +40,14 @@ export interface FeatureProblem {
 
 /** Whether an endpoint takes a query; what is wrong when it does not. */
 export function checkFeatures(query: MainQuery, endpoint: Endpoint): FeatureProblem | undefined {
+  return finish(featureProblem(query, endpoint))
+}
+
+/** The same in steps. */
+export function* featureProblem(query: MainQuery, endpoint: Endpoint): Steps<FeatureProblem | undefined> {
   // Subscriptions have no use for an array, whatever else the query says.
   if (endpoint !== 'query' && query.source.kind === 'array') return unsupported('fromArray', endpoint)
-  return checkUse(usedFeatures(query), enabledFeatures(query), endpoint)
+  return checkUse(yield* featuresUsed(query), enabledFeatures(query), endpoint)
 }
 
 /** Whether an endpoint takes a query that uses and names these features. */
@@ -80,32 +86,41 @@ export function enabledFeatures(query: MainQuery): readonly string[] {
 
 /** The features that a query uses, nested ones included, in the order of the table. */
 export function usedFeatures(query: Query): readonly Feature[] {
-  const used = new Set(featuresOf(query))
-  for (const expr of exprsIn(query)) for (const feature of featuresOfExpr(expr)) used.add(feature)
+  return finish(featuresUsed(query))
+}
+
+/** The same in steps. */
+export function* featuresUsed(query: Query): Steps<readonly Feature[]> {
+  const pace = new Pace()
+  const used = new Set<Feature | undefined>()
+  addFeatures(used, query)
+  for (const expr of exprsIn(query)) {
+    addFeaturesOfExpr(used, expr)
+    if (pace.isDue()) yield
+  }
   return features.filter((feature) => used.has(feature))
 }
 
-function featuresOfExpr(expr: Expr): readonly (Feature | undefined)[] {
-  switch (expr.kind) {
-    case 'query':
-      return ['subQuery', ...featuresOf(expr.query)]
-    case 'template':
-      return ['interpolation']
-    case 'array':
-      return spreadIn(expr.items)
-    default:
-      return []
-  }
+function addFeaturesOfExpr(used: Set<Feature | undefined>, expr: Expr): void {
+  if (expr.kind === 'query') {
+    used.add('subQuery')
+    addFeatures(used, expr.query)
+  } else if (expr.kind === 'template') used.add('interpolation')
+  else if (expr.kind === 'array') addSpread(used, expr.items)
 }
 
-/** The features of a source and of stages, without those of their expressions. */
-function featuresOf({ source, stages }: Query): readonly (Feature | undefined)[] {
-  return [
-    ...(source.kind === 'array' ? ['fromArray' as const, ...spreadIn(source.items)] : []),
-    ...(source.kind === 'events' ? tagAtoms(source.tags).map((atom) => atomFeatures[atom.kind]) : []),
-    ...stages.map((stage) => stageFeatures[stage.kind]),
-    ...stages.flatMap((stage) => (stage.kind === 'select' ? selectFeatures(stage.items) : [])),
-  ]
+/** Adds the features of a source and of stages, without those of their expressions. */
+function addFeatures(used: Set<Feature | undefined>, { source, stages }: Query): void {
+  if (source.kind === 'array') {
+    used.add('fromArray')
+    addSpread(used, source.items)
+  } else for (const { kind } of tagAtoms(source.tags)) used.add(atomFeatures[kind])
+  for (const stage of stages) {
+    used.add(stageFeatures[stage.kind])
+    if (stage.kind !== 'select') continue
+    if (stage.items.length > 1) used.add('multiEmission')
+    addSpread(used, stage.items)
+  }
 }
 
 const atomFeatures: Partial<Record<TagAtom['kind'], Feature>> = {
@@ -120,10 +135,6 @@ const stageFeatures: Partial<Record<Stage['kind'], Feature>> = {
   let: 'binding',
 }
 
-function selectFeatures(items: readonly Item[]): readonly Feature[] {
-  return items.length > 1 ? ['multiEmission', ...spreadIn(items)] : spreadIn(items)
-}
-
-function spreadIn(items: readonly Item[]): readonly Feature[] {
-  return items.some((item) => item.spread) ? ['spread'] : []
+function addSpread(used: Set<Feature | undefined>, items: readonly Item[]): void {
+  if (items.some((item) => item.spread)) used.add('spread')
 }

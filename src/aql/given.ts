@@ -1,5 +1,6 @@
 import type { MainQuery, Micros } from './ast.ts'
 import { AqlError } from './error.ts'
+import { finish, Pace, type Steps } from './steps.ts'
 import { isAppId } from './text/app-id.ts'
 import { readInstant } from './text/instants.ts'
 import { memberText } from './text/member.ts'
@@ -17,21 +18,37 @@ export interface GivenEvent {
 
 /** The events that a query brings along, if it does. Throws an AqlError that names the line when one is none. */
 export function givenEvents(query: MainQuery, now: Micros): readonly GivenEvent[] | undefined {
+  return finish(givenSteps(query, now))
+}
+
+/** The same in steps. */
+export function* givenSteps(query: MainQuery, now: Micros): Steps<readonly GivenEvent[] | undefined> {
   const pragma = query.pragmas.find(({ name }) => name === 'events')
-  return pragma && parseEvents(pragma.value, now)
+  return pragma && (yield* eventSteps(pragma.value, now))
 }
 
 /** Reads events, one per line. Empty lines do not count. */
 export function parseEvents(text: string, now: Micros): readonly GivenEvent[] {
-  return text.split(/\r\n|\n|\r/).flatMap((line, index) => {
-    if (line.trim() === '') return []
+  return finish(eventSteps(text, now))
+}
+
+/** Characters of an event that are read in a unit of work. */
+const charactersPerUnit = 8
+
+function* eventSteps(text: string, now: Micros): Steps<readonly GivenEvent[]> {
+  const pace = new Pace()
+  const events: GivenEvent[] = []
+  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
+    if (pace.isDue(1 + line.length / charactersPerUnit)) yield
+    if (line.trim() === '') continue
     try {
-      return [eventOf(line, now)]
+      events.push(eventOf(line, now))
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new AqlError('static', `PRAGMA events, line ${index + 1}: ${reason}`, 0)
     }
-  })
+  }
+  return events
 }
 
 function eventOf(line: string, now: Micros): GivenEvent {

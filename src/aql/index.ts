@@ -7,10 +7,13 @@ export {
   enabledFeatures,
   type Feature,
   type FeatureProblem,
+  featureProblem,
+  featuresUsed,
   usedFeatures,
 } from './features.ts'
-export { type GivenEvent, givenEvents, parseEvents } from './given.ts'
+export { type GivenEvent, givenEvents, givenSteps, parseEvents } from './given.ts'
 export { aqlLimits } from './limits.ts'
-export { type ParseOptions, parseExpr, parseQuery, parseTagExpr } from './parse.ts'
-export { format, print, printExpr, printTagExpr } from './print/index.ts'
+export { type ParseOptions, parseExpr, parseQuery, parseSteps, parseTagExpr } from './parse.ts'
+export { format, print, printExpr, printSteps, printTagExpr } from './print/index.ts'
 export { isAppId } from './text/app-id.ts'
+export { readsEvents } from './walk.ts'

@@ -26,4 +26,8 @@ export const aqlLimits = {
   tagCombinations: 10_000,
   /** Tags that are put together to find these combinations. With more, the same. */
   combinedTags: 500_000,
+  /** Combinations of tags of a nested query whose tags depend on the event: they are planned for every event. */
+  tagCombinationsPerEvent: 256,
+  /** Tags that are put together to find these. */
+  combinedTagsPerEvent: 10_000,
 } as const

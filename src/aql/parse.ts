@@ -1,6 +1,7 @@
 import type { Expr, MainQuery, Micros, TagExpr } from './ast.ts'
 import { misplaced } from './check.ts'
 import { AqlError } from './error.ts'
+import { finish, Pace, type Steps } from './steps.ts'
 import { QueryRules } from './text/queries.ts'
 import { Reader } from './text/reader.ts'
 
@@ -14,12 +15,22 @@ export function parseQuery(text: string, { now }: ParseOptions): MainQuery {
   return readQuery(new Reader(text), now)
 }
 
+/** The same in steps. */
+export function parseSteps(text: string, { now }: ParseOptions): Steps<MainQuery> {
+  return readSteps(new Reader(text), now)
+}
+
 /** Reads a query from a reader, which counts how much work that is. */
 export function readQuery(reader: Reader, now: Micros): MainQuery {
+  return finish(readSteps(reader, now))
+}
+
+/** The same in steps. */
+export function* readSteps(reader: Reader, now: Micros): Steps<MainQuery> {
   const rules = new QueryRules(reader, now)
-  const query = rules.mainQuery()
+  const query = yield* rules.mainQuerySteps()
   if (query === undefined) throw reader.syntaxError()
-  const wrong = misplaced(query)
+  const wrong = yield* misplaced(query, new Pace())
   const place = (wrong && rules.places.get(wrong.part)) ?? reader.text.length
   if (rules.fault !== undefined && rules.fault.position <= place) throw faultError(rules.fault)
   if (wrong !== undefined) throw new AqlError('static', wrong.detail, place)

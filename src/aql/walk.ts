@@ -26,6 +26,15 @@ export function partsOf(expr: Expr): readonly Expr[] {
   }
 }
 
+/** Whether there are no expressions within an expression. */
+export function isLeaf({ kind }: Expr): boolean {
+  return leaves.has(kind)
+}
+
+const leaves: ReadonlySet<Expr['kind']> = new Set([
+  ...(['natural', 'decimal', 'string', 'null', 'bool', 'variable', 'meta', 'keyLiteral', 'timeLiteral'] as const),
+])
+
 /** The expressions of a stage, in the order of the text. */
 export function stageParts(stage: Stage): readonly Expr[] {
   switch (stage.kind) {
@@ -46,18 +55,39 @@ export function sourceParts(source: Source): readonly Expr[] {
   return tagAtoms(source.tags).flatMap((atom) => (atom.kind === 'template' ? partsOf(atom) : []))
 }
 
+/** The atoms of a condition, in the order of the text. */
 export function tagAtoms(tags: TagExpr): readonly TagAtom[] {
-  if (tags.kind !== 'chain') return [tags]
-  return [tags.first, ...tags.rest.flatMap((step) => tagAtoms(step.operand))]
+  const atoms: TagAtom[] = []
+  addAtoms(atoms, tags)
+  return atoms
 }
 
-/** Every expression of a query, in no particular order, those of nested queries included. */
-export function* exprsIn(query: Query): Generator<Expr> {
-  const waiting = [...queryParts(query)]
-  for (let expr = waiting.pop(); expr !== undefined; expr = waiting.pop()) {
-    yield expr
-    for (const part of expr.kind === 'query' ? queryParts(expr.query) : partsOf(expr)) waiting.push(part)
+function addAtoms(atoms: TagAtom[], tags: TagExpr): void {
+  if (tags.kind !== 'chain') atoms.push(tags)
+  else {
+    atoms.push(tags.first)
+    for (const { operand } of tags.rest) addAtoms(atoms, operand)
   }
+}
+
+/** Every expression of a query, those of nested queries included. */
+export function* exprsIn(query: Query): Generator<Expr> {
+  // Lists of parts within each other, and how far each was gone through.
+  const lists = [{ parts: queryParts(query), next: 0 }]
+  for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
+    const expr = list.parts[list.next++]
+    if (expr === undefined) lists.pop()
+    else {
+      yield expr
+      if (!isLeaf(expr)) lists.push({ parts: expr.kind === 'query' ? queryParts(expr.query) : partsOf(expr), next: 0 })
+    }
+  }
+}
+
+/** Whether a query, or one within it, reads events; one that does not needs no store to run on. */
+export function readsEvents(query: Query): boolean {
+  if (query.source.kind === 'events') return true
+  return exprsIn(query).some((expr) => expr.kind === 'query' && expr.query.source.kind === 'events')
 }
 
 function queryParts(query: Query): readonly Expr[] {

@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type ErrorCode, errorTable, messageOf, ShoalError } from '../errors.ts'
+import { nodeUrl } from './addresses.ts'
 
 /** What the command line says it is. */
 const manifest = { appId: 'com.example.shoal-cli', displayName: 'shoal command line', version: '1.0.0' }
@@ -14,17 +15,18 @@ export interface ApiRequest {
 
 /** The API of a node that is running. */
 export class ApiClient {
-  readonly #base: string
+  /** The URL of the node, without a path. */
+  readonly base: string
   readonly #token: string
 
   private constructor(base: string, token: string) {
-    this.#base = base
+    this.base = base
     this.#token = token
   }
 
   /** Introduces the command line to the node at an address like `localhost:4454`. */
   static async connect(address: string): Promise<ApiClient> {
-    const base = `http://${address}`
+    const base = nodeUrl(address)
     const body = JSON.stringify(manifest)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const answer = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body })
@@ -35,7 +37,7 @@ export class ApiClient {
   /** The answer of the node; an error of the node is thrown. */
   get(path: string, given: ApiRequest = {}): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${this.#token}`, ...given.headers }
-    return send(`${this.#base}${path}`, { ...given, headers })
+    return send(`${this.base}${path}`, { ...given, headers })
   }
 
   async text(path: string, given: ApiRequest = {}): Promise<string> {

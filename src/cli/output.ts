@@ -1,4 +1,4 @@
-import { messageOf, ShoalError } from '../errors.ts'
+import { damageOf, messageOf, ShoalError } from '../errors.ts'
 
 /** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
 export interface Result {
@@ -46,6 +46,8 @@ function errorText(error: ShoalError): string {
 /** An error that no command foresaw is a defect, and is told with its place. */
 function asShoalError(thrown: unknown): ShoalError {
   if (thrown instanceof ShoalError) return thrown
+  const damage = damageOf(thrown)
+  if (damage !== undefined) return damage
   const stack = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
   return new ShoalError('ERR_INTERNAL_ERROR', `${stack}\nThis is a defect of shoal, please report it.`)
 }

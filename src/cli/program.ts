@@ -37,16 +37,23 @@ function runCommand(finish: Finish): Command {
     )
     .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
     .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
-    .option('--api-host <name>', 'a further host name under which the API is reached', collect)
+    .option('--api-host <name>', 'a further host name under which the API is reached; a port is ignored', collect)
     .option('--cors-origins <origin>', 'a website that may use the API (default: every website may)', collect)
     .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')
     .option(
       '--root-public-key <key>',
       'the key that signs developer certificates and licences (env: SHOAL_ROOT_PUBLIC_KEY)',
     )
+    .option(
+      '--memory-limit <size>',
+      'memory that clients may make the node hold, like 256MiB (default: 512MiB, at most a quarter of the memory of the process; env: SHOAL_MEMORY_LIMIT)',
+    )
     .addOption(new Option('--retention-interval <ms>', 'time between two runs of retention').hideHelp())
     .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
-    .option('--log-color <when>', 'on, off or auto: colours in the log (default: on; env: SHOAL_LOG_COLOR)')
+    .option(
+      '--log-color <when>',
+      'on, off or auto: colours in the log (default: auto, on a terminal unless NO_COLOR is set; env: SHOAL_LOG_COLOR)',
+    )
     .option('--log-json <when>', 'on, off or auto: log lines as JSON (default: off; env: SHOAL_LOG_JSON)')
     .option('--print-addresses', 'print one line of JSON with node ID and addresses once the node runs')
     .option('--pid-file <file>', 'write the process ID there while the node runs')
@@ -101,6 +108,16 @@ function settingsCommand(finish: Finish): Command {
       .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
   )
   local.addCommand(
+    leaf('rollback', 'store an earlier revision again, as when the newest one is damaged')
+      .argument('<revision>', 'its number; 0 for the defaults')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, revision) =>
+          (await commands()).rollbackLocal(folderOf(options), String(revision)),
+        ),
+      ),
+  )
+  local.addCommand(
     leaf('init', 'create a data folder with default settings')
       .option('--fail-on-existing', 'fail when there is one already')
       .addOption(workingDir())
@@ -119,7 +136,9 @@ function filesCommand(finish: Finish): Command {
   const commands = () => import('./commands/files.ts')
   const command = (name: string, description: string) =>
     leaf(name, description).addOption(
-      new Option('--node <address>', 'where the API of the node is').default('localhost:4454'),
+      new Option('--node <address>', 'where the API of the node is: host, host:port or http://host:port').default(
+        'localhost:4454',
+      ),
     )
   const nodeOf = (options: Options) => String(options['node'])
   files.addCommand(
@@ -138,7 +157,7 @@ function filesCommand(finish: Finish): Command {
       ),
   )
   files.addCommand(
-    command('ls', 'list all names, or what is in a directory')
+    command('ls', 'list all names and uploads without one, or what is in a directory')
       .argument('[address]', 'content identifier or name, and a path below it')
       .action(
         done(finish, async (options, address) =>
@@ -147,7 +166,7 @@ function filesCommand(finish: Finish): Command {
       ),
   )
   files.addCommand(
-    command('name', 'give a name; a directory with a name is a website')
+    command('name', 'give a name, and print its URL; a directory with a name is a website')
       .argument('<name>', 'the name')
       .argument('<cid>', 'content identifier')
       .action(
@@ -173,7 +192,10 @@ function storeCommand(finish: Finish): Command {
   const store = group('store', 'look after what a stopped node has stored')
   const commands = () => import('./commands/store.ts')
   store.addCommand(
-    leaf('verify', 'read every byte: checksums, hash chains, signatures, index, blocks of files')
+    leaf(
+      'verify',
+      'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures',
+    )
       .addOption(workingDir())
       .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
   )
@@ -216,7 +238,7 @@ function aqlCommand(finish: Finish): Command {
     leaf('run', 'answer a query from a file of events or the data of a stopped node, one message per line')
       .argument('<text>', 'the query; - reads the standard input')
       .option('--events <file>', 'one JSON object per line, as in PRAGMA events: payload, tags, appId, timestamp')
-      .addOption(new Option('--working-dir <path>', 'data folder of a node that does not run').conflicts('events'))
+      .addOption(workingDir('data folder of a stopped node').conflicts('events'))
       .addOption(
         new Option('--order <order>', 'unless the query has its own')
           .default('asc')
@@ -226,10 +248,8 @@ function aqlCommand(finish: Finish): Command {
         done(finish, async (options, text) => {
           const order = options['order'] as Order
           const folder = options['workingDir'] as string | undefined
-          if (folder !== undefined)
-            return (await import('./commands/aql-stored.ts')).runStoredQuery(String(text), folder, order)
           const events = options['events'] as string | undefined
-          return (await import('./commands/aql-run.ts')).runQuery(String(text), { events, order })
+          return (await import('./commands/aql-run.ts')).runQuery(String(text), { events, folder, order })
         }),
       ),
   )
@@ -258,8 +278,8 @@ function folderOf(options: Options): string {
   return dataFolder(options['workingDir'] as string | undefined)
 }
 
-function workingDir(): Option {
-  return new Option('--working-dir <path>', `data folder (default: ${defaultFolder}; env: SHOAL_PATH)`)
+function workingDir(what = 'data folder'): Option {
+  return new Option('--working-dir <path>', `${what} (default: ${defaultFolder}; env: SHOAL_PATH)`)
 }
 
 function collect(value: string, earlier: readonly string[] = []): string[] {
@@ -282,6 +302,7 @@ function configured(command: Command): Command {
     .helpOption('-h, --help', 'show this help')
     .exitOverride()
     .showSuggestionAfterError()
+    .showHelpAfterError('(--help lists what can be typed)')
     .allowExcessArguments(false)
     .configureHelp({ showGlobalOptions: false })
 }

@@ -4,6 +4,7 @@ import { type NodeId, nodeAppId } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
+import { Outage } from '../outage.ts'
 import type { EventStore, Reading } from '../store/index.ts'
 import { type Clock, systemClock } from '../time.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
@@ -50,6 +51,8 @@ export class Events {
   /** What is being read by clients, and by the node itself, which takes nothing away from them. */
   readonly #open = new OpenReadings()
   readonly #own = new OpenReadings()
+  /** Publishing that fails because the clock is wrong. */
+  readonly #clock: Outage
   #offsetsWaiting = 0
   #publishes = 0
   #stopping = false
@@ -58,6 +61,7 @@ export class Events {
   private constructor(store: EventStore, names: StreamNames, options: EventsOptions) {
     this.#store = store
     this.#options = options
+    this.#clock = new Outage('publishing', options.log)
     this.#routing = new Routing(names, options.routes, options.log)
     this.#publisher = new Publisher(store, this.#routing)
     this.system = new SystemEvents(this.#publisher)
@@ -68,7 +72,7 @@ export class Events {
   /** Takes over a store; it is closed with this. */
   static async open(store: EventStore, options: EventsOptions): Promise<Events> {
     const events = new Events(store, await StreamNames.read(store), options)
-    await events.#routing.current()
+    await events.#routing.start()
     return events
   }
 
@@ -96,9 +100,15 @@ export class Events {
   /** Stores the events of a publish call; answers with the JSON that says what became of each. */
   async publish(appId: string, body: Buffer): Promise<string | Buffer<ArrayBuffer>> {
     if (appId !== nodeAppId) this.#publishes++
-    const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
-    this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
-    return publishedJson(this.#options.node, appended)
+    try {
+      const appended = await this.#unlessClosing(() => this.#publisher.publish(appId, body))
+      this.#clock.succeeded()
+      this.#options.published?.(appended.runs.reduce((sum, { count }) => sum + count, 0))
+      return publishedJson(this.#options.node, appended)
+    } catch (error) {
+      if (error instanceof ShoalError && error.code === 'ERR_CLOCK') this.#clock.failed(error.message)
+      throw error
+    }
   }
 
   async offsets(): Promise<Offsets> {
@@ -152,7 +162,7 @@ export class Events {
     const { startReading } = this.#options
     assert(startReading !== undefined, 'the store can run queries')
     const readings = request.via === 'node' ? this.#own : this.#open
-    return readings.start(request.query, () => startReading(job, request))
+    return readings.start(() => startReading(job, request))
   }
 
   /** What fails because the node stops is told as that. */

@@ -1,7 +1,10 @@
-import { messageOf } from '../errors.ts'
+import { type ErrorCode, messageOf, ShoalError } from '../errors.ts'
 import type { Logger } from '../log/index.ts'
 import { type RouteSettings, RoutingTable, streamNames } from './routing-table.ts'
 import type { StreamNames } from './stream-names.ts'
+
+/** Why something cannot be stored for now. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['ERR_STORAGE', 'ERR_CLOCK'])
 
 /** The routes that are in force, and the names of streams that go with them. */
 export class Routing {
@@ -28,6 +31,19 @@ export class Routing {
     this.#table = undefined
     // Not only with the next event: whoever looks sees the streams that there are.
     this.current().catch((error) => this.#log.error(`the new routes are not in force yet: ${messageOf(error)}`))
+  }
+
+  /**
+   * Puts the routes in force for the first time. When a new stream cannot be recorded, since the disk is full or the clock
+   * is wrong, events can be read nevertheless; the next one that is published tries again.
+   */
+  async start(): Promise<void> {
+    try {
+      await this.current()
+    } catch (error) {
+      if (!(error instanceof ShoalError) || !refusals.has(error.code)) throw error
+      this.#log.error(`the routes are not in force yet: ${error.message}`)
+    }
   }
 
   /** The routes in force, if they are; otherwise somebody has to wait for them. */

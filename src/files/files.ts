@@ -3,13 +3,14 @@ import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import { type CacheLimits, CalledThread } from '../store/index.ts'
+import { type CacheLimits, CalledThread, type DiskNotice, type StoreDamage, type ThreadFailed } from '../store/index.ts'
+import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
 import { Following } from './following.ts'
 import { GivingWay } from './giving-way.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
-import type { FileStore, Found, NamedContent } from './thread/file-store.ts'
+import type { FileStore, Found, KeptContent, NamedContent } from './thread/file-store.ts'
 import type { FilesData } from './thread/files-thread.ts'
 import { filesModule } from './thread/index.ts'
 import { parseCid } from './unixfs/cid.ts'
@@ -21,6 +22,12 @@ export interface FilesOptions {
   readonly node: NodeId
   readonly events: Events
   readonly log: Logger
+  /** Called when the files thread could not be started; the next call tries it again. */
+  readonly threadFailed?: ThreadFailed
+  /** Is told when the disk refuses something, and when it works again. */
+  readonly disk?: (notice: DiskNotice) => void
+  /** Called for damage of the store that was found when it was opened. */
+  readonly onDamage?: (damage: StoreDamage) => void
 }
 
 /** How long something is wanted. */
@@ -46,7 +53,13 @@ export class Files {
   constructor(options: FilesOptions) {
     this.#options = options
     this.#givingWay = new GivingWay(() => options.events.publishes)
-    this.#thread = new CalledThread(filesModule, { file: options.file } satisfies FilesData)
+    const data: FilesData = { file: options.file }
+    const { threadFailed, onDamage, disk = () => {} } = options
+    this.#thread = new CalledThread('files', filesModule, data, {
+      failed: threadFailed,
+      onDamage,
+      disk: { ...diskUse, notify: disk },
+    })
     this.#following = new Following({ ...options, thread: this.#thread })
     this.#followed = this.#following.run()
     this.#queries = new StandingQueries({ ...options, thread: this.#thread })
@@ -54,15 +67,18 @@ export class Files {
     this.#following.tried.then(() => this.#queries.ask()).catch(() => {})
   }
 
-  /** Stores files that `add` gives to an upload, for an app; answers with the identifier of the file or of the directory. */
-  async upload(appId: string, add: (upload: Upload) => Promise<void>): Promise<string> {
+  /**
+   * Stores files that `add` gives to an upload, for an app; answers with the identifier of the file or of the directory.
+   * A single file is no directory unless `asDirectory` is set.
+   */
+  async upload(appId: string, add: (upload: Upload) => Promise<void>, asDirectory = false): Promise<string> {
     if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#uploads++
     try {
       const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#givingWay)
       try {
         await add(upload)
-        const uploaded = await upload.finish()
+        const uploaded = await upload.finish(asDirectory)
         await this.#say(['files', 'files:created'], createdPayload(uploaded, appId))
         return uploaded.cid
       } finally {
@@ -101,6 +117,12 @@ export class Files {
   async names(): Promise<NamedContent[]> {
     await this.#following.tried
     return await this.#thread.call('names', [])
+  }
+
+  /** Uploads that have no name, the newest first. */
+  async unnamedUploads(): Promise<KeptContent[]> {
+    await this.#following.tried
+    return await this.#thread.call('unnamedUploads', [])
   }
 
   /** Gives a name to an identifier; answers with the one that it meant before. */
@@ -159,6 +181,12 @@ export class Files {
       this.#collecting = undefined
     })
     return this.#collecting
+  }
+
+  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  async probe(): Promise<void> {
+    await this.#thread.call('probe', [])
+    this.#thread.recovered()
   }
 
   async close(): Promise<void> {

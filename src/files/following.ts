@@ -4,7 +4,7 @@ import type { Events, Reading } from '../events/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import type { CalledThread } from '../store/index.ts'
+import { type CalledThread, refusalIn } from '../store/index.ts'
 import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/file-store.ts'
@@ -49,7 +49,9 @@ export class Following {
         await this.#follow()
       } catch (error) {
         const isEnd = signal.aborted || (error instanceof ShoalError && error.code === 'ERR_SHUTTING_DOWN')
-        if (!isEnd) this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
+        // What the disk refuses is told elsewhere, and not every few seconds.
+        if (!isEnd && refusalIn(error) === undefined)
+          this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
       }
       this.#tried.resolve()
       await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})

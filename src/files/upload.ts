@@ -63,11 +63,11 @@ export class Upload {
   }
 
   /** Everything is stored for good when this has been fulfilled. */
-  async finish(): Promise<Uploaded> {
+  async finish(asDirectory = false): Promise<Uploaded> {
     const [first, ...more] = this.#files
     if (first === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'There is no file in it.' })
     const uploaded =
-      more.length === 0
+      more.length === 0 && !asDirectory
         ? { file: first.path.join('/'), cid: first.cid, size: first.size }
         : { file: undefined, ...(await this.#thread.call('makeFolder', [this.#id, this.#files])) }
     await this.#thread.call('commitUpload', [this.#id])

@@ -14,4 +14,4 @@ export {
 } from './ids.ts'
 export { formatPublicKey, KeyPair, type PublicKey, parsePrivateKey, parsePublicKey, Verifier } from './keys.ts'
 export type { Manifest } from './manifests.ts'
-export { type App, Tokens } from './tokens.ts'
+export { type App, Tokens, tokenValiditySeconds } from './tokens.ts'

@@ -19,7 +19,8 @@ interface Claims extends App {
   readonly validity: number
 }
 
-const validitySeconds = 86_400
+/** How long a token is good for, unless the node is started again. */
+export const tokenValiditySeconds = 86_400
 /** Ed25519, the public key, the signature. */
 const signatureLength = 1 + 32 + 64
 const ed25519 = 1
@@ -47,7 +48,7 @@ export class Tokens {
       appId,
       cycles: this.#cycle,
       appVersion: version,
-      validity: validitySeconds,
+      validity: tokenValiditySeconds,
       appMode: mode,
     })
     const length = Buffer.alloc(4)

@@ -1,6 +1,7 @@
 import {
   apiRoutes,
   type Blobs,
+  type Connections,
   Cors,
   EventSockets,
   Hosts,
@@ -15,7 +16,7 @@ import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/inde
 import type { Logger } from '../log/index.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
-import { nowMicros } from '../time.ts'
+import { nowMicros, storableTime } from '../time.ts'
 
 /** How the API is to behave towards its clients. */
 export interface ApiOptions {
@@ -38,6 +39,7 @@ interface Parts {
   readonly files: Promise<Files>
   readonly blobs: Blobs
   readonly metrics: Metrics
+  readonly connections: Connections
   readonly log: Logger
 }
 
@@ -47,9 +49,10 @@ const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as co
 /** The API of a node. */
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
-  const { key, cycle, settings, health, events, files, blobs, metrics, log } = parts
+  const { key, cycle, settings, health, events, files, blobs, metrics, connections, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
-  const tokens = new Tokens(key, cycle, nowMicros)
+  // Tokens are also issued while the clock is wrong: whoever reads events needs one.
+  const tokens = new Tokens(key, cycle, () => storableTime(nowMicros()))
   // Until nodes talk to each other, this one is all of its swarm.
   const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({
@@ -95,5 +98,6 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     cors,
     websites: new Websites(files, tokens, domains),
     answered: (status) => requests.add(1, status),
+    connections,
   })
 }

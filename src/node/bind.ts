@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { ShoalError } from '../errors.ts'
-import type { Endpoint, ListenerName } from '../listen.ts'
+import { type Endpoint, type ListenerName, socketText } from '../listen.ts'
 
 /** How a component's bind option is read. */
 export interface BindRule extends ListenerName {
@@ -36,6 +36,32 @@ export function parseBinds(specs: readonly string[], rule: BindRule): Endpoint[]
 /** The same addresses with ports that the system picks. */
 export function onFreePorts(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.map((endpoint) => ({ ...endpoint, port: 0 }))
+}
+
+/**
+ * Throws when two components are to listen on one address. The operating system would refuse the second one as if another
+ * process had the port.
+ */
+export function checkDistinct(endpoints: Readonly<Record<keyof typeof bindRules, readonly Endpoint[]>>): void {
+  const all = (Object.keys(bindRules) as (keyof typeof bindRules)[]).flatMap((name) =>
+    endpoints[name].map((endpoint) => ({ ...endpoint, option: bindRules[name].option })),
+  )
+  for (const [i, one] of all.entries()) {
+    const other = all.slice(i + 1).find((later) => later.option !== one.option && overlaps(one, later))
+    if (other === undefined) continue
+    const [first, second] = [one, other].map(({ host, port }) => socketText({ address: host, port }))
+    const what = first === second ? `both name ${first}` : `overlap: ${first} and ${second}`
+    const message = `${one.option} and ${other.option} ${what}. Each needs an address of its own; choose another port for one of them.`
+    throw new ShoalError('ERR_INVALID_INPUT', message)
+  }
+}
+
+/** Whether two endpoints cannot be bound together: an any-address takes its port on all addresses of its family. */
+function overlaps(one: Endpoint, other: Endpoint): boolean {
+  if (one.port !== other.port || one.port === 0) return false
+  const [a, b] = [one.host.toLowerCase(), other.host.toLowerCase()]
+  if (a === b) return true
+  return isIP(a) === isIP(b) && [a, b].some((host) => host === '0.0.0.0' || host === '::')
 }
 
 interface Spec {

@@ -1,4 +1,4 @@
 export type { ApiOptions } from './api-service.ts'
-export { bindDefaults, bindRules, onFreePorts, parseBinds } from './bind.ts'
+export { bindDefaults, bindRules, checkDistinct, onFreePorts, parseBinds } from './bind.ts'
 export type { Addresses, Endpoints } from './listeners.ts'
 export { Node, type NodeOptions } from './node.ts'

@@ -1,12 +1,20 @@
 import type { Server as HttpServer } from 'node:http'
-import type { Server } from 'node:net'
-import { adminRoutes, HttpService } from '../api/index.ts'
+import { createServer, type Server } from 'node:net'
+import { adminRoutes, type Connections, HttpService } from '../api/index.ts'
+import type { ConnectionLimit } from '../connection-limit.ts'
 import type { ComponentName, Health } from '../health.ts'
 import { limits } from '../limits.ts'
-import { type Endpoint, type Listening, listenOnAll, multiaddressText, socketText } from '../listen.ts'
+import {
+  type Endpoint,
+  type Listening,
+  listenOnAll,
+  multiaddressText,
+  resolveEndpoints,
+  socketText,
+} from '../listen.ts'
 import type { Logger } from '../log/index.ts'
 import { swarmPort } from '../swarm/index.ts'
-import { type BindRule, bindRules } from './bind.ts'
+import { type BindRule, bindRules, checkDistinct } from './bind.ts'
 
 export interface Endpoints {
   readonly api: readonly Endpoint[]
@@ -27,6 +35,7 @@ interface Part {
 
 interface Served {
   readonly api: HttpService
+  readonly connections: Connections
   readonly health: Health
   readonly log: Logger
 }
@@ -45,8 +54,8 @@ const parts: readonly Part[] = [
     name: 'admin',
     target: 'ADMIN_API_BOUND',
     text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
-    servers: ({ health, log }) => {
-      const service = new HttpService({ routes: adminRoutes(health), log })
+    servers: ({ health, log, connections }) => {
+      const service = new HttpService({ routes: adminRoutes(health), log, connections })
       return () => service.server()
     },
   },
@@ -60,6 +69,32 @@ const parts: readonly Part[] = [
         swarmPort(log),
   },
 ]
+
+/**
+ * Throws unless the node can listen on all of these addresses. A start that creates a data folder checks this first, so
+ * that a port in use leaves no folder behind.
+ */
+export async function checkAddresses(endpoints: Endpoints): Promise<void> {
+  const resolved = await resolveAll(endpoints)
+  const servers: Server[] = []
+  try {
+    for (const { name } of parts) {
+      const listening = await listenOnAll(resolved[name], bindRules[name], () =>
+        createServer((socket) => socket.destroy()),
+      )
+      servers.push(...listening.servers)
+    }
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  }
+}
+
+async function resolveAll(endpoints: Endpoints): Promise<Endpoints> {
+  const resolved: Record<keyof Endpoints, readonly Endpoint[]> = { ...endpoints }
+  for (const { name } of parts) resolved[name] = await resolveEndpoints(endpoints[name], bindRules[name])
+  checkDistinct(resolved)
+  return resolved
+}
 
 /** The ports of the node: opened one after the other, the API first so that it can say what is still missing. */
 export class Listeners {
@@ -78,12 +113,23 @@ export class Listeners {
     return this.#addresses
   }
 
-  async open(endpoints: Endpoints, api: HttpService): Promise<void> {
+  async open(
+    endpoints: Endpoints,
+    api: HttpService,
+    connections: Connections,
+    connectionLimits: Readonly<Record<keyof Endpoints, ConnectionLimit>>,
+  ): Promise<void> {
     this.#api = api
+    const resolved = await resolveAll(endpoints)
     for (const part of parts) {
       const log = this.#log.module(part.name)
-      const makeServer = part.servers({ api, health: this.#health, log })
-      this.#addresses[part.name] = await this.#bind(endpoints[part.name], bindRules[part.name], makeServer)
+      const unlimited = part.servers({ api, connections, health: this.#health, log })
+      const makeServer = (): Server => {
+        const server = unlimited()
+        connectionLimits[part.name].add(server)
+        return server
+      }
+      this.#addresses[part.name] = await this.#bind(resolved[part.name], bindRules[part.name], makeServer)
       for (const at of this.#addresses[part.name]) log.as(part.target).info(part.text(at))
     }
   }

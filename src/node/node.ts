@@ -1,17 +1,25 @@
+import { Connections } from '../api/index.ts'
+import { MemoryAccount } from '../client-memory.ts'
+import { clockProblem } from '../clock-error.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
 import { Health } from '../health.ts'
 import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../log/index.ts'
+import { defaultMemoryLimit } from '../memory-limit.ts'
 import { addProcessMetrics, Metrics } from '../metrics.ts'
 import { publicSwarmKey, Settings, type SettingsDocument, usable } from '../settings/index.ts'
-import { blobFile, DataFolder, NodeDatabase, ThreadedBlobs } from '../store/index.ts'
+import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
+import { nowMicros } from '../time.ts'
 import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
-import { type Addresses, type Endpoints, Listeners } from './listeners.ts'
+import { availableConnections, connectionLimits } from './connection-limits.ts'
+import { DiskErrors } from './disk-errors.ts'
+import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
 import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
+import { threadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
   /** The data folder; made when it is not there. */
@@ -21,6 +29,8 @@ export interface NodeOptions {
   readonly output: LogOutput
   /** A log filter that is in force instead of the one in the settings. */
   readonly logFilter?: string
+  /** Bytes that all clients together may make the node hold; by default it follows from the memory of the process. */
+  readonly memoryLimit?: number
   /** Milliseconds between two runs of retention; half an hour when it is not given. */
   readonly retentionMs?: number
   /** Is told when something has failed that the node cannot go on without: it should be stopped then. */
@@ -50,9 +60,11 @@ export class Node {
     this.#resources = resources
   }
 
-  /** Starts a node, or fails and leaves nothing behind but its data. */
+  /** Starts a node, or fails and leaves nothing behind but data that a client may have been told of. */
   static async start(options: NodeOptions): Promise<Node> {
     const log = new Logger(options.output, 'node')
+    const available = availableConnections(log)
+    if (!DataFolder.exists(options.folder)) await checkAddresses(options.endpoints)
     const folder = DataFolder.open(options.folder, { create: true })
     const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
     const listeners = new Listeners(health, log)
@@ -61,39 +73,59 @@ export class Node {
     let maintenance: Maintenance | undefined
     let files: Promise<Files> | undefined
     let blobs: ThreadedBlobs | undefined
+    let mayHaveServed = false
+    let disk: DiskErrors | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
       obeySettings(settings, options, log)
-      const identity = database.beginStart()
+      const identity = database.beginStart(topicFiles(folder.path))
       // The events take longer to open than anything else, so the ports are opened meanwhile.
-      const shared = { ...identity, settings, health, metrics: metricsOf(identity, settings, options.output) }
+      const metrics = metricsOf(identity, settings, options.output)
+      const threadFailed = threadFailures(metrics, log)
+      health.check('Clock', () => clockProblem(nowMicros()))
+      disk = new DiskErrors({ health, metrics, log: log.module('disk') })
+      const shared = { ...identity, settings, health, metrics, disk, threadFailed }
       const failed = (error: Error): void => {
         health.set('Events', 'failed', error.message)
         options.failed?.(error)
       }
-      events = openEvents({ ...shared, folder: folder.path, log: log.module('events'), failed })
+      const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
+      const onDamage = damageReporter(health, metrics, log.module('store'))
+      events = openEvents({ ...shared, account, folder: folder.path, log: log.module('events'), onDamage, failed })
       events.catch(() => {})
-      files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files') })
+      files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
       files.catch(() => {})
-      blobs = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic))
+      const blobStore = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic), {
+        failed: threadFailed,
+        onDamage,
+        notify: disk.take,
+      })
+      blobs = blobStore
+      disk.setProbe('blobs', () => blobStore.probe())
       maintenance = new Maintenance({ ...shared, events, log: log.module('events') }, options.retentionMs)
-      const api = apiService(options.api ?? {}, { ...shared, events, files, blobs, log: log.module('api') })
-      const resources = { folder, database, events, files, maintenance, blobs, health, listeners, log }
+      const connections = connectionsOf(account, metrics, log.module('api'))
+      const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
+      const api = apiService(options.api ?? {}, parts)
+      const resources = { folder, database, events, files, maintenance, blobs, disk, health, listeners, log }
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
-      await listeners.open(options.endpoints, api)
+      mayHaveServed = true
+      const perPort = connectionLimits(available, metrics, log)
+      await listeners.open(options.endpoints, api, connections, perPort)
       await events
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
       return node
     } catch (error) {
       maintenance?.stop()
+      disk?.stop()
       await listeners.close()
       await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
       await blobs?.close().catch(() => {})
       database?.close()
-      folder.close()
+      if (mayHaveServed) folder.close()
+      else folder.discard()
       throw error
     }
   }
@@ -113,8 +145,9 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, files, maintenance, blobs, health, database, folder, log } = this.#resources
+    const { listeners, events, files, maintenance, blobs, disk, health, database, folder, log } = this.#resources
     maintenance.stop()
+    disk.stop()
     const opened = await events
     opened.stopReading()
     await listeners.close()
@@ -138,6 +171,7 @@ interface Resources {
   readonly maintenance: Maintenance
   readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
+  readonly disk: DiskErrors
   readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger
@@ -156,11 +190,41 @@ function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput
   return metrics
 }
 
+/** The connections of all clients, and what is to be seen of the memory that they take up. */
+function connectionsOf(account: MemoryAccount, metrics: Metrics, log: Logger): Connections {
+  const closed = metrics.counter(
+    'shoal_connections_closed_total',
+    'Connections that were closed because of the memory they took up, by reason.',
+    'reason',
+  )
+  metrics.gauge('shoal_client_memory_bytes', 'Memory that clients make the node hold.', () => ({
+    value: account.usedBytes,
+  }))
+  metrics.gauge('shoal_client_memory_limit_bytes', 'Memory that clients may make the node hold.', () => ({
+    value: account.limitBytes,
+  }))
+  return new Connections({ account, log, evicted: (reason) => closed.add(1, reason) })
+}
+
 function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {
   const settingsLog = log.module('settings')
   return Settings.open(database.settings, (revision, reason) => {
     settingsLog.error(`revision ${revision} of the settings is not valid, the one before it is used: ${reason.message}`)
   })
+}
+
+/** Reports damage that was found while a store was opened. What a power failure could have left behind is a warning. */
+function damageReporter(health: Health, metrics: Metrics, log: Logger): (damage: StoreDamage) => void {
+  const found = metrics.counter('shoal_store_damage_total', 'Damage of stored data that was found at the start.')
+  return ({ text, isCertain }) => {
+    found.add()
+    if (!isCertain) log.warn(text)
+    else {
+      log.error(text)
+      // What was lost does not come back by itself: it is told until the node is started again.
+      health.report('Store', text)
+    }
+  }
 }
 
 /** Puts the settings to work, now and after each change. */

@@ -1,11 +1,20 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import type { MemoryAccount } from '../client-memory.ts'
 import { Events, readerModule } from '../events/index.ts'
 import type { Health } from '../health.ts'
 import { type KeyPair, nodeAppId, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Settings } from '../settings/index.ts'
-import { SqliteEventStore, topicFile, topicsFolder } from '../store/index.ts'
+import {
+  makeFolders,
+  SqliteEventStore,
+  type StoreDamage,
+  type ThreadFailed,
+  topicFile,
+  topicsFolder,
+} from '../store/index.ts'
+import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
 
 /** From a commit of its own to the most that come together. */
@@ -17,21 +26,27 @@ interface Parts {
   readonly settings: Settings
   readonly health: Health
   readonly metrics: Metrics
+  readonly account: MemoryAccount
   readonly log: Logger
+  readonly disk: DiskErrors
+  /** Called for damage of the store that was found when it was opened. */
+  readonly onDamage: (damage: StoreDamage) => void
   /** Is told when events cannot be stored any more. */
   readonly failed: (error: Error) => void
+  readonly threadFailed: ThreadFailed
 }
 
 /**
  * Opens the events of the topic in the settings. Routes and limits of streams change while the node runs; the topic does
  * with the next start.
  */
-export async function openEvents({ folder, key, settings, health, metrics, log, failed }: Parts): Promise<Events> {
+export async function openEvents(parts: Parts): Promise<Events> {
+  const { folder, key, settings, health, metrics, account, log, disk, onDamage, failed, threadFailed } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   const commits = metrics.histogram('shoal_commit_requests', 'Requests that were stored together.', powersOfTwo)
   const readings = new ReadingMetrics(metrics)
-  mkdirSync(topicsFolder(folder), { recursive: true, mode: 0o700 })
+  makeFolders(topicsFolder(folder))
   try {
     const file = topicFile(folder, swarm.topic)
     metrics.gauge('block_store_size', 'Bytes of the events of the topic on disk.', () => ({ value: bytesOf(file) }))
@@ -41,9 +56,14 @@ export async function openEvents({ folder, key, settings, health, metrics, log, 
       kind: 'live',
       key,
       readerModule,
+      clientMemory: account.memory,
       committed: (requests) => commits.observe(requests),
+      onDamage,
       failed,
+      threadFailed,
+      disk: disk.take,
     })
+    disk.setProbe('events', () => store.probe())
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),
       ...eventRouting,

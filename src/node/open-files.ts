@@ -3,7 +3,8 @@ import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
 import { type Settings, usable } from '../settings/index.ts'
-import { blockFile, type CacheLimits } from '../store/index.ts'
+import { blockFile, type CacheLimits, type StoreDamage, type ThreadFailed } from '../store/index.ts'
+import type { DiskErrors } from './disk-errors.ts'
 
 interface Parts {
   readonly folder: string
@@ -11,12 +12,19 @@ interface Parts {
   readonly settings: Settings
   readonly events: Promise<Events>
   readonly log: Logger
+  readonly disk: DiskErrors
+  readonly threadFailed: ThreadFailed
+  /** Called for damage of the store that was found when it was opened. */
+  readonly onDamage: (damage: StoreDamage) => void
 }
 
 /** Opens the files of the topic in the settings, and has what nothing holds collected while the node runs. */
-export async function openFiles({ folder, key, settings, events, log }: Parts): Promise<Files> {
+export async function openFiles(parts: Parts): Promise<Files> {
+  const { folder, key, settings, events, log, disk, threadFailed, onDamage } = parts
   const file = blockFile(folder, settings.document.swarm.topic)
-  const files = new Files({ file, node: nodeIdOf(key.publicKey), events: await events, log })
+  const node = nodeIdOf(key.publicKey)
+  const files = new Files({ file, node, events: await events, log, threadFailed, onDamage, disk: disk.take })
+  disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
     return { count: blockCacheCount, bytes: blockCacheSize }

@@ -18,6 +18,11 @@ export class ByteWriter {
     this.#buffer = Buffer.allocUnsafeSlow(capacity)
   }
 
+  /** Bytes of memory, also of what is not used yet. */
+  get capacity(): number {
+    return this.#buffer.length
+  }
+
   get length(): number {
     return this.#length
   }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../assert.ts'
 import { limits } from '../limits.ts'
+import { isStorableTime } from '../time.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
+import { type LegacyTime, legacyTimes } from './legacy-times.ts'
 import { checkPayload } from './payload.ts'
 import { saltLength, saltsOf, seedLength } from './salts.ts'
 import { areShort, shortPayloads } from './short-payloads.ts'
@@ -33,6 +35,8 @@ export interface Linkable {
 
 /** A frame that was read: where its parts are within the bytes that it was read from. */
 export interface Frame extends Linkable {
+  /** Its times cannot be read as they were written, see `legacyTimes`: it cannot be put together again from its parts. */
+  readonly hasLegacyTimes: boolean
   readonly words: DataView
   /** Start and end of the whole record. */
   readonly record: readonly [number, number]
@@ -134,6 +138,7 @@ export class FrameBuilder {
   /** The events of a request have one time, so its bytes are made once. */
   #bytesOf(time: number): Buffer {
     if (time !== this.#lastTime) {
+      assert(isStorableTime(time), 'an event has a time that can be stored')
       this.#timeBytes = new ByteWriter(8).uvarint(time).copy()
       this.#lastTime = time
     }
@@ -143,7 +148,26 @@ export class FrameBuilder {
 
 /** Reads a record that this node has written, or that was checked before. */
 export function readFrame(reader: ByteReader): Frame {
-  return parseFrame(reader, skipLabels)
+  const start = reader.at
+  try {
+    return parseFrame(reader, skipLabels)
+  } catch (error) {
+    const legacy = error instanceof MalformedBytes ? readLegacyFrame(reader, start) : undefined
+    if (legacy === undefined) throw error
+    return legacy
+  }
+}
+
+/** Reads a record that an earlier version has written while the clock was wrong; nothing when it is no such record. */
+function readLegacyFrame(reader: ByteReader, start: number): Frame | undefined {
+  for (const readTime of legacyTimes)
+    try {
+      reader.at = start
+      return parseFrame(reader, skipLabels, readTime)
+    } catch (error) {
+      if (!(error instanceof MalformedBytes)) throw error
+    }
+  return undefined
 }
 
 /** Reads a record from somebody else: everything about it is checked but its place in the chain. */
@@ -161,7 +185,7 @@ export function checkFrame(reader: ByteReader): Frame {
   return frame
 }
 
-function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void): Frame {
+function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void, readLegacyTime?: LegacyTime): Frame {
   const recordStart = reader.at
   const headLength = reader.uvarint()
   const headStart = reader.at
@@ -179,7 +203,8 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   for (let i = 0; i < count; i++) {
     lamports[i] = reader.uvarint()
     const { at } = reader
-    if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(words, timeAt, at)) {
+    if (readLegacyTime !== undefined) times[i] = readLegacyTime(reader)
+    else if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(words, timeAt, at)) {
       times[i] = times[i - 1] as number
       reader.at = at + timeBytes
     } else {
@@ -199,6 +224,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const payloads = readPayloads(reader, count, removed)
   const record = [recordStart, reader.at] as const
   return {
+    hasLegacyTimes: readLegacyTime !== undefined,
     bytes: reader.buffer,
     words,
     record,

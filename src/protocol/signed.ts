@@ -1,5 +1,7 @@
+import { assert } from '../assert.ts'
 import { type KeyPair, Verifier } from '../identity/index.ts'
 import { limits } from '../limits.ts'
+import { isStorableTime, latestMicros } from '../time.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
 
@@ -52,6 +54,7 @@ class SignedForm<T extends Signed> {
 
   /** The bytes that are signed. */
   encode(value: T): Buffer {
+    assert(isStorableTime(value.time), 'what is signed has a time that can be stored')
     const writer = new ByteWriter(256).bytes(this.#domain).text(value.topic)
     writeStream(writer, value.stream)
     this.#write(writer, value)
@@ -66,25 +69,56 @@ class SignedForm<T extends Signed> {
 
   /** What signed bytes say; their signature is looked at by `verify`. */
   decode(signed: Uint8Array): T {
+    return this.#decode(signed, (reader) => reader.uvarint())
+  }
+
+  /** The same for bytes that were stored: an earlier version may have signed them while the clock was wrong. */
+  decodeStored(signed: Uint8Array): T {
+    try {
+      return this.decode(signed)
+    } catch (error) {
+      if (!(error instanceof MalformedBytes)) throw error
+      return this.#decode(signed, (reader) => readLegacyEnd(reader, error))
+    }
+  }
+
+  #decode(signed: Uint8Array, readTime: (reader: ByteReader) => number): T {
     const reader = new ByteReader(signed, 0, signed.length - signatureLength)
     if (reader.remaining <= 0 || !reader.bytes(this.#domain.length).equals(this.#domain))
       throw new MalformedBytes('signed bytes of another kind')
     const topic = reader.text(limits.topicBytes)
     const stream = readStream(reader)
     const members = this.#read(reader)
-    const time = reader.uvarint()
+    const time = readTime(reader)
     reader.finish()
     return { topic, stream, ...members, time } as T
   }
 
   /** What the bytes say, if the node of the stream has signed them. */
   verify(signed: Uint8Array): T {
-    const value = this.decode(signed)
+    return this.#verified(this.decode(signed), signed)
+  }
+
+  /** The same for bytes that were stored. */
+  verifyStored(signed: Uint8Array): T {
+    return this.#verified(this.decodeStored(signed), signed)
+  }
+
+  #verified(value: T, signed: Uint8Array): T {
     const end = signed.length - signatureLength
     if (!verifierOf(value.stream).verify(signed.subarray(0, end), signed.subarray(end)))
       throw new MalformedBytes('the signature does not fit')
     return value
   }
+}
+
+/** A time at the end of signed bytes, in a form that earlier versions wrote while the clock was wrong. */
+function readLegacyEnd(reader: ByteReader, error: MalformedBytes): number {
+  const { remaining } = reader
+  const isBefore = remaining === 1
+  if (!isBefore && remaining !== 8 && remaining !== 9) throw error
+  reader.skip(remaining)
+  return isBefore ? 0 : latestMicros
 }
 
 export const heads = new SignedForm<Head>(

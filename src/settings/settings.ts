@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../assert.ts'
-import { failure } from '../errors.ts'
+import { failure, ShoalError } from '../errors.ts'
 import { nowMicros } from '../time.ts'
 import { versionString } from '../version.ts'
 import { complete, type SettingsDocument } from './document.ts'
@@ -19,16 +19,22 @@ export interface StoredVersion {
   readonly document: string
   /** Says that the document was found valid, and by which version of shoal. */
   readonly seal: string
+  /** Whether it is not as it was written: its checksum, which does not depend on the version of shoal, does not match. */
+  readonly isDamaged?: boolean
 }
 
 /** Where versions are kept: only ever appended to, durably. */
 export interface SettingsLog {
+  /** The data folder, for messages that name the next command to type. */
+  readonly folder?: string
   version(revision: number): StoredVersion | undefined
   /** All versions, the newest first. */
   versions(): Iterable<StoredVersion>
   append(version: Omit<StoredVersion, 'revision'>): number
   /** Notes that a version was found valid by this version of shoal; nothing else of it changes. */
   reseal(revision: number, seal: string): void
+  /** Removes the versions that are damaged. */
+  removeDamaged(): void
 }
 
 /** What listeners are told after a change has been stored. */
@@ -72,16 +78,40 @@ export class Settings {
   }
 
   /**
-   * Takes the newest version that is valid. One that is not can only be there when the file was changed by hand or a
-   * later version wrote it: `refused` is told, and an older one or the defaults are in force until the next change.
+   * Takes the newest version that is valid. One that is not can only be there when another version of shoal wrote it:
+   * `refused` is told, and an older one or the defaults are in force until the next change. A damaged version is an
+   * error: an older one may name another topic, and the node would start without its events.
    */
   static async open(
     log: SettingsLog,
     refused: (revision: number, reason: Error) => void = () => {},
   ): Promise<Settings> {
+    return await Settings.#open(log, refused, (revision) => {
+      throw damagedVersion(log, revision)
+    })
+  }
+
+  /** Takes the newest version that is valid and not damaged, so that `rollback` can store one again. */
+  static async openDamaged(log: SettingsLog): Promise<Settings> {
+    return await Settings.#open(
+      log,
+      () => {},
+      () => {},
+    )
+  }
+
+  static async #open(
+    log: SettingsLog,
+    refused: (revision: number, reason: Error) => void,
+    damaged: (revision: number) => void,
+  ): Promise<Settings> {
     let newest = 0
     for (const stored of [...log.versions()]) {
       newest = Math.max(newest, stored.revision)
+      if (stored.isDamaged === true) {
+        damaged(stored.revision)
+        continue
+      }
       const document = await validDocument(stored, log)
       if (!(document instanceof Error)) return new Settings(log, { revision: stored.revision, document }, newest)
       refused(stored.revision, document)
@@ -127,11 +157,23 @@ export class Settings {
     await this.#change(scope, origin, (document) => withoutValueAt(document, scope))
   }
 
-  /** Stores an earlier version again, as a new one. */
+  /** Stores an earlier version again, as a new one; 0 stands for the defaults. Versions that are damaged are removed. */
   async rollback(revision: number, origin: string): Promise<void> {
+    const document = JSON.parse(revision === 0 ? '{}' : this.#undamaged(revision).document) as Json
+    if ([...this.#log.versions()].some(({ isDamaged }) => isDamaged === true)) {
+      const { checked } = await import('./check.ts')
+      checked(document)
+      // Before the new version is stored: a damaged revision may be the highest number that there is.
+      this.#log.removeDamaged()
+    }
+    await this.#change([], `${origin}, rollback to ${revision}`, () => document)
+  }
+
+  #undamaged(revision: number): StoredVersion {
     const stored = this.#log.version(revision)
     if (stored === undefined) throw failure('ERR_SETTINGS_REVISION_UNKNOWN', { revision })
-    await this.#change([], `${origin}, rollback to ${revision}`, () => JSON.parse(stored.document) as Json)
+    if (stored.isDamaged === true) throw damagedVersion(this.#log, revision)
+    return stored
   }
 
   /** Every version that was ever stored, the newest first. */
@@ -184,6 +226,28 @@ export class Settings {
       }
     }
   }
+}
+
+/** Says which version is damaged, and how to get back to the newest one that is not. */
+function damagedVersion(log: SettingsLog, revision: number): ShoalError {
+  const folder = log.folder === undefined ? '' : ` --working-dir '${log.folder}'`
+  const rollback = (to: number): string => `\`shoal settings local rollback ${to}${folder}\``
+  const sound = [...log.versions()].find(({ isDamaged }) => isDamaged !== true)
+  const next =
+    sound === undefined
+      ? `No other revision is undamaged. Put \`node.db\` back from a backup, or go back to the defaults, which may name another topic, with ${rollback(0)}.`
+      : `The newest undamaged one is revision ${sound.revision}, with the topic ${topicOf(sound)}, of ${dateOf(sound)}. Go back to it with ${rollback(sound.revision)}, or put \`node.db\` back from a backup.`
+  const cause = `Revision ${revision} of the settings is damaged: it is not as it was written. ${next}`
+  return new ShoalError('ERR_INVALID_NODE_STATE', cause)
+}
+
+function topicOf({ document }: StoredVersion): string {
+  const { swarm } = complete(JSON.parse(document) as JsonObject) as unknown as SettingsDocument
+  return `'${swarm.topic}'`
+}
+
+function dateOf({ time }: StoredVersion): string {
+  return new Date(time / 1000).toISOString()
 }
 
 /** The document, or why it is not valid. With our own seal it was when it was stored; any other one has to be looked at, once. */

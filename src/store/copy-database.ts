@@ -1,5 +1,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { diskSync } from './sync.ts'
 
 /** Copies a database that nobody else has open to where nothing is yet. */
 export function copyDatabase(file: string, target: string): void {
@@ -12,7 +14,7 @@ export function copyDatabase(file: string, target: string): void {
   finishCopy(target)
 }
 
-/** A copy is for its owner alone, and on the disk when this returns. */
+/** Makes a copy readable for its owner only, and syncs it and its directory. */
 export function finishCopy(target: string): void {
   chmodSync(target, 0o600)
   const descriptor = openSync(target, 'r+')
@@ -21,4 +23,5 @@ export function finishCopy(target: string): void {
   } finally {
     closeSync(descriptor)
   }
+  diskSync.folder(dirname(target))
 }

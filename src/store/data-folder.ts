@@ -3,17 +3,19 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { messageOf, ShoalError } from '../errors.ts'
-import { takeLock } from './lock.ts'
-import { topicFiles } from './topic-files.ts'
+import { messageOf, ShoalError, systemCode } from '../errors.ts'
+import { accessDenied, type Lock, takeLock } from './lock.ts'
+import { makeFolders, removeEmptyFolders } from './make-folders.ts'
+import { type DiskSync, diskSync } from './sync.ts'
+import { topicFiles, topicsFolder } from './topic-files.ts'
 
 /** The version of everything in a data folder. A folder with a higher one is not touched. */
 const format = 1
@@ -21,33 +23,36 @@ const format = 1
 /** The folder with everything that a node keeps. One process at a time has it. */
 export class DataFolder {
   readonly path: string
-  readonly #lock: { release(): void }
+  readonly #lock: Lock
+  /** The directories that did not exist before, the outermost first. */
+  readonly #made: readonly string[]
 
-  private constructor(path: string, lock: { release(): void }) {
+  private constructor(path: string, lock: Lock, made: readonly string[]) {
     this.path = path
     this.#lock = lock
+    this.#made = made
   }
 
   /** Opens the folder, and makes it with its parents when it is not there and `create` is set. */
-  static open(folder: string, { create }: { create: boolean }): DataFolder {
+  static open(folder: string, { create }: { create: boolean }, sync: DiskSync = diskSync): DataFolder {
     const path = resolve(folder)
-    if (create) makeFolder(path)
-    else if (!existsSync(path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
-    else if (!existsSync(manifestOf(path)))
-      throw new ShoalError(
-        'ERR_INVALID_INPUT',
-        `${path} is no data directory of shoal; \`shoal settings local init\` makes one`,
-      )
-    refuseForeign(path)
-    const lock = takeLock(join(path, 'lockfile'), path)
+    if (!create) requireFolder(path)
+    const made = create ? makeDataFolder(path, sync) : []
     try {
-      checkManifest(path)
-      checkIdentity(path)
+      refuseForeign(path)
+      const opened = new DataFolder(path, takeLock(join(path, 'lockfile'), path), made)
+      try {
+        checkManifest(path, sync)
+        checkIdentity(path)
+        return opened
+      } catch (error) {
+        opened.discard()
+        throw error
+      }
     } catch (error) {
-      lock.release()
+      removeEmptyFolders(made)
       throw error
     }
-    return new DataFolder(path, lock)
   }
 
   /** Whether the folder holds a node already. */
@@ -63,6 +68,25 @@ export class DataFolder {
   close(): void {
     this.#lock.release()
   }
+
+  /**
+   * Closes the folder after a failed start. If this process created it, it is removed with what a start writes into it;
+   * anything else in it stays. Must not be called once a client may have been told that something is stored.
+   */
+  discard(): void {
+    if (this.#made.length === 0) {
+      this.close()
+      return
+    }
+    const files = ['node.db', 'node.db-wal', 'node.db-shm', 'shoal.json', 'shoal.json.new']
+    try {
+      for (const name of files) rmSync(join(this.path, name), { force: true })
+      rmSync(topicsFolder(this.path), { recursive: true, force: true })
+    } finally {
+      this.#lock.remove()
+      removeEmptyFolders(this.#made)
+    }
+  }
 }
 
 function manifestOf(path: string): string {
@@ -73,13 +97,36 @@ function nodeDatabaseOf(path: string): string {
   return join(path, 'node.db')
 }
 
-function makeFolder(path: string): void {
+function makeDataFolder(path: string, sync: DiskSync): string[] {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    const made = makeFolders(path, sync)
+    if (statSync(path).isDirectory()) return made
   } catch (error) {
     throw new ShoalError('ERR_IO', `cannot create the data directory \`${path}\``, { cause: error })
   }
-  if (!statSync(path).isDirectory()) throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
+  throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
+}
+
+/** Throws unless there is a data folder, and says whether it is missing, something else, or not for this user. */
+function requireFolder(path: string): void {
+  if (!isThere(path, path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
+  if (!isThere(manifestOf(path), path))
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      `${path} is no data directory of shoal; \`shoal settings local init\` makes one`,
+    )
+}
+
+/** Unlike `existsSync`, tells a missing file from one that this user may not see. */
+function isThere(file: string, folder: string): boolean {
+  try {
+    statSync(file)
+    return true
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw accessDenied(folder, error) ?? new ShoalError('ERR_IO', `cannot read \`${folder}\``, { cause: error })
+  }
 }
 
 /** The reference system keeps other files under such a path; its nodes must not find ours among them, nor we theirs. */
@@ -89,10 +136,10 @@ function refuseForeign(path: string): void {
   throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }
 
-function checkManifest(path: string): void {
+function checkManifest(path: string, sync: DiskSync): void {
   const file = manifestOf(path)
   if (!existsSync(file)) {
-    writeDurably(file, `${JSON.stringify({ product: 'shoal', format })}\n`)
+    writeDurably(file, `${JSON.stringify({ product: 'shoal', format })}\n`, sync)
     return
   }
   let manifest: { product?: unknown; format?: unknown } | null
@@ -101,10 +148,10 @@ function checkManifest(path: string): void {
   } catch (error) {
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be read: ${messageOf(error)}`)
   }
-  if (manifest?.product !== 'shoal' || typeof manifest.format !== 'number')
+  if (manifest?.product !== 'shoal' || !Number.isInteger(manifest.format) || Number(manifest.format) < 1)
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is not the manifest of a data directory of shoal`)
-  if (manifest.format > format) {
-    const cause = `Detected future version ${manifest.format} of the data directory \`${path}\`: a later version of shoal wrote it. Nothing was changed.`
+  if (Number(manifest.format) > format) {
+    const cause = `Detected future version ${String(manifest.format)} of the data directory \`${path}\`: a later version of shoal wrote it. Nothing was changed.`
     throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
   }
 }
@@ -117,7 +164,7 @@ function checkIdentity(path: string): void {
 }
 
 /** The file is there with all of its bytes, or not at all, also after a power cut. */
-function writeDurably(file: string, text: string): void {
+function writeDurably(file: string, text: string, sync: DiskSync): void {
   const temporary = `${file}.new`
   const descriptor = openSync(temporary, 'w', 0o600)
   try {
@@ -128,15 +175,5 @@ function writeDurably(file: string, text: string): void {
   }
   chmodSync(temporary, 0o600)
   renameSync(temporary, file)
-  syncFolder(join(file, '..'))
-}
-
-function syncFolder(path: string): void {
-  if (process.platform === 'win32') return
-  const descriptor = openSync(path, 'r')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
+  sync.folder(join(file, '..'))
 }

@@ -1,3 +1,4 @@
+import type { MemoryHolder } from '../client-memory.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Received, Selection } from './log/index.ts'
 
 /** Where a stream stands. */
@@ -16,6 +17,8 @@ export interface Reading extends AsyncIterable<Buffer> {
   readonly ended: Promise<void>
   /** Takes a piece back that nobody looks at any more, for its memory. Whoever keeps it has it collected as garbage. */
   giveBack(piece: Uint8Array): void
+  /** Charges what waits to be taken to a holder; when that has no room, the reading fails. Without one nobody is charged. */
+  chargeTo?(holder: MemoryHolder): void
   /** Ends it: nothing more is read for it. */
   cancel(): void
   /** Ends it, too; whoever takes from it gets what there is already, and then this error. */

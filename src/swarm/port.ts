@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:net'
-import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
 
 /**
@@ -7,11 +6,9 @@ import type { Logger } from '../log/index.ts'
  * once: a peer sees that this node is up and has nothing to say, instead of waiting for an answer.
  */
 export function swarmPort(log: Logger): Server {
-  const server = createServer((socket) => {
+  return createServer((socket) => {
     log.debug('connection closed: this version does not replicate', { remote: socket.remoteAddress })
     socket.on('error', () => {})
     socket.destroy()
   })
-  server.maxConnections = limits.connections
-  return server
 }

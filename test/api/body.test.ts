@@ -5,10 +5,18 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { BodyReader, ClientGone } from '../../src/api/body.ts'
+import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
+import { ShoalError } from '../../src/errors.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
+
+/** A holder that is never refused. */
+const unlimited: BodyHolder = {
+  charge: () => true,
+  refusal: new ShoalError('ERR_SERVICE_OVERLOADED', 'never'),
+  receiveBody: () => () => {},
+}
 
 /** Has a body read that comes in pieces, of which the last one may be missing. Answers the request with what it held. */
 async function read(t: TestContext, pieces: readonly Buffer[], limit: number, isWhole: boolean) {
@@ -17,7 +25,7 @@ async function read(t: TestContext, pieces: readonly Buffer[], limit: number, is
   const seen = Promise.withResolvers<{ incoming: IncomingMessage; body: Promise<number> }>()
   const server = createServer((incoming, response: ServerResponse) => {
     incoming.on('data', (part: Buffer) => parts.push(new WeakRef(part)))
-    const body = reader.read(incoming, response, limit).then(({ length }) => length)
+    const body = reader.read(incoming, response, limit, unlimited).then(({ length }) => length)
     body.finally(() => response.end()).catch(() => {})
     seen.resolve({ incoming, body })
   })

@@ -25,6 +25,12 @@ test('metrics are written as monitoring systems read them', () => {
   )
 })
 
+test('a gauge without a value at the moment has no sample', () => {
+  const metrics = new Metrics()
+  metrics.gauge('a', 'A value.', () => undefined)
+  assert.equal(metrics.text(), '# HELP a A value.\n# TYPE a gauge\n')
+})
+
 test('values are counted by how large they are', () => {
   const metrics = new Metrics(() => ({ node_id: 'n' }))
   const sizes = metrics.histogram('size', 'Sizes.', [1, 2.5])

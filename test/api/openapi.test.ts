@@ -13,12 +13,14 @@ interface Part {
   readonly content?: Record<string, Content>
 }
 interface Operation {
+  readonly operationId: string
   readonly security: unknown[]
   readonly requestBody?: Part
   readonly responses: Record<string, Part>
 }
 interface Document {
   readonly openapi: string
+  readonly servers: { readonly url: string }[]
   readonly paths: Record<string, Record<string, Operation>>
   readonly components: { readonly schemas: Record<string, object> }
 }
@@ -43,6 +45,22 @@ test('everything that is described is there, and everything that is there is des
     assert.notEqual(status, 405, key)
     assert.equal(status === 401, security.length > 0, key)
   }
+})
+
+test('every operation has an ID of its own that programs can use as a name', async (t) => {
+  const { paths } = await documentOf((await startApi(t)).call)
+  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
+  for (const id of ids) assert.match(id, /^[a-z][A-Za-z]+$/)
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('the servers are the node that answers, and the default address for those who only have the file', async (t) => {
+  const { url, call } = await startApi(t)
+  const { servers } = await documentOf(call)
+  assert.deepEqual(
+    servers.map((server) => new URL(server.url, `${url}/api/v2/openapi.json`).origin),
+    [url, 'http://localhost:4454'],
+  )
 })
 
 test('every example has the shape that is described', async (t) => {

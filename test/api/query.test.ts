@@ -222,19 +222,3 @@ test('streams of all clients have a limit', async (t) => {
   assert.equal((await read(api, 'query', { query: "FROM 'x'", order: 'asc' })).status, 200)
   await Promise.all(open.map((lines) => lines.cancel()))
 })
-
-test('the texts of all open queries have a limit, and those that end make room', async (t) => {
-  const api = await start(t)
-  const query = "FROM 'x'".padEnd(limits.queryBytes)
-  const most = limits.openQueriesLength / limits.queryBytes
-  const open = await Promise.all(Array.from({ length: most }, () => read(api, 'subscribe', { query })))
-  assert.ok(open.every(({ status }) => status === 200))
-  const refused = await read(api, 'subscribe', { query })
-  assert.equal(refused.status, 400)
-  assert.match(await refused.text(), /would have more than 16777216 characters, which is the limit\./)
-  await open[0]?.body?.cancel()
-  await api.readings[0]?.ended
-  const again = await read(api, 'subscribe', { query })
-  assert.equal(again.status, 200)
-  await Promise.all([...open.slice(1), again].map(({ body }) => body?.cancel()))
-})

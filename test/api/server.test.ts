@@ -7,7 +7,6 @@ import type { Call } from '../../src/api/call.ts'
 import type { Route } from '../../src/api/router.ts'
 import { healthRoutes } from '../../src/api/routes/health.ts'
 import { Health } from '../../src/health.ts'
-import { limits } from '../../src/limits.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
 import { exchange, served } from '../support/api.ts'
 
@@ -164,55 +163,6 @@ test('a client that asks whether to send its body is told so, and not when nobod
   assert.match(received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*5$/)
   const refused = await exchange(port, head(11, 'Expect: 100-continue\r\n'))
   assert.match(refused, /^HTTP\/1\.1 413 /)
-})
-
-test('what all bodies hold together has a limit, and is given back', async (t) => {
-  const released: (() => void)[] = []
-  const hold = async (call: Call) => {
-    const size = (await call.body(limits.bodyBytes)).length
-    await new Promise<void>((resolve) => released.push(resolve))
-    return text(String(size))
-  }
-  const routes: Route[] = [counting(1000), { path: '/hold', methods: { POST: { token: false, answer: hold } } }]
-  const port = await served(t, routes)
-  const url = `http://127.0.0.1:${port}`
-  const large = Buffer.alloc(limits.bodyBytes, 'x')
-  const fitting = limits.bodyBytesTogether / limits.bodyBytes
-  const held = Array.from({ length: fitting }, () => fetch(`${url}/hold`, { method: 'POST', body: large }))
-  while (released.length < fitting) await new Promise((resolve) => setTimeout(resolve, 5))
-  const refused = await fetch(`${url}/count`, { method: 'POST', body: 'x' })
-  assert.equal(refused.status, 503)
-  assert.match(await refused.text(), /ERR_SERVICE_OVERLOADED/)
-  for (const release of released) release()
-  for (const response of await Promise.all(held)) assert.equal(await response.text(), String(limits.bodyBytes))
-  assert.equal(await (await fetch(`${url}/count`, { method: 'POST', body: 'x' })).text(), '1')
-})
-
-test('bodies of requests are given back whose answers nobody gets', async (t) => {
-  const never: Route = {
-    path: '/never',
-    methods: { GET: { token: false, answer: () => new Promise<Answer>(() => {}) } },
-  }
-  let answered = 0
-  const length = async (call: Call) => {
-    const { length } = await call.body(limits.bodyBytes)
-    answered++
-    return text(String(length))
-  }
-  const port = await served(t, [never, { path: '/length', methods: { POST: { token: false, answer: length } } }])
-  const large = Buffer.alloc(limits.bodyBytes, 'x')
-  const count = limits.bodyBytesTogether / limits.bodyBytes
-  // The answers wait for the one before them, which never comes.
-  const socket = connect(port, '127.0.0.1')
-  socket.write('GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  for (let i = 0; i < count; i++) {
-    socket.write(`POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${large.length}\r\n\r\n`)
-    socket.write(large)
-  }
-  while (answered < count) await new Promise((resolve) => setTimeout(resolve, 5))
-  socket.destroy()
-  const response = await fetch(`http://127.0.0.1:${port}/length`, { method: 'POST', body: 'x' })
-  assert.deepEqual([response.status, await response.text()], [200, '1'])
 })
 
 test('an answer in pieces is made as fast as it is taken, and no longer than somebody takes it', async (t) => {

@@ -64,7 +64,9 @@ test('it puts parameters into the path, and uploads files', async (t) => {
   await blob.locator('textarea').fill('content')
   await answerOf(blob, '204')
   const upload = await opened(page, 'Store a file')
-  await upload.locator('input').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('42\n') })
+  await upload
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('42\n') })
   assert.match(await answerOf(upload, '200'), /^bafybei/)
 })
 

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../support/folder.ts'
+import { startNode } from '../support/node.ts'
 import { shoal } from '../support/process.ts'
 
 async function json(t: TestContext, args: readonly string[], input?: string): Promise<unknown> {
@@ -84,6 +85,35 @@ test('run answers a query that needs no file, and says why an answer is not comp
   const { code, stdout } = await shoal(t, ['aql', 'run', 'FEATURES(fromArray) FROM [x]'])
   assert.equal(code, 1)
   assert.equal(stdout, '{"type":"diagnostic","severity":"warning","message":"variable `x` is not bound"}\n')
+})
+
+test('run answers from the data folder that other commands take when no source is named', async (t) => {
+  const parent = temporaryFolder(t)
+  const { node, call } = await startNode(t, join(parent, 'shoal-data'))
+  const body = JSON.stringify({ data: [{ tags: ['press'], payload: 7 }] })
+  await call('/api/v2/events/publish', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+  const asked = ['aql', 'run', "FROM 'press'"]
+  const running = await shoal(t, asked, { cwd: parent })
+  assert.equal(running.code, 1)
+  assert.match(running.stderr, /is locked by another shoal process/)
+  await node.stop('NODE_STOPPED_BY_HOST')
+  for (const options of [{ cwd: parent }, { env: { SHOAL_PATH: node.folder } }]) {
+    const { code, stdout } = await shoal(t, asked, options)
+    assert.equal(code, 0)
+    assert.match(stdout, /"payload":7\}\n\{"type":"offsets"/)
+  }
+  // A query that brings its own events, or reads none, needs no store.
+  for (const query of ['PRAGMA events\n{"payload":1}\nENDPRAGMA\nFROM allEvents', 'FEATURES(fromArray) FROM [1]']) {
+    const { stdout } = await shoal(t, ['aql', 'run', query], { cwd: parent })
+    assert.match(stdout, /"payload":1\}\n/)
+    assert.doesNotMatch(stdout, /"payload":7/)
+  }
+})
+
+test('run without any source says where events could come from, instead of answering from nothing', async (t) => {
+  const { code, stdout, stderr } = await shoal(t, ['aql', 'run', 'FROM allEvents'], { cwd: temporaryFolder(t) })
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /There is no data folder `.*shoal-data` to read events from\..* --working-dir, .* --events\./)
 })
 
 test('run prints the same lines with --json: numbers stay as they are', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { websiteText } from '../../src/cli/files/website.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startNode } from '../support/node.ts'
 import { shoal } from '../support/process.ts'
@@ -28,7 +29,10 @@ test('a folder is rolled out as a website, and read back', async (t) => {
   const { ok, visit } = await withNode(t)
   const cid = await ok('add', example)
   assert.match(cid, /^bafybei[a-z2-7]{52}$/)
-  assert.equal(await ok('name', 'counter', cid), `counter is ${cid}.`)
+  assert.match(
+    await ok('name', 'counter', cid),
+    new RegExp(`^counter is ${cid}\\.\\nhttp://counter\\.shoal\\.localhost:`),
+  )
   const host = 'counter.actyx.localhost'
   assert.match((await visit(host, '/', { accept: 'text/html' })).text, /<title>Counter<\/title>/)
   assert.equal((await visit(host, '/app.js')).headers['content-type'], 'text/javascript')
@@ -75,14 +79,65 @@ test('names and files are taken back', async (t) => {
   assert.match(again.stderr, /ERR_NOT_FOUND.*There is no upload bafy/)
 })
 
-test('a folder with one file becomes that file, and the command says so', async (t) => {
-  const { ok, run } = await withNode(t)
+test('a folder with only a page is a website, and a single file stays a file', async (t) => {
+  const { ok, run, visit } = await withNode(t)
   const folder = temporaryFolder(t)
-  writeFileSync(join(folder, 'index.html'), 'page')
-  const { stdout, stderr } = await run('add', folder)
-  assert.match(stderr, /only one file, so this is the identifier of index\.html itself/)
-  assert.equal(await ok('get', stdout.trim(), '-'), 'page')
-  assert.equal((await run('add', join(folder, 'index.html'))).stderr, '')
+  writeFileSync(join(folder, 'index.html'), '<h1>page</h1>')
+  const added = await run('add', folder)
+  assert.deepEqual([added.code, added.stderr], [0, ''])
+  const cid = added.stdout.trim()
+  assert.match(await ok('ls', cid), /^index\.html +13 {2}bafy/)
+  await ok('name', 'page', cid)
+  const page = await visit('page.shoal.localhost', '/', { accept: 'text/html' })
+  assert.deepEqual([page.headers['content-type'], page.text], ['text/html', '<h1>page</h1>'])
+  const file = await ok('add', join(folder, 'index.html'))
+  assert.equal(await ok('ls', file), `${file} is a file.`)
+})
+
+test('a name is answered with the URL under which a browser finds it', async (t) => {
+  const { ok, url, visit } = await withNode(t)
+  const { port } = new URL(url)
+  const cid = await ok('add', example)
+  const [, printed = ''] = (await ok('name', 'My-App', cid)).split('\n')
+  assert.equal(printed, `http://my-app.shoal.localhost:${port}/`)
+  const { status, text } = await visit(new URL(printed).host, '/', { accept: 'text/html' })
+  assert.equal(status, 200)
+  assert.match(text, /<title>Counter/)
+  const again = JSON.parse(await ok('name', 'my-app', cid, '--json')) as { result: unknown }
+  assert.deepEqual(again.result, { name: 'my-app', cid, before: null, url: printed })
+  assert.match(await ok('name', 'my app', cid), /\nIt is no website: for that, a name has only letters/)
+})
+
+test('the URL of a name on another machine says where it works', () => {
+  assert.equal(websiteText('http://10.0.0.7:4454', 'a'), 'http://a.shoal.localhost:4454/ on the machine of the node')
+  for (const host of ['localhost', '127.0.0.1', '[::1]'])
+    assert.equal(websiteText(`http://${host}:80`, 'a'), 'http://a.shoal.localhost:80/')
+})
+
+test('uploads without a name are listed below the names, the newest first', async (t) => {
+  const { ok } = await withNode(t)
+  assert.match(await ok('ls'), /^There are no files yet\. `shoal files add <path>`/)
+  const folder = temporaryFolder(t)
+  const cids: string[] = []
+  for (const text of ['a', 'bb', 'ccc']) {
+    writeFileSync(join(folder, 'file.txt'), text)
+    cids.push(await ok('add', join(folder, 'file.txt')))
+  }
+  const [first, second, third] = cids
+  const listed = async () => (await ok('ls')).split('\n')
+  const head = 'Uploads without a name (`shoal files name <name> <cid>` gives one):'
+  assert.deepEqual(await listed(), [head, `-  3  ${third}`, `-  2  ${second}`, `-  1  ${first}`])
+  await ok('name', 'two', second ?? '')
+  assert.deepEqual(await listed(), [`two  2  ${second}`, '', head, `-  3  ${third}`, `-  1  ${first}`])
+  const { result } = JSON.parse(await ok('ls', '--json')) as { result: unknown }
+  assert.deepEqual(result, [
+    { name: 'two', cid: second, size: 2 },
+    { name: null, cid: third, size: 3 },
+    { name: null, cid: first, size: 1 },
+  ])
+  await ok('rm', third ?? '')
+  await ok('unname', 'two')
+  assert.deepEqual(await listed(), [head, `-  2  ${second}`, `-  1  ${first}`])
 })
 
 test('what cannot be done is said', async (t) => {
@@ -105,4 +160,17 @@ test('what cannot be done is said', async (t) => {
   const { code, stdout } = await shoal(t, ['files', 'ls', '--node', 'localhost:1', '--json'])
   assert.equal(code, 1)
   assert.match(stdout, /"code":"ERR_IO","message":"No node answers at localhost:1\. Is one running/)
+})
+
+test('a node is addressed by a URL as well as by host and port', async (t) => {
+  const { url } = await startNode(t)
+  const { port } = new URL(url)
+  for (const address of [`${url}/`, url, `127.0.0.1:${port}`, `/ip4/127.0.0.1/tcp/${port}`]) {
+    const { code, stdout } = await shoal(t, ['files', 'ls', '--node', address, '--json'])
+    assert.equal(code, 0, address)
+    assert.match(stdout, /^\{"code":"OK"/)
+  }
+  const { code, stderr } = await shoal(t, ['files', 'ls', '--node', `${url}/api/v2`])
+  assert.equal(code, 1)
+  assert.match(stderr, /--node: 'http:.*' is no address of a node\. Allowed: host, host:port or http:\/\/host:port/)
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { shoal } from '../support/process.ts'
 
 const groups = [[], ['settings'], ['settings', 'local'], ['files'], ['store'], ['aql']]
@@ -46,6 +48,14 @@ test('the version string is one that clients accept', async (t) => {
   const { code, stdout } = await shoal(t, ['--version'])
   assert.equal(code, 0)
   assert.match(stdout, /^shoal 3\.\d+\.\d+-\w+-\w+-\w+-(debug|release)\n$/)
+})
+
+test('the version of a checkout names its commit', async (t) => {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const commit = spawnSync('git', ['rev-parse', '--short=8', 'HEAD'], { cwd: root, encoding: 'utf8' }).stdout?.trim()
+  if (!commit) return t.skip('this is no checkout')
+  const { stdout } = await shoal(t, ['--version'])
+  assert.match(stdout, new RegExp(`^shoal 3\\.\\d+\\.\\d+-${commit}-\\w+-\\w+-release\\n$`))
 })
 
 test('a command that does not exist is named, with one that does', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -227,6 +228,35 @@ test('hosts can be given several times, and a port alone stays on loopback for A
   assert.equal(pid, run.child.pid)
 })
 
+test('the option that an error suggests for a host works as suggested, also with the port', async (t) => {
+  const ask = (api: string, host: string): Promise<string> => {
+    const { hostname, port } = new URL(api)
+    return new Promise((resolve, reject) => {
+      const asked = request({ hostname, port, path: '/healthz', headers: { host }, agent: false }, (response) => {
+        let body = ''
+        response.setEncoding('utf8').on('data', (piece: string) => {
+          body += piece
+        })
+        response.on('end', () => resolve(`${response.statusCode} ${body}`))
+      })
+      asked.on('error', reject).end()
+    })
+  }
+  const first = node(t, temporaryFolder(t))
+  const refused = await ask(await first.api(), 'press.example:4454')
+  assert.match(
+    refused,
+    /^403 .*'press\.example:4454' are not answered\. `shoal run --api-host press\.example` allows it/,
+  )
+  assert.match(await ask(await first.api(), 'a$(b)'), /^403 .*--api-host <name>/)
+  for (const value of ['press.example', 'press.example:4454', 'http://press.example:4454/']) {
+    const run = node(t, temporaryFolder(t), '--api-host', value)
+    assert.match(await ask(await run.api(), 'press.example:4454'), /^200 /, value)
+    run.kill('SIGTERM')
+    await run.ended
+  }
+})
+
 test('options that make no sense end with exit code 2, say what is allowed, and touch nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const wrong: [string[], RegExp][] = [
@@ -239,7 +269,11 @@ test('options that make no sense end with exit code 2, say what is allowed, and 
     [['--bind-admin', 'a b'], /'a b' is no host/],
     [['--log-color', 'maybe'], /--log-color: 'maybe' is none of/],
     [['--log-json', ''], /--log-json: '' is none of/],
-    [['--nonsense'], /unknown option '--nonsense'/],
+    [['--api-host', 'a b'], /--api-host: 'a b' is no host name\. Allowed: a name like/],
+    [['--cors-origins', 'app.example'], /--cors-origins: 'app\.example' is no origin of a website/],
+    [['--naming-domain', 'a/b'], /--naming-domain: 'a\/b' is no host name/],
+    [['--nonsense'], /unknown option '--nonsense'\n\n?\(--help lists what can be typed\)/],
+    [['--working-dir', ''], /--working-dir is empty/],
     [['more'], /too many arguments/],
   ]
   for (const [args, message] of wrong) {
@@ -358,9 +392,12 @@ test('with --json a failed start is an error on stdout, as with other commands',
   assert.match(error.message, /is not the manifest/)
 })
 
-test('colours are on, off or by terminal, from the option or any of the variables', async (t) => {
+test('a log in a pipe has colours only when the option or one of our variables says so', async (t) => {
   const cases: [string[], NodeJS.ProcessEnv, boolean][] = [
-    [[], {}, true],
+    [[], {}, false],
+    [['--log-color', 'on'], {}, true],
+    [['--log-color', 'on'], { NO_COLOR: '1' }, true],
+    [[], { SHOAL_LOG_COLOR: 'on', NO_COLOR: '1' }, true],
     [['--log-color', 'OFF'], {}, false],
     [['--log-color', 'auto'], {}, false],
     [['--log-color', '1'], { SHOAL_COLOR: '0' }, true],
@@ -417,11 +454,15 @@ test('--exit-on-stdin-close without a standard input stops at once', async (t) =
   assert.equal((await run.ended).code, 0)
 })
 
-test('a PID file that cannot be written stops the node with an error', async (t) => {
+test('a PID file that cannot be written is an error, before a data folder is made when that can be known', async (t) => {
   const folder = temporaryFolder(t)
-  const ended = await node(t, folder, '--pid-file', join(folder, 'no', 'pid')).ended
-  assert.equal(ended.code, 1)
-  assert.match(ended.stderr, /NODE_STOPPED_BY_NODE[\s\S]*Error: cannot write the PID file/)
+  const early = await node(t, join(folder, 'data'), '--pid-file', join(folder, 'no', 'pid')).ended
+  assert.equal(early.code, 1)
+  assert.match(early.stderr, /Error: cannot write the PID file .*\nCaused by:\n {4}ENOENT/)
+  assert.deepEqual(readdirSync(folder), [])
+  const late = await node(t, join(folder, 'data'), '--pid-file', folder).ended
+  assert.equal(late.code, 1)
+  assert.match(late.stderr, /NODE_STOPPED_BY_NODE[\s\S]*Error: cannot write the PID file/)
 })
 
 test('--exit-on-stdin-close stops the node when its supervisor is gone', async (t) => {

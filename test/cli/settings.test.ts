@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { settingsChecksum } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { type Ended, ShoalProcess, shoal } from '../support/process.ts'
 
@@ -165,7 +166,11 @@ test('a version of the settings that is not valid is told, and the next change g
   await human('set', '/admin/displayName', 'good')
   await human('set', '/admin/displayName', 'better')
   const database = new DatabaseSync(join(folder, 'node.db'))
-  database.exec(`UPDATE settings SET document = '{"admin":1}' WHERE revision = 2`)
+  // As another version of shoal with other rules would store it: not damaged, but not valid here.
+  const row = database.prepare('SELECT revision, time, origin FROM settings WHERE revision = 2').get()
+  const document = '{"admin":1}'
+  const checksum = settingsChecksum({ ...(row as { revision: number; time: number; origin: string }), document })
+  database.prepare('UPDATE settings SET document = ?, checksum = ? WHERE revision = 2').run(document, checksum)
   database.close()
   const get = await human('get', '/admin/displayName')
   assert.equal(get.stdout, 'good\n')
@@ -173,6 +178,48 @@ test('a version of the settings that is not valid is told, and the next change g
   await human('set', '/admin/displayName', 'good')
   assert.equal((await human('get', '/admin/displayName')).stderr, '')
   assert.deepEqual(await json('get', '/admin/displayName'), { code: 'OK', result: 'good' })
+})
+
+test('a changed letter in the stored topic is refused, and a rollback brings the version before it back', async (t) => {
+  const { folder, human, json } = stoppedNode(t)
+  await human('init')
+  await human('set', '/swarm/topic', 'hall-3')
+  await human('set', '/admin/displayName', 'Press 7')
+  const database = new DatabaseSync(join(folder, 'node.db'))
+  database.exec("UPDATE settings SET document = replace(document, 'hall-3', 'hall-2') WHERE revision = 2")
+  database.close()
+  const command = `shoal settings local rollback 1 --working-dir '${folder}'`
+  const refusal = /Revision 2 of the settings is damaged.* revision 1, with the topic 'hall-3'/
+  for (const args of [
+    ['get', '/swarm/topic'],
+    ['set', '/admin/displayName', 'x'],
+    ['rollback', '2'],
+  ]) {
+    const refused = await json(...args)
+    assert.equal(refused.code, 'ERR_INVALID_NODE_STATE', args.join(' '))
+    assert.match(refused.message ?? '', refusal)
+    assert.ok(refused.message?.includes(command), refused.message)
+  }
+  const run = await shoal(t, ['run', '--random', '--working-dir', folder])
+  assert.equal(run.code, 1)
+  assert.match(run.stderr, refusal)
+  assert.ok(!existsSync(join(folder, 'topics')), 'no store was made for the wrong topic')
+  assert.deepEqual(await json('rollback', '1'), { code: 'OK', result: { revision: 3, restored: 1 } })
+  assert.deepEqual(await json('get', '/', '--no-defaults'), { code: 'OK', result: { swarm: { topic: 'hall-3' } } })
+  assert.equal((await shoal(t, ['store', 'verify', '--working-dir', folder])).code, 0)
+})
+
+test('a rollback names its revision, and 0 stands for the defaults', async (t) => {
+  const { human, json } = stoppedNode(t)
+  await human('init')
+  await human('set', '/swarm/topic', 'hall-3')
+  assert.equal((await json('rollback', '7')).code, 'ERR_SETTINGS_REVISION_UNKNOWN')
+  const wrong = await human('rollback', 'newest')
+  assert.deepEqual([wrong.code, wrong.stdout], [1, ''])
+  assert.match(wrong.stderr, /'newest' is no revision/)
+  const { stdout } = await human('rollback', '0')
+  assert.equal(stdout, 'Successfully went back to revision 0, which is stored as revision 2.\n')
+  assert.deepEqual(await json('get', '/swarm/topic'), { code: 'OK', result: 'default-topic' })
 })
 
 test('a key is not shown in an error about it', async (t) => {
@@ -198,11 +245,10 @@ test('the settings of a running node cannot be changed behind its back', async (
   await human('init')
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])
   await run.api()
-  const locked = await json('set', '/admin/displayName', 'x')
-  assert.deepEqual(locked, {
-    code: 'ERR_IO',
-    message: `data directory \`${folder}\` is locked by another shoal process`,
-  })
+  const { code, message } = (await json('set', '/admin/displayName', 'x')) as { code: string; message: string }
+  assert.equal(code, 'ERR_IO')
+  const locked = `data directory \`${folder}\` is locked by another shoal process (PID ${run.child.pid})`
+  assert.ok(message.startsWith(locked), message)
 })
 
 test('what was set on a stopped node is in force at the next start', async (t) => {

@@ -136,7 +136,10 @@ async function nodeWithFiles(t: TestContext): Promise<{ path: string; large: Buf
 test('files are verified, counted and copied with the events', async (t) => {
   const { path, large } = await nodeWithFiles(t)
   const verified = await shoal(t, ['store', 'verify', '--working-dir', path])
-  assert.match(verified.stdout, /\n {2}5 blocks of files: all as it was written\n$/)
+  assert.match(
+    verified.stdout,
+    /\n {2}5 blocks of files: all as it was written\n {2}1 blobs of apps: all as it was written\n$/,
+  )
   const stats = await shoal(t, ['store', 'stats', '--working-dir', path])
   assert.match(stats.stdout, /\n {2}files: 1 uploads, 1 names, \d+ bytes \(5 blocks with \d+ bytes\)\n$/)
   const copy = join(temporaryFolder(t), 'copy')

@@ -34,3 +34,29 @@ test('on a terminal the start says what a newcomer needs, and Ctrl+C stops it', 
   assert.equal(await ended, 0)
   assert.match(screen, /NODE_STOPPED_BY_HOST/)
 })
+
+for (const [env, coloured] of [
+  [{ NO_COLOR: '' }, true],
+  [{ NO_COLOR: '1' }, false],
+  [{ TERM: 'dumb' }, false],
+] as const)
+  test(`on a terminal with ${JSON.stringify(env)} the log is ${coloured ? 'coloured' : 'plain'}`, async (t) => {
+    const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${temporaryFolder(t)}'`
+    const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, NO_COLOR: '', TERM: 'xterm', ...env },
+    })
+    t.after(() => terminal.kill('SIGKILL'))
+    let screen = ''
+    terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text
+    })
+    await until(
+      () => (screen.includes('Ctrl+C') ? true : undefined),
+      () => screen,
+    )
+    assert.equal(screen.includes('\x1b[32m'), coloured)
+    const ended = new Promise((resolve) => terminal.once('exit', resolve))
+    terminal.stdin.write('\x03')
+    await ended
+  })

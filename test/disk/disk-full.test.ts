@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/errors.ts'
+import type { DiskNotice } from '../../src/store/index.ts'
 import { formatOf } from '../../src/store/log/file-format.ts'
 import { LogWriter, verifyLog } from '../../src/store/log/index.ts'
 import { contentsOf, keptStore } from '../store/fixtures/contents.ts'
@@ -64,10 +65,11 @@ test('what is to be sealed on a full disk stays as it is, and is sealed when the
   assert.deepEqual([problems, segments], [[], 5])
 })
 
-test('removing on a full disk is refused as a whole, and done when there is room', async (t) => {
+test('removing on a full disk is refused as a whole, is told, and done when there is room', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const file = disk.file('log.db')
-  const store = await openLog(file)
+  const notices: DiskNotice[] = []
+  const store = await openLog(file, (notice) => notices.push(notice))
   t.after(() => store.close())
   const caller = new Caller(store)
   for (let i = 0; i < 4; i++) assert.ok(await caller.append(1000))
@@ -77,9 +79,17 @@ test('removing on a full disk is refused as a whole, and done when there is room
   await assert.rejects(store.prune(0, count), saysFull)
   for (const offset of [1500, 3999]) await assert.rejects(store.redact(0, offset), saysFull)
   await assertExactly(store, caller.stored)
+  const refused = 'there is no room left on the disk'
+  const told = notices.splice(0).filter(({ work }) => work === 'prune' || work === 'redact')
+  assert.deepEqual(
+    told,
+    ['prune', 'redact', 'redact'].map((work) => ({ work, refused })),
+  )
   disk.makeRoom()
   await store.prune(0, count)
   for (const offset of [1500, 3999]) await store.redact(0, offset)
+  const works = notices.filter(({ refused }) => refused === undefined).map(({ work }) => work)
+  assert.ok(works.includes('prune') && works.includes('redact'), 'that it works again is told')
   for (const offset of caller.stored.keys())
     if (offset < count || offset === 1500 || offset === 3999) caller.stored.delete(offset)
   await assertExactly(store, caller.stored)

@@ -18,18 +18,20 @@ const pages = [
 interface Example {
   command: string
   output: string
+  /** Whether the text before it says to stop the node. */
+  stopsNode: boolean
 }
 
 /** The commands of the `console` blocks of a page, each with the output that the page shows. */
 function examplesOf(page: string): Example[] {
-  const blocks = [...page.matchAll(/^```console\n([\s\S]*?)^```/gm)].map(([, block = '']) => block)
-  return blocks.flatMap((block) =>
+  const blocks = [...page.matchAll(/([\s\S]*?)^```console\n([\s\S]*?)^```/gm)]
+  return blocks.flatMap(([, text = '', block = '']) =>
     block
       .split(/^\$ /m)
       .slice(1)
       .map((part) => {
         const [command = '', ...output] = part.split('\n')
-        return { command, output: output.join('\n') }
+        return { command, output: output.join('\n'), stopsNode: /[Ss]top\s+it\s+with\s+`Ctrl\+C`/.test(text) }
       }),
   )
 }
@@ -68,12 +70,17 @@ function commands(folder: string): string {
   return [bin, dirname(process.execPath), process.env['PATH'], fallback].join(':')
 }
 
-async function run(t: TestContext, examples: readonly Example[]): Promise<void> {
+/** Types the commands of a page in a folder, while a node runs whose data is in a folder below it. */
+async function run(t: TestContext, examples: readonly Example[], data: string): Promise<void> {
   const folder = temporaryFolder(t)
-  const node = new ShoalProcess(t, ['run', '--random', '--working-dir', join(folder, 'running')])
+  const node = new ShoalProcess(t, ['run', '--random', '--working-dir', join(folder, data)])
   const { host } = new URL(await node.api())
   const env = { ...process.env, PATH: commands(folder) }
-  for (const { command, output } of examples) {
+  for (const { command, output, stopsNode } of examples) {
+    if (stopsNode) {
+      node.kill('SIGINT')
+      await node.ended
+    }
     const line = command.replaceAll('127.0.0.1:4454', host)
     const { stdout } = await promisify(execFile)('sh', ['-c', line], { cwd: folder, env }).catch(
       (error: { stdout: string }) => error,
@@ -85,9 +92,15 @@ async function run(t: TestContext, examples: readonly Example[]): Promise<void> 
 for (const page of pages) {
   const text = readFileSync(join(root, page), 'utf8')
   const examples = examplesOf(text)
-  if (examples.length > 0) test(`the examples of ${page} work as shown`, (t) => run(t, examples))
+  // The README is followed from its start: the node is the one that `npm start` has started in this folder.
+  const data = page === 'README.md' ? 'shoal-data' : 'running'
+  if (examples.length > 0) test(`the examples of ${page} work as shown`, (t) => run(t, examples, data))
   test(`the links of ${page} lead somewhere`, () => {
     for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
       assert.ok(existsSync(join(root, dirname(page), target)), target)
   })
 }
+
+test('the README says how to test', () => {
+  assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /^npm test\b/m)
+})

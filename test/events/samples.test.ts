@@ -1,6 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { finish } from '../../src/aql/index.ts'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
 import { samplesOf } from '../../src/events/query/samples.ts'
 import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
@@ -42,7 +43,7 @@ test('samples of queries read a little of one stream, however many there are, an
   const samples = samplesOf(reader)
   equal(samples.length, 3)
   for (const { name, request } of samples) {
-    const job = makers[name as keyof typeof makers](reader, request)
+    const job = finish(makers[name as keyof typeof makers](reader, request))
     equal(job.run(performance.now()), name === 'query' ? 'busy' : 'waiting')
     ok(job.take().length < 64 * 1024)
   }

@@ -29,6 +29,31 @@ test('an upload answers with the identifier of the file or of the directory, and
   ])
 })
 
+test('a single file becomes a directory when the request says so', async (t) => {
+  const { call, payloads } = await startNode(t)
+  const { body, type } = form([['index.html', '<html>hi</html>\n']])
+  const post = async (query: string) =>
+    await (await call(`/api/v2/files${query}`, { method: 'POST', body, headers: { 'content-type': type } })).text()
+  const [file, directory] = [await post(''), await post('?directory=true')]
+  assert.equal(await post('?directory=false'), file)
+  const listing = (await (await call(`/api/v2/files/${directory}`)).json()) as { directory: { children: unknown } }
+  assert.deepEqual(listing.directory.children, [{ size: 16, name: 'index.html', cid: file }])
+  const page = await call(`/api/v2/files/${directory}`, { headers: { accept: 'text/html' } })
+  assert.deepEqual([page.headers.get('content-type'), await page.text()], ['text/html', '<html>hi</html>\n'])
+  const types = (await payloads('files:created')).map((payload) => (payload as { type: string }).type)
+  assert.deepEqual(types, ['fileAdded', 'directoryAdded', 'fileAdded'])
+})
+
+test('uploads without a name are listed when the request asks for them', async (t) => {
+  const { call, upload } = await startNode(t)
+  const list = async (query = '') => await (await call(`/api/v2/files${query}`)).json()
+  const cid = await (await upload({ 'a.txt': 'a' })).text()
+  assert.deepEqual(await list(), { names: [] })
+  assert.deepEqual(await list('?uploads=true'), { names: [], uploads: [{ cid, size: 1 }] })
+  await call('/api/v2/files/a', { method: 'PUT', body: cid })
+  assert.deepEqual(await list('?uploads=true'), { names: [{ name: 'a', cid, size: 1 }], uploads: [] })
+})
+
 test('a file is sent with what a browser needs to know of it', async (t) => {
   const { upload, call } = await startNode(t)
   const content = randomBytes(600_000)
@@ -122,8 +147,8 @@ test('a bad upload is refused with a reason, and nothing of it stays', async (t)
     ['characters that no name has', form([['a\nb', 'A']]).body],
     ['more than 4096 bytes', form([['x'.repeat(5000), 'A']]).body],
     ['no file in it', form([]).body],
-    ['no form', truncated],
-    ['no form', Buffer.from('nonsense')],
+    ['Malformed multipart body', truncated],
+    ['Malformed multipart body', Buffer.from('nonsense')],
     ['no file name', Buffer.from('--limit\r\nContent-Disposition: form-data; name="file"\r\n\r\nA\r\n--limit--\r\n')],
   ]
   for (const [reason, body] of cases) {
@@ -261,8 +286,8 @@ test('the website of a name that is not public is for those who have a token', a
   const fact = factOf({ payload: { Add: { name: 'App', cid, public: false, level: 'Prefetch' } }, timestamp: 0 })
   assert.ok(fact !== undefined)
   const store = new FileStore(blockFile(folder, 'default-topic'), Date.now)
-  store.apply([{ fact, place: { lamport: 1, stream: `${first.node.id}-0` } }])
-  store.close()
+  await store.apply([{ fact, place: { lamport: 1, stream: `${first.node.id}-0` } }])
+  await store.close()
   const { visit, token, call } = await startNode(t, folder)
   const host = 'app.actyx.localhost'
   assert.equal((await visit(host, '/s.css')).status, 401)
@@ -301,6 +326,6 @@ test('a client that goes away in the middle of an upload leaves nothing behind',
   await next.node.stop('NODE_STOPPED_BY_HOST')
   const store = new FileStore(blockFile(node.folder, 'default-topic'), Date.now)
   const { blocks } = store.usage()
-  store.close()
+  await store.close()
   assert.equal(blocks, 1)
 })

@@ -24,7 +24,7 @@ async function open(t: TestContext) {
   const call = async (name: string, args: readonly unknown[]): Promise<never> => {
     if (name === 'keepResults') answered.push(args[0])
     const method = files[name as keyof FileStore] as (...args: readonly unknown[]) => never
-    const result = method.apply(files, args as unknown[])
+    const result = await method.apply(files, args as unknown[])
     if (name === 'keepMore') {
       told.resolve()
       told = Promise.withResolvers()
@@ -32,14 +32,14 @@ async function open(t: TestContext) {
     return result
   }
   const queries = new StandingQueries({ thread: { call }, events, log: silent })
-  t.after(() => {
+  t.after(async () => {
     queries.close()
-    files.close()
+    await files.close()
   })
   const stand = (by: string, query: string, until = Number.MAX_SAFE_INTEGER, lamport = 1) =>
     files.apply([{ fact: { kind: 'query', app: by, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
   const ask = async (query: string, until?: number, lamport?: number) => {
-    stand(app, query, until, lamport)
+    await stand(app, query, until, lamport)
     await queries.ask()
   }
   /** Fulfilled when the event is stored, and what it says to keep is kept. */
@@ -49,15 +49,15 @@ async function open(t: TestContext) {
     await kept
   }
   /** A file that no upload holds. */
-  const add = (text: string): string => {
-    const { id, cid } = storeFile(files, text)
-    files.apply([{ fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
+  const add = async (text: string): Promise<string> => {
+    const { id, cid } = await storeFile(files, text)
+    await files.apply([{ fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
     files.endUpload(id)
-    files.apply([{ fact: { kind: 'upload', cid, isKept: false }, place: { lamport: 2, stream: `${nodeId}-0` } }])
+    await files.apply([{ fact: { kind: 'upload', cid, isKept: false }, place: { lamport: 2, stream: `${nodeId}-0` } }])
     return cid
   }
-  const has = (cid: string): boolean => {
-    while (files.collect({ count: 0, bytes: 0 }));
+  const has = async (cid: string): Promise<boolean> => {
+    while (await files.collect({ count: 0, bytes: 0 }));
     return files.find(cid, []).content !== undefined
   }
   return { events, queries, answered, stand, ask, say, add, has }
@@ -66,31 +66,31 @@ async function open(t: TestContext) {
 test('what an event says that comes after the query is kept as soon as it has come', async (t) => {
   const { ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
-  const cid = add('one')
+  const cid = await add('one')
   await say('a', cid)
-  assert.equal(has(cid), true)
+  assert.equal(await has(cid), true)
 })
 
 test('asking again keeps what was found meanwhile, and goes on', async (t) => {
   const { queries, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
-  const one = add('one')
+  const one = await add('one')
   await say('a', one)
   await queries.ask()
-  assert.equal(has(one), true)
-  const two = add('two')
+  assert.equal(await has(one), true)
+  const two = await add('two')
   await say('a', two)
-  assert.deepEqual([has(one), has(two)], [true, true])
+  assert.deepEqual([await has(one), await has(two)], [true, true])
 })
 
 test('a query that was replaced, or whose time is over, finds nothing any more', async (t) => {
   const { ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   await ask("FROM 'b'", Number.MAX_SAFE_INTEGER, 2)
-  const one = add('one')
+  const one = await add('one')
   await say('b', one)
   await ask("FROM 'b'", 0, 3)
-  assert.equal(has(one), false)
+  assert.equal(await has(one), false)
 })
 
 test('streams for standing queries are not among those of apps', async (t) => {
@@ -99,16 +99,16 @@ test('streams for standing queries are not among those of apps', async (t) => {
   const request = { query: "FROM 'x'", appId: app, via: 'http', lowerBound: {} } as const
   for (let i = 0; i < limits.openStreams; i++) await events.subscribe(request).started
   assert.throws(() => events.subscribe(request), { code: 'ERR_BAD_REQUEST' })
-  const one = add('one')
+  const one = await add('one')
   await say('a', one)
   await queries.ask()
-  assert.equal(has(one), true)
+  assert.equal(await has(one), true)
 })
 
 test('an app that asks for its own files has no other query asked', async (t) => {
   const { queries, answered, stand } = await open(t)
   const others = ['com.example.one', 'com.example.two']
-  for (const by of others) stand(by, "FROM 'a'")
+  for (const by of others) await stand(by, "FROM 'a'")
   await queries.ask(others[1])
   assert.deepEqual(answered, [others[1]])
   await queries.ask()
@@ -118,10 +118,10 @@ test('an app that asks for its own files has no other query asked', async (t) =>
 test('what was found before is kept when a query finds too many files', async (t) => {
   const { events, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
-  const one = add('one')
+  const one = await add('one')
   await say('a', one)
   const payload = Array.from({ length: limits.standingQueryResults + 1 }, (_, i) => String(cidOf(Buffer.from(`${i}`))))
   await events.publish(app, Buffer.from(JSON.stringify({ data: [{ tags: ['b'], payload }] })))
   await ask("FEATURES(spread) FROM 'b' SELECT ..._", undefined, 2)
-  assert.equal(has(one), true)
+  assert.equal(await has(one), true)
 })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { bindRules, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { logOutput, textLine } from '../../src/log/index.ts'
+import { bindRules, checkDistinct, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { temporaryFolder } from '../support/folder.ts'
 
 const { api, admin, swarm } = bindRules
 
@@ -97,4 +101,29 @@ test('whatever is typed is an endpoint or a clear refusal', () => {
 
 test('free ports keep the addresses', () => {
   assert.deepEqual(onFreePorts(parseBinds(['10.0.0.1:80'], api)), [{ host: '10.0.0.1', port: 0 }])
+})
+
+test('components on one address are refused with both of their options, also by a name for it', async (t) => {
+  const folder = join(temporaryFolder(t), 'data')
+  const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} })
+  const endpoints = {
+    api: [{ host: 'localhost', port: 5000, family: 4 as const }],
+    admin: [{ host: '127.0.0.1', port: 5000 }],
+    swarm: [{ host: '127.0.0.1', port: 0 }],
+  }
+  await assert.rejects(Node.start({ folder, endpoints, output }), {
+    code: 'ERR_INVALID_INPUT',
+    message: /^--bind-api and --bind-admin both name 127\.0\.0\.1:5000\./,
+  })
+  assert.ok(!existsSync(folder))
+})
+
+test('one port on different addresses, and ports that the system picks, are distinct', () => {
+  const all = (spec: string) => ({ api: parseBinds([spec], api), admin: parseBinds([spec], admin) })
+  checkDistinct({ ...all('127.0.0.1:0'), swarm: parseBinds(['127.0.0.1:0'], swarm) })
+  checkDistinct({
+    api: parseBinds(['127.0.0.1:5000'], api),
+    admin: parseBinds(['127.0.0.2:5000'], admin),
+    swarm: parseBinds(['[::]:5000'], swarm),
+  })
 })

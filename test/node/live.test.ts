@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { socketText } from '../../src/listen.ts'
 import type { Node } from '../../src/node/index.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
-import { logStats, topicFiles } from '../../src/store/index.ts'
+import { logStats, settingsChecksum, topicFiles } from '../../src/store/index.ts'
 import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startBareNode } from '../support/node.ts'
@@ -152,7 +152,11 @@ test('settings that were damaged on disk do not keep the node from starting: the
   await first.node.stop('NODE_STOPPED_BY_HOST')
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(`${folder}/node.db`)
-  database.exec(`UPDATE settings SET document = '{"admin":{"displayName":1}}' WHERE revision = 2`)
+  // As another version of shoal with other rules would store it: not damaged, but not valid here.
+  const row = database.prepare('SELECT revision, time, origin FROM settings WHERE revision = 2').get()
+  const document = '{"admin":{"displayName":1}}'
+  const checksum = settingsChecksum({ ...(row as { revision: number; time: number; origin: string }), document })
+  database.prepare('UPDATE settings SET document = ?, checksum = ? WHERE revision = 2').run(document, checksum)
   database.close()
   const second = await startNode(t, folder)
   assert.equal(second.node.settings.document.admin.displayName, 'good')
@@ -171,7 +175,13 @@ test('settings that are valid stay in force when that cannot be noted', async ()
   const fullDisk = () => {
     throw new Error('database or disk is full')
   }
-  const log = { version: () => version, versions: () => [version], append: fullDisk, reseal: fullDisk }
+  const log = {
+    version: () => version,
+    versions: () => [version],
+    append: fullDisk,
+    reseal: fullDisk,
+    removeDamaged: fullDisk,
+  }
   const settings = await Settings.open(log, () => assert.fail('it is valid'))
   assert.equal(settings.document.swarm.topic, 'mine')
 })

@@ -18,6 +18,7 @@ function memoryLog(): SettingsLog {
     versions: () => stored.toReversed(),
     append: (version) => stored.push({ ...version, revision: stored.length + 1 }),
     reseal: () => assert.fail('nothing to seal again'),
+    removeDamaged: () => assert.fail('nothing is damaged'),
   }
 }
 

@@ -39,8 +39,8 @@ function cidOf(bytes: Buffer): Buffer {
 function open(t: TestContext, file = join(temporaryFolder(t), 'blocks.db')) {
   const database = openBlocks(file)
   const slots = new Slots(slotsFile(file), database)
-  t.after(() => {
-    slots.close()
+  t.after(async () => {
+    await slots.close()
     database.close()
   })
   return { database, slots, file }
@@ -206,12 +206,12 @@ test('a block whose bytes are not what its identifier says is never given out', 
   for (const { cid } of [small, large]) assert.throws(() => store.get(cid), { name: 'DamagedData' })
 })
 
-test('large blocks take the slots of those that are gone, but not before that is stored for good', (t) => {
+test('large blocks take the slots of those that are gone, but not before that is stored for good', async (t) => {
   const { database, slots } = open(t)
   const store = new BlockStore(database, slots, () => 0)
   const [first, second, third] = [largeBlock(1), largeBlock(2), largeBlock(3)]
-  const commit = (): void => {
-    slots.sync()
+  const commit = async (): Promise<void> => {
+    await slots.sync()
     database.exec('COMMIT')
     slots.settle()
   }
@@ -219,7 +219,7 @@ test('large blocks take the slots of those that are gone, but not before that is
   database.exec('BEGIN')
   for (const { cid, bytes } of [first, second]) store.put(cid, bytes, [])
   store.pin('a', second.cid)
-  commit()
+  await commit()
   database.exec('BEGIN')
   store.collect({ count: 0, bytes: 0 })
   store.put(third.cid, third.bytes, [])
@@ -229,7 +229,7 @@ test('large blocks take the slots of those that are gone, but not before that is
   assert.deepEqual(store.get(first.cid), new Uint8Array(first.bytes))
   database.exec('BEGIN')
   store.collect({ count: 0, bytes: 0 })
-  commit()
+  await commit()
   store.put(third.cid, third.bytes, [])
   assert.equal(slotOf(third), 0)
   assert.deepEqual(store.get(second.cid), new Uint8Array(second.bytes))

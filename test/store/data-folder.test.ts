@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -18,6 +18,90 @@ test('a folder is had once at a time, also within one process, and is free again
   DataFolder.open(path, { create: false }).close()
 })
 
+test('a locked folder is refused with the process that has it and with what to do', (t) => {
+  const path = temporaryFolder(t)
+  const first = DataFolder.open(path, { create: true })
+  for (const part of [
+    new RegExp(`is locked by another shoal process \\(PID ${process.pid}\\): a node is running there`),
+    new RegExp(`Stop it first \\(Ctrl\\+C in its terminal or \`kill ${process.pid}\`\\)`),
+    /another directory with --working-dir/,
+    /over HTTP/,
+  ])
+    assert.throws(() => DataFolder.open(path, { create: false }), { code: 'ERR_IO', message: part })
+  // A process that was killed leaves its ID behind: it is not shown as the holder.
+  writeFileSync(join(path, 'lockfile.pid'), '4194305\n')
+  assert.throws(() => DataFolder.open(path, { create: false }), { message: /another shoal process: a node is running/ })
+  first.close()
+  assert.ok(!existsSync(join(path, 'lockfile.pid')))
+})
+
+test('a folder that a failed start has made is removed with its parents, one that was there before stays', (t) => {
+  const root = temporaryFolder(t)
+  const made = DataFolder.open(join(root, 'a', 'b'), { create: true })
+  NodeDatabase.open(made.nodeDatabase).close()
+  mkdirSync(topicsFolder(made.path))
+  writeFileSync(topicFile(made.path, 'some topic'), '')
+  made.discard()
+  assert.deepEqual(readdirSync(root), [])
+  mkdirSync(join(root, 'before'))
+  DataFolder.open(join(root, 'before'), { create: true }).discard()
+  assert.deepEqual(readdirSync(root), ['before'])
+  DataFolder.open(join(root, 'before'), { create: true }).close()
+})
+
+test('a discarded folder keeps what somebody else has put into it', (t) => {
+  const root = temporaryFolder(t)
+  const made = DataFolder.open(join(root, 'a', 'b'), { create: true })
+  writeFileSync(join(root, 'a', 'b', 'notes.txt'), 'mine')
+  made.discard()
+  assert.deepEqual(readdirSync(root, { recursive: true }).sort(), ['a', join('a', 'b'), join('a', 'b', 'notes.txt')])
+})
+
+/** Runs something without the rights of root, who may read everything. */
+function unprivileged(work: () => void): void {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+for (const [what, closed] of [
+  ['a folder', 'data'],
+  ['the folder above it', '.'],
+  ['the lock file', 'data/lockfile'],
+] as const)
+  test(`${what} that may not be read is not called missing`, { skip: process.platform === 'win32' }, (t) => {
+    const root = temporaryFolder(t)
+    const path = join(root, 'data')
+    DataFolder.open(path, { create: true }).close()
+    for (const open of [root, path]) chmodSync(open, 0o755)
+    chmodSync(join(root, closed), 0)
+    try {
+      for (const message of [
+        /^the data directory `.*` may not be used by the user/,
+        /Run shoal as its owner, or choose/,
+      ])
+        unprivileged(() => assert.throws(() => DataFolder.open(path, { create: false }), { code: 'ERR_IO', message }))
+    } finally {
+      chmodSync(join(root, closed), 0o700)
+    }
+  })
+
+test('a folder of another user is refused with its owner', {
+  skip: process.geteuid?.() !== 0 && 'it needs root',
+}, (t) => {
+  const path = temporaryFolder(t)
+  DataFolder.open(path, { create: true }).close()
+  unprivileged(() =>
+    assert.throws(() => DataFolder.open(path, { create: true }), {
+      message: /: it belongs to the user with the ID 0\./,
+    }),
+  )
+})
+
 test('a stale lock file is harmless', (t) => {
   const path = temporaryFolder(t)
   const folder = new URL('../../src/store/data-folder.ts', import.meta.url)
@@ -31,6 +115,7 @@ test('a manifest that is not ours is refused', (t) => {
   for (const [text, message] of [
     ['{', /cannot be read/],
     ['{"product":"other","format":1}', /not the manifest/],
+    ['{"product":"shoal","format":0}', /not the manifest/],
     ['null', /./],
   ] as const) {
     writeFileSync(join(path, 'shoal.json'), text)

@@ -118,14 +118,14 @@ test('a file that is no event log is refused, and not a byte of it changes', (t)
   assert.deepEqual(filesOf(folder), before)
 })
 
-test('a store that is closed is one file', async (t) => {
+test('a store that is closed is one file, with the number of its events beside it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
   const events = [{ appId: 'a', tags: ['x'], payload: '1' }]
   await store.append({ ...packed(events), streams: new Uint32Array(1) })
   await store.close()
-  assert.deepEqual(readdirSync(folder), ['log.db'])
+  assert.deepEqual(readdirSync(folder).sort(), ['log.db', 'log.db-count'])
 })
 
 test('a file that was only begun becomes a store', (t) => {

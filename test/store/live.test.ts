@@ -1,11 +1,13 @@
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, ok } from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
 import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
 import { appHash } from '../../src/store/log/tag-index.ts'
+import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -55,13 +57,12 @@ test('a live cursor finds what there is, and then what comes, each once and each
     const reader = new LogReader(file, writer.counts, key.publicKey)
     /** The places of selected events that were not read yet, in the order of their lamport timestamps. */
     let expected: [number, number][] = []
-    let grown: number[] = []
-    const numbers = new Map<number, number>()
     let cursor: LogCursor | undefined
     const read = (): void => {
       const sink = new Places(atOnce)
-      cursor?.extend(grown.splice(0))
-      cursor ??= new LogCursor(reader, { anyOf: [{ tags: ['a'] }], order: 'asc', lower }, { live: true })
+      const snapshot = reader.snapshot()
+      cursor?.extend(snapshot)
+      cursor ??= new LogCursor(reader, { anyOf: [{ tags: ['a'] }], order: 'asc', lower }, { live: snapshot })
       while (!cursor.run(sink));
       deepEqual(sink.found, expected)
       expected = []
@@ -73,10 +74,7 @@ test('a live cursor finds what there is, and then what comes, each once and each
     const append = ({ stream, count, tag }: Extract<Step, { kind: 'append' }>): void => {
       const events = Array.from({ length: count }, () => ({ appId: 'app', tags: [tag], payload: '1' }))
       const [appended] = writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
-      const newly = writer.takeGrown()
-      grown.push(...newly)
-      const number = numbers.get(stream) ?? (newly[0] as number)
-      numbers.set(stream, number)
+      const number = reader.streams().find(({ key }) => key.number === stream)?.number as number
       const first = appended?.runs[0]?.offset as number
       const places = Array.from({ length: count }, (_, i): [number, number] => [number, first + i])
       if (tag === 'a') expected.push(...places.filter(([, offset]) => offset > (lower.get(number) ?? -1)))
@@ -88,7 +86,6 @@ test('a live cursor finds what there is, and then what comes, each once and each
     }
     try {
       for (const one of before) if (one.kind !== 'read') take(one)
-      grown = []
       read()
       for (const one of after) take(one)
       read()
@@ -121,21 +118,21 @@ test('whoever waits for the events of one app is told of no others, and misses n
     const reader = new LogReader(file, writer.counts, key.publicKey)
     try {
       writer.counts.waitFor({ app: appHash(wanted) })
-      const cursor = new LogCursor(reader, { anyOf: [{ tags: [], appId: wanted }], order: 'asc' }, { live: true })
+      const live = reader.snapshot()
+      const cursor = new LogCursor(reader, { anyOf: [{ tags: [], appId: wanted }], order: 'asc' }, { live })
       writer.takeGrown()
       for (const [apps, stream] of requests) {
         const events = apps.map((appId) => ({ appId, tags: [], payload: '1' }))
         writer.append([{ ...packed(events), streams: new Uint32Array(apps.length).fill(stream) }])
-        const grown = writer.takeGrown()
-        deepEqual(grown.length > 0, apps.includes(wanted))
-        cursor.extend(grown)
+        deepEqual(writer.takeGrown(), apps.includes(wanted))
+        cursor.extend(reader.snapshot())
         const sink = new Places(1)
         while (!cursor.run(sink));
         deepEqual(sink.found.length, apps.filter((appId) => appId === wanted).length)
       }
       writer.counts.waitFor('none')
       writer.append([{ ...packed([{ appId: wanted, tags: [], payload: '1' }]), streams: new Uint32Array(1) }])
-      deepEqual(writer.takeGrown(), [])
+      deepEqual(writer.takeGrown(), false)
     } finally {
       reader.close()
       writer.close()
@@ -145,3 +142,67 @@ test('whoever waits for the events of one app is told of no others, and misses n
   const request = fc.tuple(fc.array(app, { minLength: 1, maxLength: 4 }), fc.nat(2))
   fc.assert(fc.property(app, fc.array(request, { maxLength: 8 }), run), { numRuns: 50 })
 })
+
+test('events of another node that a prune record lets in wake a subscription to the events of one app', async (t) => {
+  const key = KeyPair.generate()
+  const shared = { topic: 't', kind: 'live', now: () => 1 } as const
+  const other = new MemoryEventStore({ ...shared, key: KeyPair.generate() })
+  const chunk = limits.eventsPerCheckpoint
+  for (const count of [chunk, 5]) {
+    const events = Array.from({ length: count }, () => ({ appId: 'a', tags: [], payload: '1' }))
+    await other.append({ ...packed(events), streams: new Uint32Array(count) })
+  }
+  const [checkpoint] = await other.checkpoints(0)
+  const late = (await other.chunk(0, chunk)) as Uint8Array
+  const record = await other.prune(0, chunk)
+  const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db') })
+  t.after(() => writer.close())
+  writer.counts.waitFor({ app: appHash('a') })
+  deepEqual(writer.receive(late), { state: 'waiting', count: 0 })
+  deepEqual(writer.takeGrown(), false)
+  writer.applyPrune(record, checkpoint?.head)
+  deepEqual(writer.counts.count(0), chunk + 5)
+  deepEqual(writer.takeGrown(), true)
+})
+
+for (const sealed of [true, false])
+  test(`a cursor skips ${sealed ? 'sealed' : 'unsealed'} events that were pruned under it at once`, (t) => {
+    const key = KeyPair.generate()
+    const file = join(temporaryFolder(t), 'log.db')
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    t.after(() => writer.close())
+    const reader = new LogReader(file, writer.counts, key.publicKey)
+    t.after(() => reader.close())
+    const [chunk, chunks] = [limits.eventsPerCheckpoint, 8]
+    const events = Array.from({ length: chunk }, (_, i) => ({ appId: 'app', tags: [`${i % 2}`], payload: '1' }))
+    for (let i = 0; i < chunks; i++) writer.append([{ ...packed(events), streams: new Uint32Array(chunk) }])
+    if (sealed) writer.sealAll()
+    const cursors = (['asc', 'desc'] as const).flatMap((order) =>
+      [[], ['0']].map((tags) => {
+        const cursor = new LogCursor(reader, { anyOf: [{ tags }], order })
+        const sink = new Places(10)
+        cursor.run(sink)
+        const step = (order === 'asc' ? 1 : -1) * (tags.length + 1)
+        const first = order === 'asc' ? 0 : chunk * chunks - 1 - tags.length
+        return { cursor, sink, first, step }
+      }),
+    )
+    const left = (chunks - 1) * chunk
+    writer.prune(0, left)
+    let lookups = 0
+    const block = reader.block.bind(reader)
+    reader.block = (...place) => {
+      lookups++
+      return block(...place)
+    }
+    for (const { cursor, sink, first, step } of cursors) {
+      while (!cursor.run(sink));
+      const all = Array.from({ length: (chunks * chunk) / Math.abs(step) }, (_, i) => first + i * step)
+      const expected = all.filter((offset, i) => i < 10 || offset >= left)
+      deepEqual(
+        sink.found.map(([, offset]) => offset),
+        expected,
+      )
+    }
+    ok(lookups < 100, `${lookups} lookups of blocks`)
+  })

@@ -22,9 +22,11 @@ test('hundreds of branches select what each of them does alone', (t) => {
   const branch: fc.Arbitrary<Branch> = fc.oneof(
     { weight: 30, arbitrary: lone.map((tag) => ({ tags: [tag] })) },
     fc.tuple(lone, fc.nat(3)).map(([tag, app]) => ({ tags: [tag], appId: `app${app}` })),
+    fc.tuple(lone, lone).map((tags) => ({ tags })),
+    fc.constant({ tags: [], appId: 'app9' }),
   )
   fc.assert(
-    fc.property(fc.array(branch, { minLength: 1, maxLength: 300, size: 'max' }), fc.boolean(), (anyOf, descending) => {
+    fc.property(fc.array(branch, { minLength: 1, maxLength: 400, size: 'max' }), fc.boolean(), (anyOf, descending) => {
       const cursor = new LogCursor(reader, { anyOf, order: descending ? 'desc' : 'asc' })
       const found: number[] = []
       cursor.begin()

@@ -27,7 +27,7 @@ test('what is written to memory that was used before has nothing of what stood t
   const writer = new NdjsonWriter(limits.pieceBytes)
   const taken: string[] = []
   for (let round = 0; round < 5; round++) {
-    const line = String.fromCharCode(97 + round).repeat(limits.pieceBytes - round * 50_000)
+    const line = String.fromCharCode(97 + round).repeat(limits.pieceBytes - 1 - round * 50_000)
     writer.clear()
     writer.line(line)
     assert.equal(writer.written.toString(), `${line}\n`)

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
+import { MessageChannel, type Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
+import { SharedCounts } from '../../src/store/log/index.ts'
+import { newAnswers } from '../../src/store/threads/answers.ts'
+import { newMailbox, Outbox } from '../../src/store/threads/mailbox.ts'
+import { Gate } from '../../src/store/threads/messages.ts'
+import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
+import type { ToWriter, WriterData } from '../../src/store/threads/writer-thread.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
@@ -115,6 +122,33 @@ test('a thread that ends while it reads is replaced: who reads is told, and who 
 })
 
 const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http', lowerBound: {} }
+
+test('a new reader thread is woken once the writer is connected to it', async (t) => {
+  const [sealer, commits, others] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+  const ports = { sealer: sealer.port1, commits: commits.port1 }
+  const mailbox = newMailbox()
+  const data: WriterData = {
+    file: join(temporaryFolder(t), 'log.db'),
+    topic: 't',
+    kind: 'live',
+    privateKey: KeyPair.generate().toPrivateText(),
+    counts: new SharedCounts().memory,
+    unsealed: new Gate().memory,
+    mailbox,
+    answers: newAnswers(),
+    ...ports,
+  }
+  const writer = spawn(new URL('../../src/store/threads/writer-thread.ts', import.meta.url), data, Object.values(ports))
+  t.after(async () => {
+    await writer.terminate()
+    for (const { port2 } of [sealer, commits, others]) port2.close()
+  })
+  await untilOpen(writer)
+  const woken = once(others.port2, 'message')
+  const outbox = new Outbox<ToWriter>(mailbox, writer)
+  outbox.post({ id: 1, commits: others.port1 }, [others.port1])
+  await woken
+})
 
 test('a query that never gives way does not keep a store from closing', async (t) => {
   const store = await openBreaking(t)

@@ -3,17 +3,19 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { apiRoutes, Cors, EventSockets, Hosts, HttpService } from '../../src/api/index.ts'
+import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import type { HttpOptions } from '../../src/api/server.ts'
+import { MemoryAccount } from '../../src/client-memory.ts'
 import { Events, type Reading, readerModule } from '../../src/events/index.ts'
 import { Health } from '../../src/health.ts'
 import { KeyPair, type Licensing, nodeIdOf, type PublicKey, Tokens } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
 import { listenOnAll } from '../../src/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/log/index.ts'
 import { Metrics } from '../../src/metrics.ts'
 import type { SettingsDocument } from '../../src/settings/index.ts'
-import { type EventStore, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
+import { type EventStore, type EventStoreOptions, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { nowMicros } from '../../src/time.ts'
 import { CountedReading } from './counted-reading.ts'
@@ -33,13 +35,18 @@ async function listening(t: TestContext, makeServer: () => Server): Promise<numb
   return bound[0]?.port ?? 0
 }
 
+/** The connections of a server, with an account of memory of its own. */
+export function connections(limitBytes: number = limits.clientMemory): Connections {
+  return new Connections({ account: MemoryAccount.create(limitBytes), log: silent })
+}
+
 /** The port of a server with these routes. */
 export function served(
   t: TestContext,
   routes: readonly Route[],
-  options: Partial<Omit<HttpOptions, 'routes'>> = {},
+  options: Omit<Partial<HttpOptions>, 'routes'> = {},
 ): Promise<number> {
-  const service = new HttpService({ log: silent, ...options, routes })
+  const service = new HttpService({ log: silent, connections: connections(), ...options, routes })
   return listening(t, () => service.server())
 }
 
@@ -65,12 +72,12 @@ export function memoryStore(): MemoryEventStore {
 }
 
 /** A store on disk, with a thread that answers queries. */
-export async function sqliteStore(t: TestContext): Promise<SqliteEventStore> {
+export async function sqliteStore(t: TestContext, options: Partial<EventStoreOptions> = {}): Promise<SqliteEventStore> {
   let store: SqliteEventStore | undefined
   // Before the folder is removed, which is done in the order in which it is asked for.
   t.after(() => store?.close())
   const file = join(temporaryFolder(t), 'log.db')
-  store = await SqliteEventStore.open({ file, topic: 'default-topic', kind: 'live', key, readerModule })
+  store = await SqliteEventStore.open({ file, topic: 'default-topic', kind: 'live', key, readerModule, ...options })
   return store
 }
 
@@ -96,6 +103,7 @@ export interface ApiSettings {
   readonly rootKey?: PublicKey
   readonly hosts?: readonly string[]
   readonly keepAliveMs?: number
+  readonly connections?: Connections
   readonly corsOrigins?: readonly string[]
   readonly routes?: SettingsDocument['eventRouting']['routes']
 }
@@ -137,6 +145,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     hosts,
     sockets: new EventSockets({ events: Promise.resolve(events), tokens, hosts, cors, log: silent }),
     cors,
+    ...(settings.connections && { connections: settings.connections }),
   })
   const url = `http://127.0.0.1:${port}`
   const token = tokens.issue({ ...manifest, mode: 'trial' })

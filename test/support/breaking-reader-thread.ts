@@ -13,4 +13,12 @@ const hang: JobMaker = () => ({
   take: () => new Uint8Array(),
 })
 
-runReader({ read: makeReadJob, subscribe: makeSubscribeJob, end, hang })
+/** Fails as SQLite does when the disk cannot be read. */
+const refuse: JobMaker = () => ({
+  run: () => {
+    throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
+  },
+  take: () => new Uint8Array(),
+})
+
+runReader({ read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { KeyPair } from '../../src/identity/index.ts'
-import { SqliteEventStore } from '../../src/store/index.ts'
+import { type DiskNotice, SqliteEventStore } from '../../src/store/index.ts'
 import { verifyLog } from '../../src/store/log/index.ts'
 import { packed } from './events.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 5))
 
-export function openLog(file: string): Promise<SqliteEventStore> {
-  return SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
+export function openLog(file: string, disk?: (notice: DiskNotice) => void): Promise<SqliteEventStore> {
+  return SqliteEventStore.open({ file, topic: 't', kind: 'live', key, ...(disk && { disk }) })
 }
 
 /** Text that takes room: it cannot be compressed. */

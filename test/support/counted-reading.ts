@@ -1,3 +1,4 @@
+import type { MemoryHolder } from '../../src/client-memory.ts'
 import type { Reading } from '../../src/events/index.ts'
 
 /** A reading that counts what is taken from it. */
@@ -19,6 +20,10 @@ export class CountedReading implements Reading {
 
   giveBack(piece: Uint8Array): void {
     this.#reading.giveBack(piece)
+  }
+
+  chargeTo(holder: MemoryHolder): void {
+    this.#reading.chargeTo?.(holder)
   }
 
   cancel(): void {

@@ -21,6 +21,14 @@ export class Lines {
     return line
   }
 
+  /** The next line that is no keep-alive. */
+  async nextFull(): Promise<string> {
+    for (;;) {
+      const line = await this.next()
+      if (line !== '') return line
+    }
+  }
+
   /** Goes away. */
   async cancel(): Promise<void> {
     await this.#reader.cancel()

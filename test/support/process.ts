@@ -15,6 +15,11 @@ export interface Ended {
   readonly stderr: string
 }
 
+export interface ProcessOptions extends SpawnOptions {
+  /** The most files and connections that it may have open. */
+  readonly openFiles?: number
+}
+
 /** A shoal process with what it has written so far. */
 export class ShoalProcess {
   readonly child: ChildProcess
@@ -22,8 +27,10 @@ export class ShoalProcess {
   stderr = ''
   readonly #ended: Promise<Ended>
 
-  constructor(test: TestScope, args: readonly string[], options: SpawnOptions = {}) {
-    this.child = spawn(process.execPath, [command, ...args], {
+  constructor(test: TestScope, args: readonly string[], { openFiles, ...options }: ProcessOptions = {}) {
+    const limited = ['-c', `ulimit -n ${openFiles} && exec "$0" "$@"`, process.execPath, command, ...args]
+    const [file, all] = openFiles === undefined ? [process.execPath, [command, ...args]] : ['sh', limited]
+    this.child = spawn(file, all, {
       stdio: ['pipe', 'pipe', 'pipe'],
       ...options,
       env: cleanEnvironment(options.env),
@@ -72,9 +79,11 @@ export class ShoalProcess {
 export async function shoal(
   test: TestScope,
   args: readonly string[],
-  options: SpawnOptions & { input?: string } = {},
+  options: ProcessOptions & { input?: string } = {},
 ): Promise<Ended> {
   const process = new ShoalProcess(test, args, options)
+  // A command that needs no input may have ended already.
+  process.child.stdin?.on('error', () => {})
   process.child.stdin?.end(options.input ?? '')
   return await process.ended
 }

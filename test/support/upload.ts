@@ -9,10 +9,10 @@ export function chunkOf(bytes: Uint8Array): [memory: ArrayBuffer, length: number
 }
 
 /** Stores a file as far as to the moment before an event says so. */
-export function storeFile(store: FileStore, text: string): { id: number; cid: string } {
+export async function storeFile(store: FileStore, text: string): Promise<{ id: number; cid: string }> {
   const id = store.beginUpload()
-  store.addChunks(id, ...chunkOf(Buffer.from(text)))
-  const { cid } = store.endFile(id)
-  store.commitUpload(id)
+  await store.addChunks(id, ...chunkOf(Buffer.from(text)))
+  const { cid } = await store.endFile(id)
+  await store.commitUpload(id)
   return { id, cid }
 }

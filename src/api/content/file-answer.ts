@@ -1,5 +1,6 @@
 import { failure } from '../../errors.ts'
 import { type Content, type Files, sniffedBytes, typeByContent, typeByName } from '../../files/index.ts'
+import { limits } from '../../limits.ts'
 import { type Answer, errorAnswer, type Pieces } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { rangeOf } from './range.ts'
@@ -39,7 +40,11 @@ export async function fileAnswer({ request }: Call, files: Files, sent: SentFile
     ...(name !== undefined && !asIndex && { 'content-disposition': dispositionOf(name) }),
     ...(range !== undefined && { 'content-range': `bytes ${start}-${end - 1}/${file.size}` }),
   }
-  return { status: range === undefined ? 200 : 206, headers, body: new FilePieces(files.read(file.cid, start, end)) }
+  return {
+    status: range === undefined ? 200 : 206,
+    headers,
+    body: new FilePieces(files.read(file.cid, start, end), end - start),
+  }
 }
 
 function isKnown(header: string | undefined, etag: string): boolean {
@@ -71,10 +76,12 @@ function percentEncoded(character: string): string {
 
 /** The bytes of a file on their way to a client, who may go away. */
 class FilePieces implements Pieces {
+  readonly heldBytes: number
   readonly #pieces: AsyncGenerator<Uint8Array>
 
-  constructor(pieces: AsyncGenerator<Uint8Array>) {
+  constructor(pieces: AsyncGenerator<Uint8Array>, size: number) {
     this.#pieces = pieces
+    this.heldBytes = Math.min(size, limits.downloadHeldBytes)
   }
 
   cancel(): void {

@@ -2,6 +2,8 @@ import type { Body, Fragment, Parameter } from './parts.ts'
 
 /** What an operation does, beyond what its rules say. */
 export interface Description {
+  /** What generated clients call it: it stays when paths or texts change. */
+  readonly operationId: string
   readonly summary: string
   readonly tag: 'authentication' | 'events' | 'node' | 'files' | 'blobs' | 'operations'
   readonly parameters?: readonly Parameter[]
@@ -91,6 +93,9 @@ const fileName = [
     example: 'my-app',
   },
 ]
+function flag(name: string, description: string): Parameter {
+  return { name, in: 'query', required: false, description, schema: { type: 'boolean' }, example: 'false' }
+}
 const refused = json('Neither a name nor a content identifier.', 'Error', {
   code: 'ERR_METHOD_NOT_ALLOWED',
   message: 'Method not supported.',
@@ -114,6 +119,7 @@ const metrics = text('The text exposition format.', 'text/plain', 'shoal_events_
 /** By method and path. */
 export const descriptions: Readonly<Record<string, Description>> = {
   'POST /api/v2/auth': {
+    operationId: 'getToken',
     summary: 'Get a token for an app',
     tag: 'authentication',
     requestBody: json('What the app says of itself.', 'Manifest', manifest),
@@ -130,16 +136,19 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'GET /api/v2/node/id': {
+    operationId: 'getNodeId',
     summary: 'The ID of the node',
     tag: 'node',
     responses: { 200: text('The ID.', 'text/plain', node) },
   },
   'GET /api/v2/node/info': {
+    operationId: 'getNodeInfo',
     summary: 'Version, uptime and swarm of the node',
     tag: 'node',
     responses: { 200: json('What the node says of itself.', 'NodeInfo', info) },
   },
   'GET /api/v2/events': {
+    operationId: 'openEventSocket',
     summary: 'A WebSocket for all that can be done with events; the token is its query',
     tag: 'events',
     responses: {
@@ -152,6 +161,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'GET /api/v2/events/offsets': {
+    operationId: 'getOffsets',
     summary: 'Which events are here',
     tag: 'events',
     responses: {
@@ -160,6 +170,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'POST /api/v2/events/publish': {
+    operationId: 'publishEvents',
     summary: 'Publish events: all of them or none; answered when they are on the disk',
     tag: 'events',
     requestBody: json('The events.', 'PublishRequest', { data: [event] }),
@@ -170,6 +181,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'POST /api/v2/events/query': {
+    operationId: 'queryEvents',
     summary: 'Ask for events that are here, in the query language AQL',
     tag: 'events',
     requestBody: json('The query, and what it is to read.', 'QueryRequest', { query: "FROM 'order'", order: 'asc' }),
@@ -180,6 +192,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'POST /api/v2/events/subscribe': {
+    operationId: 'subscribeEvents',
     summary: 'Ask for events that are here, and then for those that come',
     tag: 'events',
     requestBody: json('The query, and from where on.', 'SubscribeRequest', { query: "FROM 'order'" }),
@@ -195,6 +208,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'POST /api/v2/events/subscribe_monotonic': {
+    operationId: 'subscribeEventsMonotonic',
     summary: 'The same in the order of all events only',
     tag: 'events',
     requestBody: json('The query, and from where on.', 'SubscribeMonotonicRequest', {
@@ -214,6 +228,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'POST /api/v2/aql/validate': {
+    operationId: 'validateQuery',
     summary: 'Check a query without running it',
     tag: 'events',
     requestBody: json('The query, and where it is to be sent.', 'ValidateRequest', {
@@ -231,13 +246,17 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'GET /api/v2/files': {
+    operationId: 'listFiles',
     summary: 'All names',
     tag: 'files',
+    parameters: [flag('uploads', 'Whether to list uploads without a name as well, the newest first.')],
     responses: { 200: json('By name.', 'Names', { names: [{ name: 'my-app', cid, size: 129 }] }) },
   },
   'POST /api/v2/files': {
+    operationId: 'uploadFiles',
     summary: 'Store a file, or several as a directory',
     tag: 'files',
+    parameters: [flag('directory', 'Whether a single file becomes a directory as well.')],
     requestBody: {
       description: 'A form with a part for each file; its file name is the path in the directory.',
       content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string' } } } } },
@@ -253,6 +272,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'GET /api/v2/files/{address}': {
+    operationId: 'getFile',
     summary: 'Read a file, or list a directory',
     tag: 'files',
     parameters: fileAddress,
@@ -281,6 +301,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'PUT /api/v2/files/{address}': {
+    operationId: 'bindFileName',
     summary: 'Give a name to a content identifier',
     tag: 'files',
     parameters: fileName,
@@ -288,12 +309,14 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: { 200: text('The identifier that the name meant before, if any.', 'text/plain', cid), 405: refused },
   },
   'DELETE /api/v2/files/{address}': {
+    operationId: 'unbindFileName',
     summary: 'Take a name away',
     tag: 'files',
     parameters: fileName,
     responses: { 200: text('The identifier that the name meant, if any.', 'text/plain', cid), 405: refused },
   },
   'POST /api/v2/files/prefetch': {
+    operationId: 'prefetchFiles',
     summary: 'Keep what a query finds, instead of what the query of this app before has found',
     tag: 'files',
     requestBody: json('The query, whose results are content identifiers, and how long to keep them.', 'Prefetch', {
@@ -303,12 +326,14 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: { 204: empty, 400: invalid },
   },
   'POST /api/v2/files/remove': {
+    operationId: 'removeFile',
     summary: 'Keep an upload no longer, on any node',
     tag: 'files',
     requestBody: json('What was uploaded.', 'Removal', { cid }),
     responses: { 204: empty, 400: invalid, 404: absent },
   },
   'GET /api/v2/blob/{app}/{path}': {
+    operationId: 'getBlob',
     summary: 'Read a blob, or list a folder of blobs',
     tag: 'blobs',
     parameters: blobPath,
@@ -323,6 +348,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     },
   },
   'PUT /api/v2/blob/{app}/{path}': {
+    operationId: 'putBlob',
     summary: 'Store a blob of the own app',
     tag: 'blobs',
     parameters: blobPath,
@@ -330,30 +356,45 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: { 204: empty, 400: invalid, 503: unavailable },
   },
   'DELETE /api/v2/blob/{app}/{path}': {
+    operationId: 'deleteBlob',
     summary: 'Remove a blob, and everything below its path',
     tag: 'blobs',
     parameters: blobPath,
     responses: { 204: empty, 400: invalid, 503: unavailable },
   },
   'POST /api/v2/blob/{app}/{path}': {
+    operationId: 'postBlob',
     summary: 'Reserved',
     tag: 'blobs',
     parameters: blobPath,
     responses: { 204: empty },
   },
-  'GET /api/v2/health': { summary: 'Whether the node lives', tag: 'operations', responses: { 200: alive } },
+  'GET /api/v2/health': {
+    operationId: 'getHealth',
+    summary: 'Whether the node lives',
+    tag: 'operations',
+    responses: { 200: alive },
+  },
   'GET /api/v2/ready': {
+    operationId: 'getReadiness',
     summary: 'Whether every part of the node is up',
     tag: 'operations',
     responses: { 200: ready, 503: notReady },
   },
-  'GET /api/v2/metrics': { summary: 'What the node counts', tag: 'operations', responses: { 200: metrics } },
+  'GET /api/v2/metrics': {
+    operationId: 'getMetrics',
+    summary: 'What the node counts',
+    tag: 'operations',
+    responses: { 200: metrics },
+  },
   'GET /api/v2/openapi': {
+    operationId: 'getApiPage',
     summary: 'A page to read this document on, and to try what it describes',
     tag: 'operations',
     responses: { 200: { description: 'The page.', content: { 'text/html': {} } } },
   },
   'GET /api/v2/openapi.json': {
+    operationId: 'getApiDescription',
     summary: 'This document',
     tag: 'operations',
     responses: { 200: { description: 'OpenAPI 3.1.', content: { 'application/json': {} } } },

@@ -23,6 +23,11 @@ export function openApiDocument(routes: readonly Route[]): OpenApi {
       description: 'Events of a swarm of nodes, from the node on this machine.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    // Relative to the document first; an absolute one for tools that are given the document as a file.
+    servers: [
+      { url: '/', description: 'The node that serves this document.' },
+      { url: 'http://localhost:4454', description: 'A node on this machine with its default port.' },
+    ],
     paths,
     components: {
       schemas,
@@ -54,8 +59,12 @@ function described(path: string): string {
   return path.replace('/blob/*', '/blob/{app}/{path}').replace('/files/*', '/files/{address}')
 }
 
-function operation({ summary, tag, parameters, requestBody, responses }: Description, endpoint: Endpoint): Operation {
+function operation(
+  { operationId, summary, tag, parameters, requestBody, responses }: Description,
+  endpoint: Endpoint,
+): Operation {
   return {
+    operationId,
     summary,
     tags: [tag],
     security: endpoint.token ? [{ bearer: [] }, { query: [] }] : [],

@@ -5,12 +5,14 @@ export type Fragment = { readonly [key: string]: unknown }
 export interface OpenApi {
   readonly openapi: string
   readonly info: Fragment & { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string; readonly description: string }[]
   /** By path and method. */
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Fragment>>; readonly securitySchemes: Fragment }
 }
 
 export interface Operation {
+  readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
   /** The ways to send a token; none when there is no need for one. */

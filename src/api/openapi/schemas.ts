@@ -102,9 +102,13 @@ export const schemas: Readonly<Record<string, Fragment>> = {
     }),
   }),
   Cid: { ...text, description: 'A content identifier: what has the same content has the same one.' },
-  Names: object({
-    names: { type: 'array', items: object({ name: text, cid: reference('Cid'), size: count }, ['size']) },
-  }),
+  Names: object(
+    {
+      names: { type: 'array', items: object({ name: text, cid: reference('Cid'), size: count }, ['size']) },
+      uploads: { type: 'array', items: object({ cid: reference('Cid'), size: count }, ['size']) },
+    },
+    ['uploads'],
+  ),
   Prefetch: object({
     query: { ...text, description: 'AQL.' },
     duration: object({ secs: count, nanos: count }),

@@ -2,7 +2,6 @@ import type { Endpoint } from '../../aql/index.ts'
 import { failure } from '../../errors.ts'
 import type { Events } from '../../events/index.ts'
 import type { App } from '../../identity/index.ts'
-import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import { type Answer, jsonTextAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
@@ -15,7 +14,7 @@ const endpoints: readonly Endpoint[] = ['query', 'subscribe', 'subscribe_monoton
 /** Queries that are looked at and not run: for editors. */
 export function aqlRoutes(events: Promise<Events>): Route[] {
   const answer = async (call: Call, { appId }: App): Promise<Answer> => {
-    const value = parseJson(await call.body(limits.bodyBytes))
+    const value = await call.json(limits.bodyBytes)
     const request = { appId, via: 'http', query: queryText(value), endpoint: endpointOf(value) } as const
     return jsonTextAnswer(200, await (await events).validate(request))
   }

@@ -1,4 +1,4 @@
-import { failure } from '../../errors.ts'
+import { failure, messageOf } from '../../errors.ts'
 import {
   admit,
   appIdProblem,
@@ -6,14 +6,15 @@ import {
   type Manifest,
   type PublicKey,
   type Tokens,
+  tokenValiditySeconds,
 } from '../../identity/index.ts'
-import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { memberText, optionalText } from '../members.ts'
 import type { Route } from '../router.ts'
+import { TokenLog } from '../token-log.ts'
 
 export interface AuthParts {
   readonly tokens: Tokens
@@ -28,11 +29,20 @@ export interface AuthParts {
 
 /** An app says what it is, and gets a token. */
 export function authRoutes(parts: AuthParts): Route[] {
+  const tokenLog = new TokenLog(parts.log)
   const answer = async (call: Call): Promise<Answer> => {
-    const manifest = manifestOf(await call.body(limits.manifestBytes))
-    const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.now())
-    if (warning !== undefined) parts.log.warn(warning)
-    return jsonAnswer(200, { token: parts.tokens.issue(app) })
+    const manifest = manifestOf(await call.json(limits.manifestBytes))
+    const remote = call.request.socket.remoteAddress
+    try {
+      const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.now())
+      if (warning !== undefined) parts.log.warn(warning)
+      const token = parts.tokens.issue(app)
+      tokenLog.issued(manifest, app.mode, parts.now() + tokenValiditySeconds * 1e6, remote)
+      return jsonAnswer(200, { token })
+    } catch (error) {
+      tokenLog.refused(manifest, messageOf(error), remote)
+      throw error
+    }
   }
   return [
     {
@@ -42,8 +52,7 @@ export function authRoutes(parts: AuthParts): Route[] {
   ]
 }
 
-function manifestOf(body: Buffer): Manifest {
-  const value = parseJson(body)
+function manifestOf(value: unknown): Manifest {
   const appId = memberText(value, 'appId')
   const problem = appIdProblem(appId)
   if (problem !== undefined) throw failure('ERR_BAD_REQUEST', { cause: `${problem} at \`appId\`` })

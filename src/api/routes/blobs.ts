@@ -12,6 +12,8 @@ interface Blob {
 
 /** What apps keep for themselves on this node: bytes by path. */
 export interface Blobs {
+  /** How many bytes a blob has; nothing when there is none. */
+  size(app: string, path: string): Promise<number | undefined>
   get(app: string, path: string): Promise<Blob | undefined>
   /** What is directly below a path. */
   list(app: string, path: string): Promise<ReadonlyMap<string, unknown> | undefined>
@@ -26,6 +28,7 @@ export function blobRoutes(blobs: Blobs): Route[] {
   const get = async (call: Call, { appId }: App): Promise<Answer> => {
     const { app, path } = placeOf(call)
     const owner = app === '-' ? appId : app
+    call.hold((await blobs.size(owner, path)) ?? 0)
     const blob = await blobs.get(owner, path)
     if (blob !== undefined) return blobAnswer(call, blob)
     const entries = await blobs.list(owner, path)

@@ -1,7 +1,6 @@
 import { failure } from '../../errors.ts'
 import type { Events, Reading } from '../../events/index.ts'
 import type { App } from '../../identity/index.ts'
-import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
 import { release } from '../../memory.ts'
@@ -40,8 +39,8 @@ export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: E
     start: (events: Events, request: T) => Reading,
   ): Route => {
     const answer = async (call: Call, { appId }: App): Promise<Answer> => {
-      const request = parse(parseJson(await call.body(limits.bodyBytes)), { appId, via: 'http' })
-      return await ndjsonAnswer(start(await events, request), log, keepAliveMs)
+      const request = parse(await call.json(limits.bodyBytes), { appId, via: 'http' })
+      return await ndjsonAnswer(start(await events, request), call, log, keepAliveMs)
     }
     return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', answer } } }
   }

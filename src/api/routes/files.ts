@@ -1,13 +1,12 @@
 import { failure, ShoalError } from '../../errors.ts'
 import { type Duration, type Files, isName, parseCid } from '../../files/index.ts'
 import type { App } from '../../identity/index.ts'
-import { parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import { type Answer, emptyAnswer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { asksForHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
+import { boundaryOf, formParts } from '../form-parser.ts'
 import { memberOf, memberText } from '../members.ts'
-import { boundaryOf, fileNameOf, partsOf } from '../multipart.ts'
 import { queryText } from '../read-requests.ts'
 import type { Route } from '../router.ts'
 
@@ -15,16 +14,25 @@ const prefix = '/api/v2/files'
 
 /** Files, directories and their names; a call that comes before they are open waits for that. */
 export function fileRoutes(files: Promise<Files>): Route[] {
-  const list = async (): Promise<Answer> => jsonAnswer(200, { names: await (await files).names() })
+  const list = async (call: Call): Promise<Answer> => {
+    const opened = await files
+    const uploads = isSet(call, 'uploads') ? { uploads: await opened.unnamedUploads() } : {}
+    return jsonAnswer(200, { names: await opened.names(), ...uploads })
+  }
   const upload = async (call: Call, { appId }: App): Promise<Answer> => {
     const boundary = checkedBoundary(call)
-    const cid = await (await files).upload(appId, async (target) => {
-      for await (const { head, content } of partsOf(call.bodyStream(), boundary)) {
-        const name = fileNameOf(head)
-        if (name === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'A part of the form has no file name.' })
-        await target.add(name, content)
-      }
-    })
+    call.hold(limits.uploadHeldBytes)
+    const cid = await (await files).upload(
+      appId,
+      async (target) => {
+        for await (const { fileName, content } of formParts(call.bodyStream(), boundary)) {
+          if (fileName === undefined)
+            throw failure('ERR_BAD_REQUEST', { cause: 'A part of the form has no file name.' })
+          await target.add(fileName, content)
+        }
+      },
+      isSet(call, 'directory'),
+    )
     return textAnswer(cid)
   }
   const get = async (call: Call): Promise<Answer> => {
@@ -61,15 +69,20 @@ export function fileRoutes(files: Promise<Files>): Route[] {
   ]
 }
 
+/** Whether the query of a request has a parameter with the value `true`. */
+function isSet({ query }: Call, parameter: string): boolean {
+  return new URLSearchParams(query ?? '').get(parameter) === 'true'
+}
+
 /** What is kept, and what no longer. */
 function keepingRoutes(files: Promise<Files>): Route[] {
   const prefetch = async (call: Call, { appId }: App): Promise<Answer> => {
-    const value = parseJson(await call.body(limits.bodyBytes))
+    const value = await call.json(limits.bodyBytes)
     await (await files).prefetch(appId, queryText(value), durationOf(value))
     return emptyAnswer(204)
   }
   const remove = async (call: Call, { appId }: App): Promise<Answer> => {
-    const cid = memberText(parseJson(await call.body(limits.bodyBytes)), 'cid')
+    const cid = memberText(await call.json(limits.bodyBytes), 'cid')
     if (parseCid(cid) === undefined) throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is no content identifier` })
     if (!(await (await files).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
     return emptyAnswer(204)

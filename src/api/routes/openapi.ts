@@ -19,7 +19,10 @@ function route(path: string, answer: () => Promise<Answer>): Route {
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
-    made ??= make()
+    made ??= make().catch((error) => {
+      made = undefined
+      throw error
+    })
     return made
   }
 }

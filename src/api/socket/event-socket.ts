@@ -1,12 +1,16 @@
 import type { WebSocket } from 'ws'
-import { messageOf, ShoalError } from '../../errors.ts'
+import { bodyCost, parseCost } from '../../client-memory.ts'
+import { damageOf, messageOf, ShoalError } from '../../errors.ts'
 import type { Events, Reading } from '../../events/index.ts'
 import { JsonError, parseJson } from '../../json-scanner.ts'
 import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
+import type { Connection } from '../clients/index.ts'
 import { monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
+import { parseTurn } from '../turns.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { frameOf, framesOf } from './frames.ts'
+import { UnfinishedMessage } from './unfinished-message.ts'
 
 /** What there is to ask for, in the order in which it is told to those who ask for something else. */
 const services = ['offsets', 'publish', 'query', 'subscribe', 'subscribe_monotonic'] as const
@@ -17,6 +21,15 @@ type Request = Extract<Envelope, { type: 'request' }>
 interface Running {
   cancelled: boolean
   reading?: Reading
+  /** Bytes that are charged for its message. */
+  charged: number
+}
+
+/** A message as it came; nothing is charged for it when there was no room. */
+interface Message {
+  readonly bytes: Buffer
+  readonly isBinary: boolean
+  readonly charged: number | undefined
 }
 
 /** What a request is answered with when it cannot be served. */
@@ -32,8 +45,12 @@ interface Parts {
   readonly failed?: (kind: SocketError['type']) => void
 }
 
-/** A code by which clients learn that the node goes away. */
-const goingAway = 1001
+/** Codes by which clients learn that the node goes away, or that it has no room for them. */
+const [goingAway, tryAgainLater] = [1001, 1013]
+/** Bytes of the reason that a close frame can carry. */
+const closeReasonBytes = 123
+/** Milliseconds that the close frame gets to reach the client before the connection is cut off. */
+const closeMs = 250
 
 /** A WebSocket of an app: many requests at once, each of which is answered under its own number. */
 export class EventSocket {
@@ -41,17 +58,33 @@ export class EventSocket {
   readonly #appId: string
   readonly #parts: Parts
   readonly #running = new Map<string, Running>()
+  readonly #connection: Connection
   #closing = false
   /** Requests that wait for the answer of the store. */
   #asking = 0
   /** Messages that wait for the client to read. */
   #unread = 0
+  readonly #unfinished = new UnfinishedMessage()
+  /** Bytes that are charged for the unfinished message. */
+  #unfinishedCharge = 0
+  /** Messages that came together with the one after which no more should be read. */
+  readonly #waiting: Message[] = []
+  #isPonging = false
+  /** The last ping that came while a pong was on its way: only that one is answered (RFC 6455, section 5.5.3). */
+  #lastPing: Buffer | undefined
 
-  constructor(socket: WebSocket, appId: string, parts: Parts) {
+  constructor(socket: WebSocket, appId: string, parts: Parts, connection: Connection) {
     this.#socket = socket
     this.#appId = appId
     this.#parts = parts
-    socket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
+    this.#connection = connection
+    connection.use = {
+      outputBytes: () => socket.bufferedAmount,
+      isReceiving: () => this.#unfinishedCharge > 0,
+      evict: (reason) => this.#evict(reason),
+    }
+    socket.on('message', (data, isBinary) => this.#arrived(data as Buffer, isBinary))
+    socket.on('ping', (data) => this.#pong(data))
     socket.on('close', () => this.#cancelAll())
     // It is followed by 'close'.
     socket.on('error', (error) => parts.log.debug(`WebSocket: ${error.message}`))
@@ -72,32 +105,101 @@ export class EventSocket {
     if (this.#closing && this.#running.size === 0) this.#socket.close(goingAway)
   }
 
-  #receive(bytes: Buffer, isBinary: boolean): void {
+  /** To be called with each part that comes from the network, before it is parsed. */
+  receiving(part: Uint8Array): void {
+    this.#unfinished.add(part)
+    const cost = bodyCost(this.#unfinished.cost)
+    if (cost === this.#unfinishedCharge) return
+    if (cost < this.#unfinishedCharge) this.#connection.refund(this.#unfinishedCharge - cost)
+    else if (!this.#connection.charge(cost - this.#unfinishedCharge)) {
+      this.#connection.evict()
+      return
+    }
+    this.#unfinishedCharge = cost
+  }
+
+  /** Closes the connection with a reason; a client that does not read is cut off. */
+  #evict(reason: ShoalError): void {
+    this.#cancelAll()
+    // Nothing more of what the client sends is parsed and kept.
+    this.#socket.pause()
+    if (this.#socket.bufferedAmount > 0) {
+      this.#socket.terminate()
+      return
+    }
+    this.#socket.close(tryAgainLater, reason.message.slice(0, closeReasonBytes))
+    setTimeout(() => this.#socket.terminate(), closeMs).unref()
+  }
+
+  /** Answers a ping, with at most one pong on its way: the library would queue them all for a client that does not read. */
+  #pong(data: Buffer): void {
+    if (this.#isPonging) {
+      this.#lastPing = Buffer.from(data)
+      return
+    }
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    this.#isPonging = true
+    this.#socket.pong(data, false, () => {
+      this.#isPonging = false
+      const next = this.#lastPing
+      this.#lastPing = undefined
+      if (next !== undefined) this.#pong(next)
+    })
+  }
+
+  #arrived(bytes: Buffer, isBinary: boolean): void {
     // What comes after a message that closed it could not be answered.
     if (this.#socket.readyState !== this.#socket.OPEN) return
+    const charged = bodyCost(bytes.length) + limits.socketRequestBytes
+    const message = { bytes, isBinary, charged: this.#connection.charge(charged) ? charged : undefined }
+    if (this.#isDeaf || this.#waiting.length > 0) this.#waiting.push(message)
+    else this.#receive(message)
+  }
+
+  #receive({ bytes, isBinary, charged }: Message): void {
     const message = isBinary ? undefined : readEnvelope(bytes)
     if (message === undefined) {
       // Whoever does not speak the protocol cannot be told anything in it.
       this.#cancelAll()
       this.#socket.close()
-    } else if (message.type === 'cancel') this.#cancel(message.requestId)
-    else this.#start(message)
+    } else if (message.type === 'cancel') {
+      this.#cancel(message.requestId)
+      this.#connection.refund(charged ?? 0)
+    } else this.#start(message, charged)
   }
 
-  #start(request: Request): void {
+  #start(request: Request, charged: number | undefined): void {
     const { serviceId, requestId } = request
     this.#cancel(requestId)
+    if (charged === undefined) {
+      this.#error(requestId, this.#kindOf(this.#connection.refusal))
+      this.#complete(requestId)
+      return
+    }
     const service = services.find((name) => name === serviceId)
     if (service === undefined) {
+      this.#connection.refund(charged)
       this.#error(requestId, { type: 'unknownEndpoint', endpoint: serviceId, valid_endpoints: services })
       return
     }
-    const running: Running = { cancelled: false }
+    const running: Running = { cancelled: false, charged }
     this.#running.set(requestId, running)
+    const isAsking = service === 'publish' || service === 'offsets'
+    if (isAsking) this.#asking++
+    this.#heed()
     this.#answer(service, request, running).finally(() => {
       if (this.#running.get(requestId) === running) this.#running.delete(requestId)
+      this.#letGo(running)
+      if (isAsking) this.#asking--
+      this.#heed()
       this.#closeWhenIdle()
     })
+  }
+
+  /** Nothing needs the message of a request any more. */
+  #letGo(running: Running): void {
+    this.#connection.refund(running.charged)
+    running.charged = 0
   }
 
   /** Answers a request to its end; what goes wrong is told before that. */
@@ -108,35 +210,34 @@ export class EventSocket {
     } catch (error) {
       if (!running.cancelled) this.#error(requestId, this.#kindOf(error))
     }
-    if (!running.cancelled) this.#send(`{"type":"complete","requestId":${requestId}}`)
+    if (!running.cancelled) this.#complete(requestId)
+  }
+
+  #complete(requestId: string): void {
+    this.#send(`{"type":"complete","requestId":${requestId}}`)
   }
 
   async #serve(service: Service, { requestId, payload }: Request, running: Running): Promise<void> {
     const events = await this.#parts.events
     if (service === 'publish' || service === 'offsets') {
       const ask = service === 'publish' ? this.#publish : this.#offsets
-      const answer = await this.#asked(() => ask.call(this, events, payload))
+      const answer = await ask.call(this, events, payload)
       if (!running.cancelled) this.#send(frameOf(requestId, answer))
       return
     }
+    await parseTurn(payload.length)
     const reading = this.#read(events, service, payload)
     running.reading = reading
+    reading.chargeTo?.(this.#connection)
+    this.#letGo(running)
     if (running.cancelled) reading.cancel()
     await reading.started
     for await (const piece of reading) {
+      // What is sent is a copy of it.
+      if (!this.#connection.charge(piece.length)) throw this.#connection.refusal
       await this.#sendLines(requestId, piece, running)
+      this.#connection.refund(piece.length)
       reading.giveBack(piece)
-    }
-  }
-
-  async #asked(ask: () => Promise<string>): Promise<string> {
-    this.#asking++
-    this.#heed()
-    try {
-      return await ask()
-    } finally {
-      this.#asking--
-      this.#heed()
     }
   }
 
@@ -157,6 +258,7 @@ export class EventSocket {
         'ERR_BAD_REQUEST',
         `There are ${limits.openStreamsPerSocket} open streams on this WebSocket, which is the limit.`,
       )
+    if (!this.#connection.hasRoom(parseCost(payload.length))) throw this.#connection.refusal
     const parsed = <T>(read: (value: unknown, by: typeof asker) => T): T =>
       shaped(() => read(parseJson(payload), asker))
     if (service === 'query') return events.query(parsed(queryRequest))
@@ -169,7 +271,11 @@ export class EventSocket {
       if (running.cancelled) return
       if (this.#socket.bufferedAmount < limits.socketBacklogBytes) this.#send(frame)
       // Nothing more is made for somebody who does not read.
-      else await new Promise<void>((resolve) => this.#socket.send(frame, { binary: false }, () => resolve()))
+      else {
+        const sent = new Promise<void>((resolve) => this.#socket.send(frame, { binary: false }, () => resolve()))
+        this.#connection.wrote()
+        await sent
+      }
     }
   }
 
@@ -177,7 +283,8 @@ export class EventSocket {
     if (error instanceof BadRequest) return { type: 'badRequest', message: error.message }
     if (error instanceof ShoalError) return { type: 'serviceError', value: serviceText(error) }
     this.#parts.log.error(`request failed: ${messageOf(error)}`)
-    return { type: 'internalError' }
+    const damage = damageOf(error)
+    return damage === undefined ? { type: 'internalError' } : { type: 'serviceError', value: damage.message }
   }
 
   #error(requestId: string, kind: SocketError): void {
@@ -190,6 +297,7 @@ export class EventSocket {
     if (socket.readyState !== socket.OPEN) return
     if (socket.bufferedAmount < limits.socketBacklogBytes) {
       socket.send(data, { binary: false })
+      this.#connection.wrote()
       return
     }
     this.#unread++
@@ -198,13 +306,24 @@ export class EventSocket {
       this.#unread--
       this.#heed()
     })
+    this.#connection.wrote()
   }
 
-  /** Who asks and does not read is not heard any more until it does, and who asks much not before something is answered. */
+  /** Whether requests are left unread: the client does not read, or as many as may be are under way. */
+  get #isDeaf(): boolean {
+    return this.#unread > 0 || this.#asking >= limits.socketRequestsTogether
+  }
+
+  /** Backpressure: pauses reading while requests should wait, and goes on with those that had come already. */
   #heed(): void {
-    const isDeaf = this.#unread > 0 || this.#asking >= limits.socketRequestsTogether
-    if (isDeaf === this.#socket.isPaused) return
-    if (isDeaf) this.#socket.pause()
+    while (!this.#isDeaf && this.#socket.readyState === this.#socket.OPEN) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      this.#receive(next)
+    }
+    const isPaused = this.#isDeaf || this.#waiting.length > 0
+    if (isPaused === this.#socket.isPaused) return
+    if (isPaused) this.#socket.pause()
     else this.#socket.resume()
   }
 
@@ -217,6 +336,7 @@ export class EventSocket {
   }
 
   #cancelAll(): void {
+    this.#waiting.length = 0
     for (const requestId of [...this.#running.keys()]) this.#cancel(requestId)
   }
 }

@@ -8,8 +8,10 @@ import { limits } from '../../limits.ts'
 import type { Logger } from '../../log/index.ts'
 import { type Answer, errorAnswer } from '../answer.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
+import type { Connection } from '../clients/index.ts'
 import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
+import { RefusalLog } from '../refusal-log.ts'
 import { checkHostHeader } from '../target.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
 
@@ -31,14 +33,16 @@ export interface SocketParts {
 export class EventSockets {
   readonly #parts: SocketParts
   readonly #open = new Set<EventSocket>()
+  readonly #refusals: RefusalLog
   #server: Promise<WebSocketServer> | undefined
 
   constructor(parts: SocketParts) {
     this.#parts = parts
+    this.#refusals = new RefusalLog(parts.log)
   }
 
   /** Answers a request to change to another protocol. */
-  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, connection: Connection): Promise<void> {
     const { hosts, cors, log } = this.#parts
     // Whoever goes away in the middle of it is not missed.
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
@@ -47,20 +51,30 @@ export class EventSockets {
       hosts.check(request.headers.host)
       const forbidden = cors.answer(request.method, request.headers)
       if (forbidden !== undefined) {
-        refuse(socket, forbidden)
+        this.#refuse(request, socket, forbidden)
         return
       }
       const app = this.#admit(request)
+      if (!connection.charge(limits.socketBytes)) throw connection.refusal
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
-        const eventSocket = new EventSocket(opened, app.appId, this.#parts)
+        const eventSocket = new EventSocket(opened, app.appId, this.#parts, connection)
         this.#open.add(eventSocket)
         opened.on('close', () => this.#open.delete(eventSocket))
+        // Before the library parses it: what is complete then was a message, and is charged as one.
+        socket.prependListener('data', (part: Buffer) => eventSocket.receiving(part))
       })
     } catch (error) {
       if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
-      refuse(socket, errorAnswer(error instanceof ShoalError ? error : failure('ERR_INTERNAL', {})))
+      this.#refuse(request, socket, errorAnswer(error instanceof ShoalError ? error : failure('ERR_INTERNAL', {})))
     }
+  }
+
+  #refuse(request: IncomingMessage, socket: Duplex, answer: Answer): void {
+    const [path = ''] = (request.url ?? '').split('?')
+    const remote = request.socket.remoteAddress
+    this.#refusals.add(answer.status, answer.refusal ?? '', { method: request.method, path, remote })
+    refuse(socket, answer)
   }
 
   /** Tells all of them that the node goes away, as soon as their requests are answered. */
@@ -95,7 +109,14 @@ export class EventSockets {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: limits.socketMessageBytes,
+          // Its pongs would pile up in memory for a client that does not read them.
+          autoPong: false,
         }),
+      (error) => {
+        // For want of a file descriptor, say: the next one tries again.
+        this.#server = undefined
+        throw error
+      },
     )
     return this.#server
   }

@@ -1,8 +1,11 @@
 import type { AggregateOperator } from '../ast.ts'
+import { aqlLimits } from '../limits.ts'
+import type { AqlEvent } from '../values/event.ts'
 import { Failure } from '../values/failure.ts'
-import { type Metadata, sameMetadata } from '../values/metadata.ts'
+import { type Metadata, Span, sameMetadata } from '../values/metadata.ts'
 import { same } from '../values/same.ts'
 import type { Value } from '../values/value.ts'
+import { weightOf } from '../values/weight.ts'
 import { type Aggregator, aggregator } from './aggregators.ts'
 import { attempt, attemptSlowly, type Code, originOf } from './code.ts'
 import type { Frame } from './frame.ts'
@@ -55,6 +58,7 @@ export class Aggregate implements Stage {
   readonly #states: readonly { readonly argument: Code; readonly slot: number; readonly state: Aggregator }[]
   readonly #frame: Frame
   readonly #next: Stage
+  readonly #weighed: { readonly value: Value; readonly bytes: number }[] = []
   /** What was emitted last. */
   #emitted: { readonly value: Value; readonly metadata: Metadata } | undefined
 
@@ -68,6 +72,25 @@ export class Aggregate implements Stage {
     }))
     this.#frame = frame
     this.#next = next
+    frame.session.opened(this, frame)
+  }
+
+  /** Bytes of the values that it holds, and of the events that they come from, roughly. */
+  get heldBytes(): number {
+    const events = new Set<AqlEvent>()
+    let bytes = 0
+    for (const [at, { state }] of this.#states.entries()) {
+      const { held, metadata } = state
+      if (held === undefined) continue
+      if (metadata !== undefined && !(metadata instanceof Span)) events.add(metadata)
+      // Most stay the same for long.
+      const known = this.#weighed[at]
+      const weighed = known?.value === held ? known : { value: held, bytes: weightOf(held, aqlLimits.heldBytes) }
+      this.#weighed[at] = weighed
+      bytes += weighed.bytes
+    }
+    for (const { heldBytes = 0 } of events) bytes += heldBytes
+    return bytes
   }
 
   feed(anti: boolean): void {

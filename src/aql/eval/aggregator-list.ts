@@ -1,25 +1,37 @@
 import type { AggregateOperator, Expr } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../limits.ts'
+import type { Nested, Pace, Steps } from '../steps.ts'
 import type { AggregatorCode } from './aggregate.ts'
 import { compareExpressions } from './expression-order.ts'
+import { fingerprint } from './fingerprint.ts'
+import { sorted } from './sorted.ts'
 
 type AggregatorExpr = Extract<Expr, { kind: 'aggregator' }>
-type Compile = (argument: Expr) => Omit<AggregatorCode, 'operator'>
+type Compile = (argument: Expr) => Nested<Omit<AggregatorCode, 'operator'>>
 
 const operators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'FIRST', 'LAST']
+
+interface Known {
+  readonly argument: Expr
+  readonly code: AggregatorCode
+  /** Characters of its fingerprint. */
+  readonly size: number
+}
 
 /** The distinct aggregators of an AGGREGATE stage, collected while its expression is compiled. */
 export class Aggregators {
   readonly #compile: Compile
-  readonly #byText = new Map<string, { readonly argument: Expr; readonly code: AggregatorCode }>()
+  readonly #pace: Pace
+  readonly #byText = new Map<string, Known>()
 
-  constructor(compile: Compile) {
+  constructor(compile: Compile, pace: Pace) {
     this.#compile = compile
+    this.#pace = pace
   }
 
-  slotOf(expr: AggregatorExpr): number {
-    const text = fingerprint(expr)
+  *slotOf(expr: AggregatorExpr): Nested<number> {
+    const text = yield* fingerprint(expr, this.#pace)
     const known = this.#byText.get(text)
     if (known !== undefined) return known.code.slot
     if (this.#byText.size === aqlLimits.aggregators)
@@ -28,20 +40,15 @@ export class Aggregators {
         `AGGREGATE has too many aggregators (limit aggregators: ${aqlLimits.aggregators})`,
         0,
       )
-    const code = { operator: expr.operator, ...this.#compile(expr.argument) }
-    this.#byText.set(text, { argument: expr.argument, code })
+    const code = { operator: expr.operator, ...(yield* this.#compile(expr.argument)) }
+    this.#byText.set(text, { argument: expr.argument, code, size: text.length })
     return code.slot
   }
 
   /** In the order in which their failures are told. */
-  inOrder(): AggregatorCode[] {
-    return [...this.#byText.values()]
-      .sort(
-        (a, b) =>
-          operators.indexOf(a.code.operator) - operators.indexOf(b.code.operator) ||
-          compareExpressions(a.argument, b.argument),
-      )
-      .map(({ code }) => code)
+  *inOrder(): Steps<AggregatorCode[]> {
+    const all = yield* sorted([...this.#byText.values()], compareAggregators, this.#pace)
+    return all.map(({ code }) => code)
   }
 
   /** The order of events in which the first input settles them all. */
@@ -53,10 +60,9 @@ export class Aggregators {
   }
 }
 
-/** The same for expressions that are written alike, and different for all others. */
-function fingerprint(expr: Expr): string {
-  return JSON.stringify(expr, (_, value: unknown) => {
-    if (typeof value === 'bigint') return `${value}n`
-    return Object.is(value, -0) ? '-0' : value
-  })
+function compareAggregators(a: Known, b: Known): number {
+  return (
+    operators.indexOf(a.code.operator) - operators.indexOf(b.code.operator) ||
+    compareExpressions(a.argument, b.argument)
+  )
 }

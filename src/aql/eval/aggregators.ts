@@ -15,6 +15,8 @@ export interface Aggregator {
   /** The value, or a failure: of the first input that did not fit, or because there was none. */
   result(): Value | Failure
   readonly metadata: Metadata
+  /** A value that it holds and that may be large. */
+  readonly held?: Value | undefined
 }
 
 export function aggregator(operator: AggregateOperator): Aggregator {
@@ -123,6 +125,10 @@ class Extreme implements Aggregator {
     this.metadata = metadata
   }
 
+  get held(): Value | undefined {
+    return this.#value
+  }
+
   result(): Value | Failure {
     if (this.#failure !== undefined) return this.#failure
     return this.#value === undefined ? noValue : this.#value
@@ -157,6 +163,10 @@ class Edge implements Aggregator {
       comparePlaces(lastOf(metadata), lastOf(known)),
     ]
     return isLast ? (last || first) > 0 : (first || last) < 0
+  }
+
+  get held(): Value | undefined {
+    return this.#value
   }
 
   result(): Value | Failure {

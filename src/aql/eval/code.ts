@@ -45,30 +45,61 @@ export function frameAt(frame: Frame, hops: number): Frame {
 }
 
 export function originOf(slots: readonly Slot[]): Origin {
-  const distinct = slots.filter((a, at) => slots.findIndex((b) => b.hops === a.hops && b.slot === a.slot) === at)
-  const [only, ...others] = distinct
-  if (only === undefined) return nowhere
-  const { hops, slot } = only
-  if (others.length > 0)
-    return {
-      slots: distinct,
-      of: (frame) =>
-        distinct.reduce<Metadata>((sum, { hops, slot }) => merge(sum, frameAt(frame, hops).metadata[slot]), undefined),
-    }
-  if (hops === 0) return { slots: distinct, of: (frame) => frame.metadata[slot] }
-  return { slots: distinct, of: (frame) => frameAt(frame, hops).metadata[slot] }
+  const distinct = new Slots()
+  distinct.add(slots)
+  return distinct.origin()
 }
 
 /** The metadata of all of them together, if it can be known beforehand. */
 export function knownOrigin(codes: readonly Code[]): Origin | undefined {
-  const slots: Slot[] = []
+  const slots = new Slots()
   for (const { origin } of codes) {
     if (origin.slots === undefined) return undefined
-    for (const slot of origin.slots) {
-      if (!slots.some((known) => known.hops === slot.hops && known.slot === slot.slot)) slots.push(slot)
+    slots.add(origin.slots)
+  }
+  return slots.origin()
+}
+
+/** Up to here it is quicker to look at all slots than to have a set of them. */
+const fewSlots = 8
+
+/** Slots, each of them once. */
+class Slots {
+  readonly #slots: Slot[] = []
+  #known: Set<number> | undefined
+
+  add(slots: readonly Slot[]): void {
+    for (const slot of slots) {
+      if (this.#has(slot)) continue
+      this.#slots.push(slot)
+      if (this.#slots.length > fewSlots) this.#known ??= new Set(this.#slots.map(slotNumber))
+      this.#known?.add(slotNumber(slot))
     }
   }
-  return originOf(slots)
+
+  origin(): Origin {
+    const slots = this.#slots
+    const [only, ...others] = slots
+    if (only === undefined) return nowhere
+    const { hops, slot } = only
+    if (others.length > 0)
+      return {
+        slots,
+        of: (frame) =>
+          slots.reduce<Metadata>((sum, { hops, slot }) => merge(sum, frameAt(frame, hops).metadata[slot]), undefined),
+      }
+    if (hops === 0) return { slots, of: (frame) => frame.metadata[slot] }
+    return { slots, of: (frame) => frameAt(frame, hops).metadata[slot] }
+  }
+
+  #has(slot: Slot): boolean {
+    if (this.#known !== undefined) return this.#known.has(slotNumber(slot))
+    return this.#slots.some((known) => known.hops === slot.hops && known.slot === slot.slot)
+  }
+}
+
+function slotNumber({ hops, slot }: Slot): number {
+  return hops * 2 ** 32 + slot
 }
 
 export function sameOrigins(codes: readonly Code[]): boolean {
@@ -92,20 +123,25 @@ export type Combine = (values: readonly Value[], metadataOf: (part: number) => M
 
 /** The metadata of the result is that of the first `counted` parts together; mostly that is all of them. */
 export function strict(parts: readonly Code[], combine: Combine, counted = parts.length): Code {
-  const quick = parts.filter((part) => part.quick)
-  if (quick.length < parts.length) {
+  if (!areQuick(parts)) {
     return { quick: false, run: (frame) => computeSlowly(frame, parts, combine, counted), origin: computed }
   }
-  const origin = knownOrigin(parts) && knownOrigin(parts.slice(0, counted))
+  const all = knownOrigin(parts)
+  const origin = all && (counted === parts.length ? all : knownOrigin(parts.slice(0, counted)))
   if (origin === undefined) {
-    return { quick: true, run: (frame) => compute(frame, quick, combine, counted), origin: computed }
+    return { quick: true, run: (frame) => compute(frame, parts, combine, counted), origin: computed }
   }
   const run = (frame: Frame): Value => {
     const values: Value[] = []
-    for (const part of quick) values.push(part.run(frame))
+    for (const part of parts) values.push(part.run(frame))
     return combine(values, (part) => parts[part]?.origin.of(frame))
   }
   return { quick: true, run, origin }
+}
+
+function areQuick(codes: readonly Code[]): codes is readonly QuickCode[] {
+  for (const { quick } of codes) if (!quick) return false
+  return true
 }
 
 function compute(frame: Frame, parts: readonly QuickCode[], combine: Combine, counted: number): Value {

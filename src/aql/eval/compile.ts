@@ -1,11 +1,12 @@
-import type { Expr, Item, Query, Stage } from '../ast.ts'
+import type { Entry, Expr, Item, Query, Stage } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../limits.ts'
+import { finish, type Nested, Pace, Segment, type Steps, unrolled } from '../steps.ts'
 import { beyondDoubles } from '../values/arithmetic.ts'
 import { Failure } from '../values/failure.ts'
 import { decimal, integer } from '../values/numbers.ts'
 import { Timestamp } from '../values/value.ts'
-import { tagAtoms } from '../walk.ts'
+import { partsOf, tagAtoms } from '../walk.ts'
 import { access, inputField, type Step } from './access.ts'
 import { type AggregateCode, aggregate, aggregated } from './aggregate.ts'
 import { Aggregators } from './aggregator-list.ts'
@@ -15,7 +16,7 @@ import { filter } from './filter.ts'
 import type { ItemCode } from './items.ts'
 import { binding } from './let.ts'
 import { limit } from './limit.ts'
-import { array, object, template } from './literals.ts'
+import { array, type EntryPart, object, template } from './literals.ts'
 import { chain, not } from './operators.ts'
 import type { ArraySource, EventSource, Program } from './program.ts'
 import { Scope } from './scope.ts'
@@ -26,150 +27,247 @@ import { keyLiteral, metadataAccess, variable } from './variables.ts'
 
 /** Turns a query into closures. `around` has the variables that can be seen from where it stands. */
 export function compileQuery(query: Query, around: Scope): Program {
-  if (query.stages.length > aqlLimits.stages)
-    throw new AqlError('static', `the query has too many stages (limit stages: ${aqlLimits.stages})`, 0)
-  const source = compileSource(query, around)
-  const start = new Scope(around, source.kind === 'events').bind('_')
-  let { scope, slot: result } = start
-  const stages: StageCode[] = []
-  let preferred: 'asc' | 'desc' | undefined
-  for (const stage of query.stages) {
-    const compiled = compileStage(stage, scope)
-    stages.push(compiled.code)
-    scope = compiled.scope
-    result = compiled.result ?? result
-    preferred ??= compiled.preferred
-  }
-  const order = (query.source.kind === 'events' && query.source.order) || preferred
-  const quick = stages.every((stage) => stage.quick)
-  return { source, stages, slots: scope.slots.count, result, quick, order }
+  return finish(compileSteps(query, around))
 }
 
-function compileSource({ source }: Query, around: Scope): EventSource | ArraySource {
-  if (source.kind === 'array') return { kind: 'array', items: source.items.map((item) => compileItem(item, around)) }
-  const atoms = tagAtoms(source.tags).filter((atom) => atom.kind === 'template')
-  const templates = atoms.map((atom) => compileExpr(atom, around))
-  const places = new Map(atoms.map((atom, at) => [atom, at]))
-  return { kind: 'events', tags: source.tags, templates, places, quick: templates.every(({ quick }) => quick) }
+/** The same in steps. */
+export function compileSteps(query: Query, around: Scope): Steps<Program> {
+  return unrolled(new Compiler().query(query, around))
+}
+
+export function compileExpr(expr: Expr, scope: Scope): Code {
+  return finish(unrolled(new Compiler().expr(expr, scope)))
+}
+
+/** Levels that the stack is surely enough for. */
+const levelsPerSegment = 32
+/** Parts of a query whose evaluation takes as long as a query usually spends on one event. */
+const partsPerStep = 16
+
+class Compiler {
+  readonly #pace = new Pace()
+  #depth = 0
+  /** Expressions so far. */
+  #parts = 0
+
+  /** `aggregators` is where to put those of the AGGREGATE stage that this is an expression of. */
+  expr(expr: Expr, scope: Scope, aggregators?: Aggregators): Nested<Code> {
+    return this.#depth % levelsPerSegment === levelsPerSegment - 1
+      ? this.#segment(expr, scope, aggregators)
+      : this.#expr(expr, scope, aggregators)
+  }
+
+  *query(query: Query, around: Scope): Nested<Program> {
+    if (query.stages.length > aqlLimits.stages)
+      throw new AqlError('static', `the query has too many stages (limit stages: ${aqlLimits.stages})`, 0)
+    const before = this.#parts
+    const source = yield* this.#source(query, around)
+    let scope = new Scope(around, source.kind === 'events')
+    let result = scope.bind('_')
+    const stages: StageCode[] = []
+    let preferred: 'asc' | 'desc' | undefined
+    for (const stage of query.stages) {
+      const compiled = yield* this.#stage(stage, scope)
+      stages.push(compiled.code)
+      scope = compiled.scope ?? scope
+      result = compiled.result ?? result
+      preferred ??= compiled.preferred
+      if (this.#pace.isDue()) yield undefined
+    }
+    const order = (query.source.kind === 'events' && query.source.order) || preferred
+    const quick = stages.every((stage) => stage.quick)
+    const stepsPerEvent = 1 + Math.floor((this.#parts - before) / partsPerStep)
+    return { source, stages, slots: scope.slots.count, result, quick, order, stepsPerEvent }
+  }
+
+  *#source({ source }: Query, around: Scope): Nested<EventSource | ArraySource> {
+    if (source.kind === 'array') return { kind: 'array', items: yield* this.#items(source.items, around) }
+    const atoms = tagAtoms(source.tags).filter((atom) => atom.kind === 'template')
+    const templates = yield* this.#all(atoms, around)
+    const places = new Map(atoms.map((atom, at) => [atom, at]))
+    return { kind: 'events', tags: source.tags, templates, places }
+  }
+
+  *#stage(stage: Stage, scope: Scope): Nested<CompiledStage> {
+    switch (stage.kind) {
+      case 'filter':
+        return { code: filter(yield* this.expr(stage.condition, scope)) }
+      case 'limit':
+        return { code: limit(stage.count) }
+      case 'let': {
+        const bound = yield* this.expr(stage.expr, scope)
+        const slot = scope.bind(stage.name)
+        return { code: binding(bound, slot), ...(stage.name === '_' && { result: slot }) }
+      }
+      case 'select': {
+        const items = yield* this.#items(stage.items, scope)
+        const slot = scope.bind('_')
+        return { code: select(items, slot), result: slot }
+      }
+      case 'aggregate': {
+        const { code, slot } = yield* this.#aggregate(stage.expr, scope)
+        const after = scope.forget()
+        after.name('_', slot)
+        return { code, scope: after, result: slot, preferred: code.preferred }
+      }
+    }
+  }
+
+  *#aggregate(expr: Expr, scope: Scope): Nested<{ code: AggregateCode; slot: number }> {
+    const aggregators = new Aggregators((argument) => this.#aggregated(argument, scope), this.#pace)
+    const around = yield* this.expr(expr, scope.forget(), aggregators)
+    const slot = scope.slots.count++
+    const inOrder = yield* aggregators.inOrder()
+    return { code: aggregate({ aggregators: inOrder, around, slot, preferred: aggregators.preferred }), slot }
+  }
+
+  *#aggregated(argument: Expr, scope: Scope): Nested<{ argument: Code; slot: number }> {
+    return { argument: yield* this.expr(argument, scope), slot: scope.slots.count++ }
+  }
+
+  *#items(items: readonly Item[], scope: Scope): Nested<ItemCode[]> {
+    const codes: ItemCode[] = []
+    for (const { expr, spread } of items) {
+      if (spread && expr.kind === 'query') {
+        const program = yield* this.query(expr.query, scope)
+        codes.push({ code: subQuery(program), spread, results: (frame) => subQueryResults(program, frame) })
+      } else codes.push({ code: yield* this.expr(expr, scope), spread, results: undefined })
+      if (this.#pace.isDue()) yield undefined
+    }
+    return codes
+  }
+
+  *#segment(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
+    const segment = new Segment(this.#expr(expr, scope, aggregators))
+    yield segment
+    return segment.result as Code
+  }
+
+  *#expr(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
+    const leaf = this.#leaf(expr, scope)
+    if (leaf !== undefined) return leaf
+    this.#depth++
+    const code = yield* this.#composite(expr, scope, aggregators)
+    this.#depth--
+    return code
+  }
+
+  /** What has no parts. */
+  #leaf(expr: Expr, scope: Scope): Code | undefined {
+    this.#parts++
+    switch (expr.kind) {
+      case 'null':
+        return constant(null)
+      case 'bool':
+      case 'string':
+        return constant(expr.value)
+      case 'natural':
+        return constant(integer(expr.value))
+      case 'decimal':
+        return Number.isFinite(expr.value) ? constant(decimal(expr.value)) : failing(beyondDoubles(expr.value))
+      case 'keyLiteral':
+        return constant(keyLiteral(expr.key))
+      case 'timeLiteral':
+        return constant(new Timestamp(Number(expr.time)))
+      case 'variable': {
+        const found = scope.find(expr.name)
+        return found ? variable(found, found.isInput) : unbound(expr.name)
+      }
+      case 'meta': {
+        const found = scope.find(expr.variable)
+        return found ? metadataAccess(expr.what, found) : unbound(expr.variable)
+      }
+      default:
+        return undefined
+    }
+  }
+
+  *#composite(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
+    switch (expr.kind) {
+      case 'template': {
+        const values = expr.parts.filter((part) => typeof part !== 'string')
+        const codes = (yield* this.#all(values, scope, aggregators)).values()
+        return template(expr.parts.map((part) => (typeof part === 'string' ? part : (codes.next().value as Code))))
+      }
+      case 'index':
+        return yield* this.#index(expr, scope, aggregators)
+      case 'array': {
+        const codes = yield* this.#all(
+          expr.items.map((item) => item.expr),
+          scope,
+          aggregators,
+        )
+        return array(codes.map((code, at) => ({ spread: expr.items[at]?.spread === true, code })))
+      }
+      case 'object':
+        return object(yield* this.#entries(expr.entries, scope, aggregators))
+      case 'case': {
+        const codes = yield* this.#all(partsOf(expr), scope, aggregators)
+        const pairs = expr.clauses.map((_, at) => ({
+          condition: codes[2 * at] as Code,
+          value: codes[2 * at + 1] as Code,
+        }))
+        return cases(pairs)
+      }
+      case 'call':
+        return call(expr.name, yield* this.#all(expr.arguments, scope, aggregators))
+      case 'not':
+        return not(yield* this.expr(expr.operand, scope, aggregators))
+      case 'chain': {
+        const codes = yield* this.#all(partsOf(expr), scope, aggregators)
+        const links = expr.rest.map(({ operator }, at) => ({ operator, operand: codes[at + 1] as Code }))
+        return chain(codes[0] as Code, links)
+      }
+      case 'query':
+        return subQuery(yield* this.query(expr.query, scope))
+      case 'aggregator':
+        return aggregators === undefined ? misplaced : aggregated(yield* aggregators.slotOf(expr))
+      default:
+        throw new Error(`an expression of kind '${expr.kind}' has no parts`)
+    }
+  }
+
+  *#all(exprs: readonly Expr[], scope: Scope, aggregators?: Aggregators): Nested<Code[]> {
+    const codes: Code[] = []
+    for (const expr of exprs) {
+      codes.push(this.#leaf(expr, scope) ?? (yield* this.expr(expr, scope, aggregators)))
+      if (this.#pace.isDue()) yield undefined
+    }
+    return codes
+  }
+
+  *#entries(entries: readonly Entry[], scope: Scope, aggregators: Aggregators | undefined): Nested<EntryPart[]> {
+    const parts: EntryPart[] = []
+    for (const { key, value } of entries) {
+      const name = key.kind === 'string' ? key.value : yield* this.expr(key, scope, aggregators)
+      parts.push({ key: name, value: yield* this.expr(value, scope, aggregators) })
+      if (this.#pace.isDue()) yield undefined
+    }
+    return parts
+  }
+
+  *#index({ head, path }: Expr & { kind: 'index' }, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
+    const code = yield* this.expr(head, scope, aggregators)
+    const steps: Step[] = []
+    for (const step of path) {
+      steps.push(literalStep(step) ?? (yield* this.expr(step, scope, aggregators)))
+      if (this.#pace.isDue()) yield undefined
+    }
+    const [name] = steps
+    const slot = head.kind === 'variable' ? scope.find(head.name) : undefined
+    if (code.quick && slot?.isInput && slot.hops === 0 && steps.length === 1 && typeof name === 'string')
+      return inputField(code, name)
+    return access(code, steps)
+  }
 }
 
 interface CompiledStage {
   readonly code: StageCode
-  /** What the stages after this one see. */
-  readonly scope: Scope
+  /** What the stages after this one see, if it is not what this one saw. */
+  readonly scope?: Scope
   /** Where the value that goes on stands, if this stage makes a new one. */
   readonly result?: number
   readonly preferred?: 'asc' | 'desc' | undefined
-}
-
-function compileStage(stage: Stage, scope: Scope): CompiledStage {
-  switch (stage.kind) {
-    case 'filter':
-      return { code: filter(compileExpr(stage.condition, scope)), scope }
-    case 'limit':
-      return { code: limit(stage.count), scope }
-    case 'let': {
-      const bound = scope.bind(stage.name)
-      const code = binding(compileExpr(stage.expr, scope), bound.slot)
-      return { code, scope: bound.scope, ...(stage.name === '_' && { result: bound.slot }) }
-    }
-    case 'select': {
-      const items = stage.items.map((item) => compileItem(item, scope))
-      const bound = scope.bind('_')
-      return { code: select(items, bound.slot), scope: bound.scope, result: bound.slot }
-    }
-    case 'aggregate': {
-      const { code, slot } = compileAggregate(stage.expr, scope)
-      return { code, scope: scope.forget().name('_', slot), result: slot, preferred: code.preferred }
-    }
-  }
-}
-
-function compileAggregate(expr: Expr, scope: Scope): { code: AggregateCode; slot: number } {
-  const aggregators = new Aggregators((argument) => ({
-    argument: compileExpr(argument, scope),
-    slot: scope.slots.count++,
-  }))
-  const around = compileExpr(expr, scope.forget(), aggregators)
-  const slot = scope.slots.count++
-  return {
-    code: aggregate({ aggregators: aggregators.inOrder(), around, slot, preferred: aggregators.preferred }),
-    slot,
-  }
-}
-
-function compileItem({ expr, spread }: Item, scope: Scope): ItemCode {
-  if (!spread || expr.kind !== 'query') return { code: compileExpr(expr, scope), spread, results: undefined }
-  const program = compileQuery(expr.query, scope)
-  return { code: subQuery(program), spread, results: (frame) => subQueryResults(program, frame) }
-}
-
-/** `aggregators` is where to put those of the AGGREGATE stage that this is an expression of. */
-export function compileExpr(expr: Expr, scope: Scope, aggregators?: Aggregators): Code {
-  const compile = (part: Expr): Code => compileExpr(part, scope, aggregators)
-  switch (expr.kind) {
-    case 'null':
-      return constant(null)
-    case 'bool':
-    case 'string':
-      return constant(expr.value)
-    case 'natural':
-      return constant(integer(expr.value))
-    case 'decimal':
-      return Number.isFinite(expr.value) ? constant(decimal(expr.value)) : failing(beyondDoubles(expr.value))
-    case 'keyLiteral':
-      return constant(keyLiteral(expr.key))
-    case 'timeLiteral':
-      return constant(new Timestamp(Number(expr.time)))
-    case 'variable': {
-      const found = scope.find(expr.name)
-      return found ? variable(found, found.isInput) : unbound(expr.name)
-    }
-    case 'meta': {
-      const found = scope.find(expr.variable)
-      return found ? metadataAccess(expr.what, found) : unbound(expr.variable)
-    }
-    case 'template':
-      return template(expr.parts.map((part) => (typeof part === 'string' ? part : compile(part))))
-    case 'index':
-      return compileIndex(expr, scope, compile)
-    case 'array':
-      return array(expr.items.map((item) => ({ spread: item.spread, code: compile(item.expr) })))
-    case 'object':
-      return object(
-        expr.entries.map(({ key, value }) => ({
-          key: key.kind === 'string' ? key.value : compile(key),
-          value: compile(value),
-        })),
-      )
-    case 'case':
-      return cases(
-        expr.clauses.map(({ condition, value }) => ({ condition: compile(condition), value: compile(value) })),
-      )
-    case 'call':
-      return call(expr.name, expr.arguments.map(compile))
-    case 'not':
-      return not(compile(expr.operand))
-    case 'chain':
-      return chain(
-        compile(expr.first),
-        expr.rest.map(({ operator, operand }) => ({ operator, operand: compile(operand) })),
-      )
-    case 'query':
-      return subQuery(compileQuery(expr.query, scope))
-    case 'aggregator':
-      return aggregators === undefined ? misplaced : aggregated(aggregators.slotOf(expr))
-  }
-}
-
-function compileIndex({ head, path }: Expr & { kind: 'index' }, scope: Scope, compile: (expr: Expr) => Code): Code {
-  const code = compile(head)
-  const steps = path.map((step) => compileStep(step, compile))
-  const [name] = steps
-  const slot = head.kind === 'variable' ? scope.find(head.name) : undefined
-  if (code.quick && slot?.isInput && slot.hops === 0 && steps.length === 1 && typeof name === 'string')
-    return inputField(code, name)
-  return access(code, steps)
 }
 
 /** The static checks have refused this already. */
@@ -179,7 +277,8 @@ function unbound(name: string): Code {
   return failing(new Failure(`variable \`${name}\` is not bound`))
 }
 
-function compileStep(step: Expr, compile: (expr: Expr) => Code): Step {
+/** A step of a path that stands in the query. */
+function literalStep(step: Expr): Step | undefined {
   if (step.kind === 'string') return step.value
-  return step.kind === 'natural' ? integer(step.value) : compile(step)
+  return step.kind === 'natural' ? integer(step.value) : undefined
 }

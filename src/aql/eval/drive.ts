@@ -14,6 +14,9 @@ import {
 } from './program.ts'
 import type { Steps } from './steps.ts'
 
+/** Units of work that opening a cursor takes, whatever its plan is. */
+const unitsToOpen = 16
+
 /**
  * Feeds a source through the stages to its end, or until nothing that comes can matter. `around` is the frame in which
  * the source is evaluated. Throws what is wrong with the source; what goes wrong in a stage goes to the output.
@@ -43,8 +46,9 @@ function* feedEvents<T>(
 ): Steps<T> {
   const { session } = frame
   try {
-    const plan = source.quick ? quickPlanOf(source, around) : yield* planOf(source, around)
+    const plan = quickPlanOf(source, around) ?? (yield* planOf(source, around))
     const cursor: Cursor = session.events.open(plan, order)
+    if (session.pace.isDue(unitsToOpen + plan.anyOf.length)) yield
     try {
       while (!frame.done) {
         const event = cursor.next()

@@ -1,5 +1,6 @@
 import type { Order } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
+import { Pace } from '../steps.ts'
 import { Allowance } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
@@ -25,21 +26,38 @@ export class Session {
   readonly events: Events
   /** Who asks: `appId(me)`. */
   readonly appId: string
-  /** Of sources that are the same each time, by source. */
-  readonly plans = new Map<object, Plan>()
+  /** By source its last plan, and the tags that its templates came to: while those are the same, so is the plan. */
+  readonly plans = new Map<object, { readonly tags: readonly string[]; readonly plan: Plan }>()
+  /** Of work that is not counted by events: planning, and opening cursors. */
+  readonly pace = new Pace()
   readonly allowance = new Allowance()
   readonly #turn: Turn
+  readonly #stepsPerEvent: number
+  readonly #holders: { readonly heldBytes: number }[] = []
 
-  constructor(events: Events, appId: string, turn: Turn) {
+  constructor(events: Events, appId: string, turn: Turn, stepsPerEvent = 1) {
     this.events = events
     this.appId = appId
     this.#turn = turn
+    this.#stepsPerEvent = stepsPerEvent
+  }
+
+  /** What holds values for as long as the request lasts. Nested queries end with each evaluation, and are not among them. */
+  opened(holder: { readonly heldBytes: number }, { outer }: Frame): void {
+    if (outer?.outer === undefined) this.#holders.push(holder)
+  }
+
+  /** Bytes that are held until the next turn, roughly. */
+  get heldBytes(): number {
+    let bytes = this.allowance.spent
+    for (const holder of this.#holders) bytes += holder.heldBytes
+    return bytes
   }
 
   /** Whether to give way. Called once per event or item. */
   step(): boolean {
     // Work on long values counts like many events.
-    const steps = 1 + (this.allowance.settle() >> 10)
+    const steps = this.#stepsPerEvent + (this.allowance.settle() >> 10)
     return this.#turn.isFull === true || this.#turn.isOver(steps)
   }
 }

@@ -13,12 +13,16 @@ export interface ArrayPart {
 }
 
 export function array(parts: readonly ArrayPart[]): Code {
+  // The list of values was made for this, so it can be the array.
+  if (!parts.some(({ spread }) => spread))
+    return strict(
+      parts.map(({ code }) => code),
+      (values) => values,
+    )
   // An item that cannot be spread fails before those after it are looked at.
   const codes = parts.map(({ spread, code }) =>
     spread ? strict([code], ([value]) => spreadable(value as Value)) : code,
   )
-  // The list of values was made for this, so it can be the array.
-  if (!parts.some(({ spread }) => spread)) return strict(codes, (values) => values)
   return strict(codes, (values) => {
     const items: Value[] = []
     for (const [at, value] of values.entries()) {
@@ -67,7 +71,8 @@ export interface EntryPart {
 }
 
 export function object(entries: readonly EntryPart[]): Code {
-  const names = entries.flatMap(({ key }) => (typeof key === 'string' ? [key] : []))
+  const names: string[] = []
+  for (const { key } of entries) if (typeof key === 'string') names.push(key)
   return names.length === entries.length && names.every(isOrdinary) ? plainObject(names, entries) : composed(entries)
 }
 
@@ -79,8 +84,9 @@ function isOrdinary(name: string): boolean {
 /** An object whose keys are all known: it is made with its keys in the order of output. */
 function plainObject(names: readonly string[], entries: readonly EntryPart[]): Code {
   // Of two values of one key the last one counts.
-  const lastPlaces = new Map(names.map((name, at) => [name, at]))
-  const order = [...lastPlaces.keys()].sort(compareKeys)
+  const lastPlaces = new Map<string, number>()
+  for (const [at, name] of names.entries()) lastPlaces.set(name, at)
+  const order = inOrder([...lastPlaces.keys()])
   const places = order.map((name) => lastPlaces.get(name) as number)
   return strict(
     entries.map(({ value }) => value),
@@ -90,6 +96,13 @@ function plainObject(names: readonly string[], entries: readonly EntryPart[]): C
       return made
     },
   )
+}
+
+/** Texts by their length in UTF-8 and then bytewise. Lengths are counted once: there may be a hundred thousand keys. */
+function inOrder(names: readonly string[]): string[] {
+  const measured = names.map((name) => ({ name, length: utf8Length(name) }))
+  measured.sort((a, b) => a.length - b.length || compareTexts(a.name, b.name))
+  return measured.map(({ name }) => name)
 }
 
 function composed(entries: readonly EntryPart[]): Code {
@@ -126,6 +139,9 @@ function compareKeys(a: Key, b: Key): number {
   return Number(a) - Number(b)
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all that is one byte in UTF-8.
+const ascii = /^[\x00-\x7f]*$/
+
 function rankOf(key: Key): number {
   if (typeof key === 'string') return 1
   if (typeof key === 'boolean') return 2
@@ -133,6 +149,7 @@ function rankOf(key: Key): number {
 }
 
 function utf8Length(text: string): number {
+  if (ascii.test(text)) return text.length
   let length = 0
   for (const character of text) {
     const point = character.codePointAt(0) ?? 0

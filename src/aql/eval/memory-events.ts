@@ -2,8 +2,9 @@ import type { Order } from '../ast.ts'
 import type { GivenEvent } from '../given.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOfBranch } from '../plan/predicate.ts'
+import { Pace } from '../steps.ts'
 import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
-import type { Cursor, Events } from './port.ts'
+import { type Cursor, type Events, later } from './port.ts'
 
 /** Events that are all in memory: those that a query brings along, or a file has. */
 export class MemoryEvents implements Events {
@@ -19,15 +20,17 @@ export class MemoryEvents implements Events {
     })
   }
 
-  open({ anyOf, residual }: Plan, order: Order): Cursor {
+  open({ anyOf, residual, residualSteps = 1 }: Plan, order: Order): Cursor {
     const events = order === 'stream-asc' ? this.#byStream : this.#ascending
     const isDescending = order === 'desc'
+    const pace = new Pace()
     let next = 0
     return {
       next() {
         while (next < events.length) {
           const event = events[isDescending ? events.length - ++next : next++] as AqlEvent
           if (anyOf.some((branch) => isOfBranch(branch, event)) && (residual?.(event) ?? true)) return event
+          if (pace.isDue(anyOf.length + residualSteps)) return later
         }
         return undefined
       },

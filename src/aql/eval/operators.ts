@@ -21,8 +21,7 @@ const nestedOperators = 16
 export function chain(first: Code, links: readonly Link[]): Code {
   let left = first
   for (const group of grouped(links)) {
-    const operands = group.map(({ operand }) => operand)
-    if (group[0]?.operator === '??') left = otherwise([left, ...operands])
+    if (group[0]?.operator === '??') left = otherwise([left, ...group.map(({ operand }) => operand)])
     else if (group.length > nestedOperators) left = flat(left, group)
     else left = group.reduce((sum, { operator, operand }) => binary(operator as Strict, sum, operand), left)
   }
@@ -32,12 +31,13 @@ export function chain(first: Code, links: readonly Link[]): Code {
 type Strict = Exclude<BinaryOperator, '??'>
 
 /** Links in a row that are all `??`, or none. */
-function grouped(links: readonly Link[]): Link[][] {
-  const groups: Link[][] = []
-  for (const link of links) {
-    const group = groups.at(-1)
-    if (group !== undefined && (group[0]?.operator === '??') === (link.operator === '??')) group.push(link)
-    else groups.push([link])
+function grouped(links: readonly Link[]): (readonly Link[])[] {
+  const groups: (readonly Link[])[] = []
+  let start = 0
+  for (let at = 1; at <= links.length; at++) {
+    if (at < links.length && (links[at]?.operator === '??') === (links[start]?.operator === '??')) continue
+    groups.push(links.slice(start, at))
+    start = at
   }
   return groups
 }
@@ -68,7 +68,9 @@ function binary(operator: Strict, left: Code, right: Code): Code {
 
 /** A long chain, worked off in a loop. */
 function flat(first: Code, links: readonly Link[]): Code {
-  return strict([first, ...links.map(({ operand }) => operand)], (values, from) => {
+  const parts = [first]
+  for (const { operand } of links) parts.push(operand)
+  return strict(parts, (values, from) => {
     let value = values[0] as Value
     for (const [at, { operator }] of links.entries()) {
       // What was computed on the way is a boolean wherever that matters, so only the operands need to be traced.
@@ -114,6 +116,15 @@ const operations: Readonly<Record<Exclude<Strict, Logical>, (left: Value, right:
 }
 
 export function not(operand: Code): Code {
+  if (operand.quick) {
+    const { run, origin } = operand
+    const negated = (frame: Frame): Value => {
+      const value = run(frame)
+      if (typeof value !== 'boolean') throw notBool(value, origin.of(frame))
+      return !value
+    }
+    return { quick: true, run: negated, origin }
+  }
   return strict([operand], ([value], from) => {
     if (typeof value !== 'boolean') throw notBool(value as Value, from(0))
     return !value

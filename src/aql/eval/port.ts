@@ -33,4 +33,6 @@ export interface Turn {
   isOver(steps: number): boolean
   /** Whether so much was written that somebody has to take it first. It is looked at after every event. */
   readonly isFull?: boolean
+  /** Bytes that the query holds until its next turn, roughly: it is set when the turn is over. */
+  heldBytes?: number
 }

@@ -1,11 +1,12 @@
 import type { Order, TagAtom, TagExpr } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
-import { planFor } from '../plan/tag-plan.ts'
+import type { Meaning } from '../plan/predicate.ts'
+import { madeAgain, madeOnce, planForAtom, planSteps } from '../plan/tag-plan.ts'
 import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
 import type { Value } from '../values/value.ts'
 import { Aggregate } from './aggregate.ts'
-import { type Code, quickly } from './code.ts'
+import type { Code } from './code.ts'
 import type { Frame, Session } from './frame.ts'
 import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
@@ -23,6 +24,8 @@ export interface Program {
   readonly quick: boolean
   /** The order that the text asks for, or in which it can stop early. */
   readonly order: Order | undefined
+  /** How much work one event is, in steps of a turn: as much as there is text to be evaluated. */
+  readonly stepsPerEvent: number
 }
 
 export interface EventSource {
@@ -32,8 +35,6 @@ export interface EventSource {
   readonly templates: readonly Code[]
   /** Which of the templates an atom is. */
   readonly places: ReadonlyMap<TagAtom, number>
-  /** Whether no template has a query in it. */
-  readonly quick: boolean
 }
 
 export interface ArraySource {
@@ -58,23 +59,38 @@ export function openStages({ stages, result }: Program, frame: Frame): Pipeline 
   return { first, aggregates }
 }
 
-/** The plan of a source whose templates are evaluated in the frame around it. */
-export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
-  const tags: string[] = []
-  for (const code of source.templates) tags.push(tagOf(code.quick ? code.run(around) : yield* code.run(around)))
-  return planWith(source, tags, around.session)
+/** The plan of a source that is known already, or is that of a single tag; nothing when it takes longer to make it. */
+export function quickPlanOf(source: EventSource, around: Frame): Plan | undefined {
+  const { tags, templates } = source
+  if (templates.length === 0) return around.session.plans.get(source)?.plan
+  const [code] = templates
+  if (tags.kind !== 'template' || code === undefined || !code.quick) return undefined
+  return planForAtom(tags, meaningOf(source, [tagOf(code.run(around))], around.session))
 }
 
-/** The same for a source without a query in its templates. */
-export function quickPlanOf(source: EventSource, around: Frame): Plan {
-  if (source.templates.length > 0) {
-    const tags = source.templates.map((code) => tagOf(quickly(code, around)))
-    return planWith(source, tags, around.session)
+/** The plan of a source whose templates are evaluated in the frame around it. */
+export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
+  const { session } = around
+  const { plans, pace } = session
+  const tags: string[] = []
+  let length = 0
+  for (const code of source.templates) {
+    const tag = tagOf(code.quick ? code.run(around) : yield* code.run(around))
+    tags.push(tag)
+    length += tag.length
+    if (pace.isDue()) yield
   }
-  const plan = around.session.plans.get(source) ?? planWith(source, [], around.session)
-  around.session.plans.set(source, plan)
+  const known = plans.get(source)
+  if (known?.tags.every((tag, at) => tag === tags[at])) return known.plan
+  // Only the outermost query is sure to be planned once.
+  const isRepeated = source.templates.length > 0 && around.outer !== undefined
+  const plan = yield* planSteps(source.tags, meaningOf(source, tags, session), isRepeated ? madeAgain : madeOnce, pace)
+  if (length <= longestKept) plans.set(source, { tags, plan })
   return plan
 }
+
+/** Characters of the tags of a plan that is kept for the next event. */
+const longestKept = 64 * 1024
 
 function tagOf(value: Value): string {
   const text = textOf(value)
@@ -86,6 +102,6 @@ function tagOf(value: Value): string {
 /** Other texts are normalised already, and finding out is quicker than doing it. */
 const beyondAscii = /[\u0080-\uffff]/
 
-function planWith({ tags, places }: EventSource, values: readonly string[], { appId }: Session): Plan {
-  return planFor(tags, { appId, tagOf: (atom) => values[places.get(atom) ?? -1] ?? '' })
+function meaningOf({ places }: EventSource, values: readonly string[], { appId }: Session): Meaning {
+  return { appId, tagOf: (atom) => values[places.get(atom) ?? -1] ?? '' }
 }

@@ -4,7 +4,7 @@ import { caught, type Failure } from '../values/failure.ts'
 import { writeJson } from '../values/json-write.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
-import { compileQuery } from './compile.ts'
+import { compileQuery, compileSteps } from './compile.ts'
 import { drive, type End } from './drive.ts'
 import { Frame, type Output, Session } from './frame.ts'
 import type { Sink } from './messages.ts'
@@ -29,18 +29,23 @@ export interface Request {
  * before the first step. It comes to whether the answer is complete; if not, the last message said why.
  */
 export function answer(query: Query, request: Request, sink: Sink): Steps<boolean> {
-  const program = compileQuery(query, outside)
-  const session = new Session(request.events, request.appId, request.turn)
-  return accounted(session, run(program, session, request, sink))
+  return runProgram(compileQuery(query, outside), request, sink)
+}
+
+/** The same for a query that was compiled. */
+export function runProgram(program: Program, request: Request, sink: Sink): Steps<boolean> {
+  const session = new Session(request.events, request.appId, request.turn, program.stepsPerEvent)
+  return accounted(session, request.turn, run(program, session, request, sink))
 }
 
 /** While others had their turn, work was at the expense of theirs. */
-function* accounted({ allowance }: Session, steps: Steps<boolean>): Steps<boolean> {
+function* accounted(session: Session, turn: Turn, steps: Steps<boolean>): Steps<boolean> {
   try {
     for (;;) {
-      allowance.activate()
+      session.allowance.activate()
       const step = steps.next()
       if (step.done === true) return step.value
+      turn.heldBytes = session.heldBytes
       yield
     }
   } finally {
@@ -51,6 +56,11 @@ function* accounted({ allowance }: Session, steps: Steps<boolean>): Steps<boolea
 /** Throws what is wrong with a query beyond its grammar. */
 export function compile(query: Query): void {
   compileQuery(query, outside)
+}
+
+/** Compiles a query in steps, to be run; throws the same. */
+export function compiled(query: Query): Steps<Program> {
+  return compileSteps(query, outside)
 }
 
 /** Outside of all queries there are no variables. */

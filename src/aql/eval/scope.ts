@@ -1,9 +1,12 @@
 import type { Slot } from './code.ts'
 
-/** Which variables can be seen from a place in the text, and where their values will stand. */
+/**
+ * Which variables can be seen from a place in the text, and where their values will stand. It changes as a query is
+ * compiled from one stage to the next: copying it for each of them would take the square of their number.
+ */
 export class Scope {
   readonly #outer: Scope | undefined
-  readonly #names: ReadonlyMap<string, number>
+  readonly #names: Map<string, number>
   /** Counts the slots of the query that this is a part of. */
   readonly slots: { count: number }
   /** Whether the first slot holds events, whose payloads are read when they are needed. */
@@ -12,7 +15,7 @@ export class Scope {
   constructor(
     outer: Scope | undefined,
     ofEvents: boolean,
-    names: ReadonlyMap<string, number> = new Map(),
+    names: Map<string, number> = new Map(),
     slots = { count: names.size },
   ) {
     this.#outer = outer
@@ -21,15 +24,16 @@ export class Scope {
     this.ofEvents = ofEvents
   }
 
-  /** The scope after a variable got a new value, and the slot where that is. */
-  bind(name: string): { scope: Scope; slot: number } {
+  /** From now on a variable has a new value; answers with the slot where that is. */
+  bind(name: string): number {
     const slot = this.slots.count++
-    return { scope: this.name(name, slot), slot }
+    this.#names.set(name, slot)
+    return slot
   }
 
-  /** The scope in which a slot has a name. */
-  name(name: string, slot: number): Scope {
-    return new Scope(this.#outer, this.ofEvents, new Map(this.#names).set(name, slot), this.slots)
+  /** From now on a slot has a name. */
+  name(name: string, slot: number): void {
+    this.#names.set(name, slot)
   }
 
   /** The scope after all that the query has seen so far has become one value. */

@@ -3,13 +3,13 @@ import { AqlError } from '../error.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { caught, Failure } from '../values/failure.ts'
-import { compileQuery } from './compile.ts'
+import { compileSteps } from './compile.ts'
 import { Frame, Session } from './frame.ts'
 import type { Sink } from './messages.ts'
 import type { Events } from './port.ts'
-import { openStages, type Pipeline, planOf } from './program.ts'
+import { openStages, type Pipeline, type Program, planOf } from './program.ts'
 import { outside, SinkOutput } from './query.ts'
-import { finish } from './steps.ts'
+import { finish, type Steps } from './steps.ts'
 
 /**
  * The stages of a query that goes on as events come. Whoever has the events pushes those of the plan, first the stored
@@ -26,21 +26,27 @@ export class Subscription {
   /** Whether aggregates may come to something else than the last time. */
   #hasNews = true
 
+  /** How much work one event is, in steps of a turn. */
+  readonly stepsPerEvent: number
+
   /** `appId` is the app that asks. Throws what is wrong with the text, also with a template in its tags. */
-  constructor(query: Query, appId: string, sink: Sink) {
-    const program = compileQuery(query, outside)
-    if (!program.quick || program.source.kind !== 'events') throw new Error('the features of the query are not checked')
-    const output = new SinkOutput(program, sink)
-    const session = new Session(noEvents, appId, { isOver: () => false, isFull: false })
-    const around = new Frame(0, session, output)
-    try {
-      this.plan = finish(planOf(program.source, around))
-    } catch (thrown) {
-      throw new AqlError('static', caught(thrown).message, 0)
-    }
+  constructor(query: Query, appId: string, sink: Sink, opened: Opened = finish(opening(query, appId, sink))) {
+    const { program, around, plan } = opened
+    this.plan = plan
+    this.stepsPerEvent = program.stepsPerEvent
     this.#sink = sink
-    this.#frame = new Frame(program.slots, session, output, undefined, around)
+    this.#frame = new Frame(program.slots, around.session, around.output, undefined, around)
     this.#pipeline = openStages(program, this.#frame)
+  }
+
+  /** The same in steps. */
+  static *open(query: Query, appId: string, sink: Sink): Steps<Subscription> {
+    return new Subscription(query, appId, sink, yield* opening(query, appId, sink))
+  }
+
+  /** Bytes that its aggregates hold, roughly. */
+  get heldBytes(): number {
+    return this.#frame.session.heldBytes
   }
 
   /** Whether nothing more will come of it. */
@@ -77,6 +83,24 @@ export class Subscription {
       this.#broken = true
       this.#sink.diagnostic('error', caught(thrown).message)
     }
+  }
+}
+
+interface Opened {
+  readonly program: Program
+  readonly around: Frame
+  readonly plan: Plan
+}
+
+function* opening(query: Query, appId: string, sink: Sink): Steps<Opened> {
+  const program = yield* compileSteps(query, outside)
+  if (!program.quick || program.source.kind !== 'events') throw new Error('the features of the query are not checked')
+  const session = new Session(noEvents, appId, { isOver: () => false, isFull: false })
+  const around = new Frame(0, session, new SinkOutput(program, sink))
+  try {
+    return { program, around, plan: yield* planOf(program.source, around) }
+  } catch (thrown) {
+    throw new AqlError('static', caught(thrown).message, 0)
   }
 }
 

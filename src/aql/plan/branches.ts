@@ -1,3 +1,4 @@
+import { finish, Pace, type Steps } from '../steps.ts'
 import type { Branch } from './plan.ts'
 import { bothKeys, bothTimes, keysWithin, timesWithin } from './ranges.ts'
 
@@ -30,15 +31,27 @@ function bothConditions(a: Conditions, b: Conditions): Conditions | undefined {
 
 /** Without the branches whose events are all in another one. */
 export function withoutSupersets(branches: readonly Branch[]): readonly Branch[] {
+  return finish(branchesWithoutSupersets(branches, new Pace()))
+}
+
+/** The same in steps. */
+export function* branchesWithoutSupersets(branches: readonly Branch[], pace: Pace): Steps<readonly Branch[]> {
   if (branches.length < 2) return branches
   const uses = new Map<string, number>()
-  for (const { tags } of branches) for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
+  const general: General[] = []
+  for (const branch of branches) {
+    for (const tag of branch.tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
+    general.push({ branch, needs: 8 * branch.tags.length + conditions(branch), breadth: breadth(branch) })
+    if (pace.isDue(1 + branch.tags.length)) yield
+  }
   // Kept branches are filed under their rarest tag, so that one looks at few of them.
   const filed = new Map<string | undefined, Branch[]>()
   const kept = new Set<Branch>()
-  for (const branch of [...branches].sort(byGenerality)) {
+  for (const { branch } of general.sort(byGenerality)) {
     const tags = new Set(branch.tags)
-    if ([undefined, ...tags].some((tag) => filed.get(tag)?.some((other) => isWithin(branch, tags, other)))) continue
+    const files = [undefined, ...tags].flatMap((tag) => filed.get(tag) ?? [])
+    if (pace.isDue(1 + tags.size + files.length)) yield
+    if (files.some((other) => isWithin(branch, tags, other))) continue
     kept.add(branch)
     const rarest = branch.tags.toSorted((a, b) => (uses.get(a) ?? 0) - (uses.get(b) ?? 0))[0]
     const file = filed.get(rarest)
@@ -52,9 +65,16 @@ export function withoutSupersets(branches: readonly Branch[]): readonly Branch[]
 /** Branches under one tag that others are compared with. */
 const filedTogether = 32
 
+interface General {
+  readonly branch: Branch
+  /** Tags first, then other conditions. */
+  readonly needs: number
+  readonly breadth: number
+}
+
 /** Those that may contain others first. */
-function byGenerality(a: Branch, b: Branch): number {
-  return a.tags.length - b.tags.length || conditions(a) - conditions(b) || breadth(b) - breadth(a)
+function byGenerality(a: General, b: General): number {
+  return a.needs - b.needs || b.breadth - a.breadth
 }
 
 function conditions({ appId, own, key, time }: Branch): number {

@@ -10,6 +10,8 @@ export interface Plan {
    * index that knows nothing of keys and times need not look at those of a branch.
    */
   readonly residual: ((event: AqlEvent) => boolean) | undefined
+  /** How much work that is for one event, in steps of a turn; one if it is not said. */
+  readonly residualSteps?: number
 }
 
 /** Events that carry all of these tags, and are of this app, of this node, in these ranges. */

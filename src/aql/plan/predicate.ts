@@ -1,4 +1,5 @@
 import type { TagAtom, TagExpr } from '../ast.ts'
+import type { Pace, Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Branch } from './plan.ts'
 import { inKeyRange, inTimeRange, keyRange, timeRange } from './ranges.ts'
@@ -13,16 +14,28 @@ export interface Meaning {
 
 type Predicate = (event: AqlEvent) => boolean
 
-/** The condition itself, as a question to one event. */
-export function predicate(tags: TagExpr, meaning: Meaning): Predicate {
-  if (tags.kind !== 'chain') return atomPredicate(tags, meaning)
-  const first = predicate(tags.first, meaning)
-  const rest = tags.rest.map(({ operator, operand }) => ({ operator, holds: predicate(operand, meaning) }))
-  return (event) => {
+/** The condition itself, as a question to one event, and how many atoms it has. */
+export function* predicateOf(
+  tags: TagExpr,
+  meaning: Meaning,
+  pace: Pace,
+): Steps<{ readonly holds: Predicate; readonly atoms: number }> {
+  if (tags.kind !== 'chain') return { holds: atomPredicate(tags, meaning), atoms: 1 }
+  const first = atomPredicate(tags.first, meaning)
+  const rest: { readonly operator: 'and' | 'or'; readonly holds: Predicate }[] = []
+  let atoms = 1
+  for (const { operator, operand } of tags.rest) {
+    if (pace.isDue()) yield
+    const part = yield* predicateOf(operand, meaning, pace)
+    rest.push({ operator, holds: part.holds })
+    atoms += part.atoms
+  }
+  const holds = (event: AqlEvent): boolean => {
     let sum = first(event)
     for (const { operator, holds } of rest) sum = operator === 'and' ? sum && holds(event) : sum || holds(event)
     return sum
   }
+  return { holds, atoms }
 }
 
 function atomPredicate(atom: TagAtom, meaning: Meaning): Predicate {

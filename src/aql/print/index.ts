@@ -1,6 +1,7 @@
 import type { Expr, MainQuery, Pragma, TagExpr } from '../ast.ts'
 import { aqlLimits } from '../limits.ts'
-import { flat, type Layout, render } from './layout.ts'
+import { finish, type Nested, Pace, type Steps, unrolled } from '../steps.ts'
+import { flatSteps, type Layout, render } from './layout.ts'
 import { Printer } from './printer.ts'
 
 /** Columns that a formatted query keeps to where it can. */
@@ -8,20 +9,27 @@ const width = 100
 
 /** The canonical text of a query: in one line and without its pragmas. */
 export function print(query: MainQuery): string {
-  return canonical((printer) => [featureList(query), printer.query(query), ' END'])
+  return finish(printSteps(query))
+}
+
+/** The same in steps. */
+export function printSteps(query: MainQuery): Steps<string> {
+  return canonical(function* (printer) {
+    return [featureList(query), yield* printer.query(query), ' END']
+  })
 }
 
 export function printExpr(expr: Expr): string {
-  return canonical((printer) => printer.expr(expr))
+  return finish(canonical((printer) => printer.expr(expr)))
 }
 
 export function printTagExpr(tags: TagExpr): string {
-  return canonical((printer) => printer.tags(tags))
+  return finish(canonical((printer) => printer.tags(tags)))
 }
 
 /** A text for people: a line for each stage, and no parentheses that change nothing. Comments are not in the tree, so they are lost. */
 export function format(query: MainQuery): string {
-  const layout = new Printer('needed').query(query)
+  const layout = finish(unrolled(new Printer('needed', new Pace()).query(query)))
   return `${query.pragmas.map(printPragma).join('')}${featureList(query).replace(/ $/, '\n')}${render(layout, width)}\n`
 }
 
@@ -29,10 +37,12 @@ export function format(query: MainQuery): string {
  * A chain of thousands of operators needs as many parentheses around each other, which could not be read again. Such a
  * text has only those that it needs.
  */
-function canonical(print: (printer: Printer) => Layout): string {
-  const printer = new Printer('all')
-  const text = flat(print(printer))
-  return printer.deepest <= aqlLimits.nesting ? text : flat(print(new Printer('needed')))
+function* canonical(print: (printer: Printer) => Nested<Layout>): Steps<string> {
+  const pace = new Pace()
+  const printer = new Printer('all', pace)
+  const layout = yield* unrolled(print(printer))
+  if (printer.deepest <= aqlLimits.nesting) return yield* flatSteps(layout, pace)
+  return yield* flatSteps(yield* unrolled(print(new Printer('needed', pace))), pace)
 }
 
 function featureList({ features }: MainQuery): string {

@@ -1,3 +1,5 @@
+import { finish, Pace, type Steps } from '../steps.ts'
+
 /** A text that may be broken into lines at some places. */
 export type Layout = string | Break | Indent | Group | readonly Layout[]
 
@@ -38,17 +40,33 @@ export function join(parts: readonly Layout[], separator: Layout): Layout {
 
 /** Everything in one line. */
 export function flat(layout: Layout): string {
-  return render(group(layout), Number.POSITIVE_INFINITY)
+  return finish(flatSteps(layout, new Pace()))
+}
+
+/** The same in steps. */
+export function flatSteps(layout: Layout, pace: Pace): Steps<string> {
+  return rendered({ part: layout, margin: 0, broken: false }, Number.POSITIVE_INFINITY, pace)
 }
 
 /** Lines of at most this width, as far as the breaks allow that. */
 export function render(layout: Layout, width: number): string {
+  return finish(rendered({ part: layout, margin: 0, broken: true }, width, new Pace()))
+}
+
+interface Waiting {
+  readonly part: Layout
+  readonly margin: number
+  readonly broken: boolean
+}
+
+function* rendered(first: Waiting, width: number, pace: Pace): Steps<string> {
   const text: string[] = []
   let column = 0
   // A list of what is still to be written and not a recursion: layouts are much deeper than the trees they show.
-  const waiting: { part: Layout; margin: number; broken: boolean }[] = [{ part: layout, margin: 0, broken: true }]
+  const waiting = [first]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { part, margin, broken } = next
+    if (pace.isDue()) yield
     if (typeof part === 'string') {
       text.push(part)
       column = columnAfter(part, column)

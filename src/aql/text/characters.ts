@@ -20,9 +20,21 @@ export function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39
 }
 
+function isLower(unit: number): boolean {
+  return unit >= 0x61 && unit <= 0x7a
+}
+
+function isUpper(unit: number): boolean {
+  return unit >= 0x41 && unit <= 0x5a
+}
+
 /** Where the name of a variable or of a property ends that starts here; `start` itself when there is none. */
 export function identifierEnd(text: string, start: number): number {
-  if (text[start] === '_') return start + 1
+  const unit = text.charCodeAt(start)
+  if (unit === 0x5f) return start + 1
+  if (isLower(unit)) return wordEnd(text, start)
+  // Most that is no name is one of these.
+  if (unit < 0x41 || (unit > 0x5a && unit < 0x80)) return start
   return /[\p{Lowercase}]|\p{Uppercase}\p{Lowercase}/uy.test(text.slice(start, start + 4))
     ? wordEnd(text, start)
     : start
@@ -30,6 +42,8 @@ export function identifierEnd(text: string, start: number): number {
 
 /** Where the name of a function ends that starts here; `start` itself when there is none. */
 export function functionNameEnd(text: string, start: number): number {
+  const unit = text.charCodeAt(start)
+  if (unit < 0x80 && !isUpper(unit)) return start
   return /\p{Uppercase}\p{Lowercase}/uy.test(text.slice(start, start + 4)) ? wordEnd(text, start) : start
 }
 

@@ -1,4 +1,5 @@
 import type { AggregateOperator, BinaryOperator, Chain, Clause, Entry, Expr, Item, Query } from '../ast.ts'
+import type { Nested } from '../steps.ts'
 import { functionNameEnd } from './characters.ts'
 import type { Name } from './expected.ts'
 import { readInstant } from './instants.ts'
@@ -24,6 +25,10 @@ const atomNames: readonly Name[] = [
   ] as const),
   ...(['meta_key', 'meta_time', 'meta_tags', 'meta_app', 'expr_index', 'simple_cases', 'aggr_op'] as const),
 ]
+/** The spellings of operators by their first character. */
+const spellingsByStart = Map.groupBy(binarySpellings, ([spelling]) => spelling.charAt(0))
+/** What a variable is not alone with, or not one: the name of a function may be written like that of a variable. */
+const indexStarts: ReadonlySet<string> = new Set(['.', '[', '('])
 const aggregators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'FIRST', 'LAST']
 
 /**
@@ -33,119 +38,166 @@ const aggregators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX
 export abstract class ExprRules extends TemplateRules {
   readonly #noOperand = new Set<number>()
 
-  protected abstract query(): Query | undefined
+  protected abstract query(): Nested<Query | undefined>
 
-  expr(): Expr | undefined {
+  protected exprSteps(): Nested<Expr | undefined> {
+    return this.nested(() => this.#expr())
+  }
+
+  *#expr(): Nested<Expr | undefined> {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
     this.enter(1)
-    const first = this.#operand()
+    const first = this.#simpleOperand() ?? (yield* this.#operand())
     const rest: { operator: BinaryOperator; operand: Expr }[] = []
     while (first !== undefined) {
-      const next = this.whole(() => this.#operation())
-      // Whatever comes now may belong to something around this expression.
-      if (next === undefined) break
-      rest.push(next)
+      const before = reader.at
+      const operator = this.#operator()
+      const operand = operator && (this.#simpleOperand() ?? (yield* this.#operand()))
+      if (operator === undefined || operand === undefined) {
+        // Whatever comes now may belong to something around this expression.
+        reader.at = before
+        break
+      }
+      rest.push({ operator, operand })
+      if (reader.isDue()) yield undefined
     }
     this.leave(1)
-    if (first !== undefined) return bind({ first, rest }, binaryPrecedence, chain)
+    if (first !== undefined && rest.length === 0) return first
+    if (first !== undefined) return yield* bind({ first, rest }, binaryPrecedence, chain, reader)
     reader.expected.missed('simple_expr', start, mark)
     return undefined
   }
 
   /** Items with commas between them. A comma without an item may belong to something around them. */
-  protected items(): readonly Item[] | undefined {
+  protected *items(): Nested<readonly Item[] | undefined> {
     const { reader } = this
     const items: Item[] = []
     let end = reader.at
     do {
       const spread = reader.token('...')
       if (!spread) reader.miss('spread')
-      const expr = this.expr()
+      const expr = yield* this.exprSteps()
       if (expr === undefined) break
       items.push({ spread, expr })
       end = reader.at
+      if (reader.isDue()) yield undefined
     } while (reader.token(','))
     reader.at = end
     return items.length === 0 ? undefined : items
   }
 
-  protected array(): readonly Item[] | undefined {
+  protected *array(): Nested<readonly Item[] | undefined> {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
-    const items = this.enclosed('[', () => (reader.text[reader.at] === ']' ? [] : this.items()), ']')
-    if (items === undefined) reader.expected.missed('array', start, mark)
-    return items
+    const items = reader.token('[') ? (reader.text[reader.at] === ']' ? [] : yield* this.items()) : undefined
+    if (items !== undefined && reader.token(']')) return items
+    reader.at = start
+    reader.expected.missed('array', start, mark)
+    return undefined
   }
 
-  #operation(): { operator: BinaryOperator; operand: Expr } | undefined {
+  #operator(): BinaryOperator | undefined {
     const { reader } = this
-    const found = binarySpellings.find(([spelling]) => reader.token(spelling))
-    if (found === undefined) {
-      reader.expected.missedAll(binaryNames, reader.at)
-      return undefined
-    }
-    const operand = this.#operand()
-    return operand && { operator: found[1], operand }
+    const spellings = spellingsByStart.get(reader.text.charAt(reader.at))
+    const found = spellings?.find(([spelling]) => reader.token(spelling))
+    if (found === undefined) reader.expected.missedAll(binaryNames, reader.at)
+    return found?.[1]
   }
 
-  #operand(): Expr | undefined {
+  *#operand(): Nested<Expr | undefined> {
     const { reader } = this
     const start = reader.at
     reader.steps++
     if (this.#noOperand.has(start)) return undefined
+    if (reader.isDue()) yield undefined
     let nots = 0
     while (reader.token('!') || reader.token('¬')) nots++
     reader.miss('not')
     // Within a template blanks may stand before the operand, but not before a `!`.
     reader.skip()
     this.enter(nots)
-    let operand = this.#atom()
+    let operand = readNumber(reader) ?? (yield* this.#call())
+    if (operand === undefined) {
+      const variable = this.#variable()
+      if (variable !== undefined) operand = yield* this.#indexed(variable)
+      else operand = this.#text() ?? (this.isTemplate() ? yield* this.#template() : yield* this.#composite())
+    }
+    operand ??= yield* this.#keyword()
     this.leave(nots)
     if (operand === undefined) {
+      reader.expected.missedAll(atomNames, reader.at)
       reader.at = start
       this.#noOperand.add(start)
     } else for (; nots > 0; nots--) operand = { kind: 'not', operand }
     return operand
   }
 
-  #atom(): Expr | undefined {
+  /** Most operands are a number, a text or a variable and nothing else: these are read without a generator. */
+  #simpleOperand(): Expr | undefined {
     const { reader } = this
     const start = reader.at
-    const read =
-      readNumber(reader) ?? this.#call() ?? this.#path() ?? this.#text() ?? this.#composite() ?? this.#keyword()
-    if (read === undefined) reader.expected.missedAll(atomNames, start)
-    return read
+    const read = readNumber(reader) ?? this.#variable() ?? this.#text()
+    if (read?.kind !== 'variable' || !indexStarts.has(reader.text.charAt(reader.at))) return read
+    reader.at = start
+    return undefined
   }
 
-  #call(): Expr | undefined {
+  #variable(): Expr | undefined {
+    const place = this.reader.at
+    const name = this.variable()
+    return name === undefined ? undefined : this.#placed({ kind: 'variable', name }, place)
+  }
+
+  #text(): Expr | undefined {
+    const value = readString(this.reader)
+    return value === undefined ? undefined : { kind: 'string', value }
+  }
+
+  *#call(): Nested<Expr | undefined> {
     const { reader } = this
     const start = reader.at
     const end = functionNameEnd(reader.text, start)
     if (end === start) return undefined
-    return this.whole(() => {
-      reader.pass(end)
-      reader.skip()
-      const values = this.enclosed('(', () => (reader.text[reader.at] === ')' ? [] : this.list(() => this.expr())), ')')
-      return values && { kind: 'call', name: reader.text.slice(start, end), arguments: values }
-    })
+    reader.pass(end)
+    reader.skip()
+    const isOpen = reader.token('(')
+    const values = isOpen && reader.text[reader.at] !== ')' ? yield* this.#arguments() : []
+    if (isOpen && values !== undefined && reader.token(')'))
+      return { kind: 'call', name: reader.text.slice(start, end), arguments: values }
+    reader.at = start
+    return undefined
   }
 
-  #path(): Expr | undefined {
-    const place = this.reader.at
-    const name = this.variable()
-    if (name === undefined) return undefined
-    return this.#indexed(this.#placed({ kind: 'variable', name }, place))
+  *#arguments(): Nested<readonly Expr[] | undefined> {
+    const { reader } = this
+    const values: Expr[] = []
+    let end = reader.at
+    do {
+      const value = yield* this.exprSteps()
+      if (value === undefined) break
+      values.push(value)
+      end = reader.at
+      if (reader.isDue()) yield undefined
+    } while (reader.token(','))
+    reader.at = end
+    return values.length === 0 ? undefined : values
   }
 
-  #indexed(head: Expr): Expr {
+  *#indexed(head: Expr): Nested<Expr> {
+    const { reader } = this
     const path: Expr[] = []
     while (true) {
-      const next = this.whole(() => (this.reader.token('.') ? this.#property() : this.#bracket()))
-      if (next === undefined) return path.length === 0 ? head : { kind: 'index', head, path }
+      const start = reader.at
+      const next = reader.token('.') ? this.#property() : yield* this.#bracket()
+      if (next === undefined) {
+        reader.at = start
+        return path.length === 0 ? head : { kind: 'index', head, path }
+      }
       path.push(next)
+      if (reader.isDue()) yield undefined
     }
   }
 
@@ -155,13 +207,13 @@ export abstract class ExprRules extends TemplateRules {
   }
 
   /** An index or a key in brackets: a number, a text, or an expression for one. */
-  #bracket(): Expr | undefined {
+  *#bracket(): Nested<Expr | undefined> {
     const { reader } = this
     const start = reader.at
     if (reader.text[start] !== '[') return undefined
     const digits = this.enclosed('[', () => this.#digits(), ']')
     if (digits !== undefined) return { kind: 'natural', value: this.naturalOf(digits, start) }
-    return this.enclosed('[', () => this.#string(), ']') ?? this.#computed()
+    return this.enclosed('[', () => this.#string(), ']') ?? (yield* this.#computed())
   }
 
   #digits(): string | undefined {
@@ -177,33 +229,31 @@ export abstract class ExprRules extends TemplateRules {
     return undefined
   }
 
-  #computed(): Expr | undefined {
-    const value = this.enclosed('[', () => this.expr(), ']')
+  *#computed(): Nested<Expr | undefined> {
+    const value = yield* this.enclosedNested('[', () => this.exprSteps(), ']')
     // Only the parentheses tell that it is not a literal, so they stay.
     if (value?.kind === 'natural' || value?.kind === 'string') return { kind: 'chain', first: value, rest: [] }
     return value
   }
 
-  #text(): Expr | undefined {
-    const value = readString(this.reader)
-    if (value !== undefined) return { kind: 'string', value }
-    const parts = this.template()
+  *#template(): Nested<Expr | undefined> {
+    const parts = yield* this.template()
     return parts && { kind: 'template', parts }
   }
 
-  #composite(): Expr | undefined {
+  *#composite(): Nested<Expr | undefined> {
     const { reader } = this
     switch (reader.text[reader.at]) {
       case '(': {
-        const head = this.enclosed('(', () => this.expr(), ')')
-        return head && this.#indexed(head)
+        const head = yield* this.enclosedNested('(', () => this.exprSteps(), ')')
+        return head && (yield* this.#indexed(head))
       }
       case '{': {
-        const entries = this.enclosed('{', () => this.#entries(), '}')
+        const entries = yield* this.enclosedNested('{', () => this.#entries(), '}')
         return entries && { kind: 'object', entries }
       }
       case '[': {
-        const items = this.array()
+        const items = yield* this.array()
         return items && { kind: 'array', items }
       }
       default:
@@ -211,56 +261,69 @@ export abstract class ExprRules extends TemplateRules {
     }
   }
 
-  #entries(): readonly Entry[] {
+  *#entries(): Nested<readonly Entry[]> {
+    const { reader } = this
     const entries: Entry[] = []
     while (true) {
-      const entry = this.whole(() => this.#entry())
-      if (entry === undefined) return entries
+      const start = reader.at
+      const entry = yield* this.#entry()
+      if (entry === undefined) {
+        reader.at = start
+        return entries
+      }
       entries.push(entry)
-      this.reader.token(',')
+      reader.token(',')
+      if (reader.isDue()) yield undefined
     }
   }
 
-  #entry(): Entry | undefined {
-    const key = this.#property() ?? this.#bracket()
-    const value = key !== undefined && this.reader.token(':') ? this.expr() : undefined
+  *#entry(): Nested<Entry | undefined> {
+    const key = this.#property() ?? (yield* this.#bracket())
+    const value = key !== undefined && this.reader.token(':') ? yield* this.exprSteps() : undefined
     return key && value && { key, value }
   }
 
-  #keyword(): Expr | undefined {
+  *#keyword(): Nested<Expr | undefined> {
     const { reader } = this
     // All of them begin with a capital letter.
     if (!/[A-Z]/.test(reader.text.charAt(reader.at))) return undefined
     if (reader.token('NULL')) return { kind: 'null' }
     if (reader.token('TRUE')) return { kind: 'bool', value: true }
     if (reader.token('FALSE')) return { kind: 'bool', value: false }
-    const query = this.query()
+    const query = yield* this.query()
     if (query !== undefined) return { kind: 'query', query }
-    return this.#case() ?? this.#aggregator() ?? this.#meta()
+    return (yield* this.#case()) ?? (yield* this.#aggregator()) ?? this.#meta()
   }
 
-  #case(): Expr | undefined {
-    return this.whole(() => {
-      const clauses: Clause[] = []
-      while (true) {
-        const clause = this.whole(() => this.#clause())
-        if (clause === undefined) break
-        clauses.push(clause)
+  *#case(): Nested<Expr | undefined> {
+    const { reader } = this
+    const start = reader.at
+    const clauses: Clause[] = []
+    while (true) {
+      const before = reader.at
+      const clause = yield* this.#clause()
+      if (clause === undefined) {
+        reader.at = before
+        break
       }
-      return clauses.length > 0 && this.reader.token('ENDCASE') ? { kind: 'case', clauses } : undefined
-    })
+      clauses.push(clause)
+      if (reader.isDue()) yield undefined
+    }
+    if (clauses.length > 0 && reader.token('ENDCASE')) return { kind: 'case', clauses }
+    reader.at = start
+    return undefined
   }
 
-  #clause(): Clause | undefined {
-    const condition = this.reader.token('CASE') ? this.expr() : undefined
-    const value = condition !== undefined && this.reader.token('=>') ? this.expr() : undefined
+  *#clause(): Nested<Clause | undefined> {
+    const condition = this.reader.token('CASE') ? yield* this.exprSteps() : undefined
+    const value = condition !== undefined && this.reader.token('=>') ? yield* this.exprSteps() : undefined
     return condition && value && { condition, value }
   }
 
-  #aggregator(): Expr | undefined {
+  *#aggregator(): Nested<Expr | undefined> {
     const place = this.reader.at
     const operator = aggregators.find((name) => this.reader.text.startsWith(`${name}(`, place))
-    const argument = operator && this.enclosed(`${operator}(`, () => this.expr(), ')')
+    const argument = operator && (yield* this.enclosedNested(`${operator}(`, () => this.exprSteps(), ')'))
     return operator && argument && this.#placed({ kind: 'aggregator', operator, argument }, place)
   }
 
@@ -295,7 +358,7 @@ export abstract class ExprRules extends TemplateRules {
   }
 
   #placed(expr: Expr, place: number): Expr {
-    this.places.set(expr, place)
+    this.places.add(expr, place)
     return expr
   }
 }

@@ -1,8 +1,5 @@
 import { stringEnd } from './json-string.ts'
 
-/** Whatever a JSON text is made of: starts of strings, brackets, and what is between them. */
-const token = /"|[[\]{},:]|[^\s[\]{},:"]+/g
-
 /**
  * The text of a member of an object, as it stands there; of the last one if there are several, as `JSON.parse` has it.
  * The text has to be a valid JSON object.
@@ -12,28 +9,32 @@ export function memberText(json: string, name: string): string | undefined {
   let depth = 0
   let key: string | undefined
   let valueStart = 0
-  let last = ''
-  for (const { text, start } of tokensOf(json)) {
-    if (depth === 1 && (text === ',' || text === '}')) {
-      if (key === name) found = json.slice(valueStart, start).trim()
-      key = undefined
+  let last: readonly [start: number, end: number] = [0, 0]
+  for (let at = 0; at < json.length; at++) {
+    switch (json[at]) {
+      case '"': {
+        const end = stringEnd(json, at)
+        if (depth === 1) last = [at, end]
+        at = end - 1
+        break
+      }
+      case ':':
+        if (depth !== 1 || key !== undefined) break
+        key = JSON.parse(json.slice(...last)) as string
+        valueStart = at + 1
+        break
+      case '{':
+      case '[':
+        depth++
+        break
+      case ',':
+      case '}':
+      case ']':
+        if (depth === 1 && key === name) found = json.slice(valueStart, at).trim()
+        if (depth === 1) key = undefined
+        if (json[at] !== ',') depth--
+        break
     }
-    if (depth === 1 && text === ':' && key === undefined) {
-      key = JSON.parse(last) as string
-      valueStart = start + 1
-    }
-    if (text === '{' || text === '[') depth++
-    if (text === '}' || text === ']') depth--
-    last = text
   }
   return found
-}
-
-function* tokensOf(json: string): Generator<{ text: string; start: number }> {
-  token.lastIndex = 0
-  for (let match = token.exec(json); match !== null; match = token.exec(json)) {
-    const start = match.index
-    if (match[0] === '"') token.lastIndex = stringEnd(json, start)
-    yield { text: json.slice(start, token.lastIndex), start }
-  }
 }

@@ -1,4 +1,5 @@
-import type { MainQuery, Order, Pragma, Query, Source, Stage } from '../ast.ts'
+import type { Expr, MainQuery, Order, Pragma, Query, Source, Stage, TagExpr } from '../ast.ts'
+import { finish, type Nested, type Steps, unrolled } from '../steps.ts'
 import type { Name } from './expected.ts'
 import { ExprRules } from './expressions.ts'
 import { readPragma } from './pragmas.ts'
@@ -14,13 +15,34 @@ const orders: readonly (readonly [string, Order])[] = [
 export class QueryRules extends ExprRules {
   readonly #noStage = new Set<number>()
 
+  /** Reads a whole text in one go. */
   mainQuery(): MainQuery | undefined {
+    return finish(this.mainQuerySteps())
+  }
+
+  expr(): Expr | undefined {
+    return finish(unrolled(this.exprSteps()))
+  }
+
+  tagExpr(): TagExpr | undefined {
+    return finish(unrolled(this.tagExprSteps()))
+  }
+
+  /** The same in steps. */
+  mainQuerySteps(): Steps<MainQuery | undefined> {
+    return unrolled(this.#mainQuery())
+  }
+
+  *#mainQuery(): Nested<MainQuery | undefined> {
     const { reader } = this
     reader.skip()
     const pragmas: Pragma[] = []
-    for (let pragma = readPragma(reader); pragma !== undefined; pragma = readPragma(reader)) pragmas.push(pragma)
-    const features = this.#features() ?? []
-    const query = this.query()
+    for (let pragma = readPragma(reader); pragma !== undefined; pragma = readPragma(reader)) {
+      pragmas.push(pragma)
+      if (reader.isDue()) yield undefined
+    }
+    const features = (yield* this.#features()) ?? []
+    const query = yield* this.query()
     const read = query && this.end() ? { ...query, pragmas, features } : undefined
     if (read === undefined) reader.expected.missed('main_query', 0, 0)
     return read
@@ -33,42 +55,47 @@ export class QueryRules extends ExprRules {
     return false
   }
 
-  protected query(): Query | undefined {
+  protected *query(): Nested<Query | undefined> {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
-    const source = reader.token('FROM') ? this.#source() : undefined
+    const source = reader.token('FROM') ? yield* this.#source() : undefined
     if (source === undefined) {
       reader.at = start
       reader.expected.missed('query', start, mark)
       return undefined
     }
-    const stages = this.#stages()
+    const stages: Stage[] = []
+    for (let stage = yield* this.#stage(); stage !== undefined; stage = yield* this.#stage()) {
+      stages.push(stage)
+      if (reader.isDue()) yield undefined
+    }
     reader.token('END')
     return { source, stages }
   }
 
-  #features(): readonly string[] | undefined {
+  *#features(): Nested<readonly string[] | undefined> {
     const { reader } = this
-    const read = this.enclosed('FEATURES(', () => this.#words(), ')')
+    const read = yield* this.enclosedNested('FEATURES(', () => this.#words(), ')')
     if (read === undefined) reader.miss('preamble')
     return read
   }
 
-  #words(): readonly string[] {
+  *#words(): Nested<readonly string[]> {
     const words: string[] = []
     while (true) {
       const word = this.reader.match('feature_word', /[0-9A-Za-zø]+/y)
       if (word === undefined) return words
       this.reader.skip()
       words.push(word)
+      if (this.reader.isDue()) yield undefined
     }
   }
 
-  #source(): Source | undefined {
-    const tags = this.tagExpr()
+  *#source(): Nested<Source | undefined> {
+    const tags = yield* this.tagExprSteps()
     if (tags !== undefined) return { kind: 'events', tags, order: this.whole(() => this.#order()) }
-    const items = this.array()
+    const items = yield* this.array()
     return items && { kind: 'array', items }
   }
 
@@ -83,39 +110,29 @@ export class QueryRules extends ExprRules {
     return found?.[1]
   }
 
-  #stages(): readonly Stage[] {
+  *#stage(): Nested<Stage | undefined> {
     const { reader } = this
-    const stages: Stage[] = []
-    while (true) {
-      const start = reader.at
-      // What is no stage here is none for the queries around this one either.
-      const stage = this.#noStage.has(start) ? undefined : this.#stage()
-      if (stage === undefined) {
-        reader.at = start
-        this.#noStage.add(start)
-        reader.expected.missedAll(stageNames, start)
-        return stages
-      }
-      stages.push(stage)
+    const start = reader.at
+    // What is no stage here is none for the queries around this one either.
+    if (!this.#noStage.has(start)) {
+      let stage: Stage | undefined
+      if (reader.token('FILTER')) {
+        const condition = yield* this.exprSteps()
+        stage = condition && { kind: 'filter', condition }
+      } else if (reader.token('SELECT')) {
+        const items = yield* this.items()
+        stage = items && { kind: 'select', items }
+      } else if (reader.token('AGGREGATE')) {
+        const expr = yield* this.exprSteps()
+        stage = expr && { kind: 'aggregate', expr }
+      } else if (reader.token('LIMIT')) stage = this.#limit()
+      else if (reader.token('LET')) stage = yield* this.#binding()
+      if (stage !== undefined) return stage
     }
-  }
-
-  #stage(): Stage | undefined {
-    const { reader } = this
-    if (reader.token('FILTER')) {
-      const condition = this.expr()
-      return condition && { kind: 'filter', condition }
-    }
-    if (reader.token('SELECT')) {
-      const items = this.items()
-      return items && { kind: 'select', items }
-    }
-    if (reader.token('AGGREGATE')) {
-      const expr = this.expr()
-      return expr && { kind: 'aggregate', expr }
-    }
-    if (reader.token('LIMIT')) return this.#limit()
-    return reader.token('LET') ? this.#binding() : undefined
+    reader.at = start
+    this.#noStage.add(start)
+    reader.expected.missedAll(stageNames, start)
+    return undefined
   }
 
   #limit(): Stage | undefined {
@@ -127,10 +144,10 @@ export class QueryRules extends ExprRules {
     return { kind: 'limit', count: this.naturalOf(digits, start) }
   }
 
-  #binding(): Stage | undefined {
+  *#binding(): Nested<Stage | undefined> {
     const name = this.variable()
     if (name === undefined || !this.reader.token(':=')) return undefined
-    const expr = this.expr()
+    const expr = yield* this.exprSteps()
     return expr && { kind: 'let', name, expr }
   }
 }

@@ -3,6 +3,9 @@ import { isSpace, lineEnd } from './characters.ts'
 import { Expected, type Name } from './expected.ts'
 import { frame } from './frame.ts'
 
+/** Steps between two yields: about a millisecond. */
+export const stepsPerYield = 8192
+
 /**
  * A text and how far it has been read. Tokens take the blanks and comments behind them along, so that `at` is always
  * where the next token begins.
@@ -15,9 +18,17 @@ export class Reader {
   steps = 0
   #blankFrom = -1
   #blankTo = -1
+  #dueAt = stepsPerYield
 
   constructor(text: string) {
     this.text = text
+  }
+
+  /** Whether so much was done since the last time that whoever reads in steps gives way now. */
+  isDue(): boolean {
+    if (this.steps < this.#dueAt) return false
+    this.#dueAt = this.steps + stepsPerYield
+    return true
   }
 
   /** Passes blanks and comments. The last stretch is remembered, because its beginning may be come back to many times. */

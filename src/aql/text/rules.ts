@@ -1,11 +1,15 @@
 import type { EventKey, Expr, Micros } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../limits.ts'
+import { type Nested, Segment } from '../steps.ts'
 import { identifierEnd } from './characters.ts'
 import type { Time } from './instants.ts'
 import { type Key, noStream } from './keys.ts'
 import { naturalOf, tooLarge } from './numbers.ts'
 import type { Reader } from './reader.ts'
+
+/** Levels that the stack is surely enough for. */
+const levelsPerSegment = 32
 
 /** Something that is written correctly and still cannot be. */
 export interface Fault {
@@ -13,16 +17,33 @@ export interface Fault {
   readonly detail: string
 }
 
+/** Where expressions stand. At most one is asked for, so that a map of all would be in vain. */
+export class Places {
+  readonly #exprs: Expr[] = []
+  readonly #places: number[] = []
+
+  add(expr: Expr, place: number): void {
+    this.#exprs.push(expr)
+    this.#places.push(place)
+  }
+
+  get(expr: Expr): number | undefined {
+    return this.#places[this.#exprs.lastIndexOf(expr)]
+  }
+}
+
 /**
  * What the rules of the grammar have in common. A rule is a method that reads a construct and returns it, or leaves the
  * reader where it was, notes what it missed there and returns nothing. The first alternative that can be read is final.
+ * Rules that can contain others without end are generators: they give way when enough was read.
  */
 export abstract class Rules {
   protected readonly reader: Reader
   /** Where the parts of a tree stand that not every place may have. */
-  readonly places = new Map<Expr, number>()
+  readonly places = new Places()
   #fault: Fault | undefined
   #depth = 0
+  #segmentDepth = 0
 
   constructor(reader: Reader) {
     this.reader = reader
@@ -47,6 +68,20 @@ export abstract class Rules {
 
   protected leave(levels: number): void {
     this.#depth -= levels
+  }
+
+  /** A rule that contains itself: as it is or, so deep that the stack may not be enough, in a segment. */
+  protected nested<T>(rule: () => Nested<T>): Nested<T> {
+    return this.#depth - this.#segmentDepth < levelsPerSegment ? rule() : this.#segment(rule)
+  }
+
+  *#segment<T>(rule: () => Nested<T>): Nested<T> {
+    const before = this.#segmentDepth
+    this.#segmentDepth = this.#depth
+    const segment = new Segment(rule())
+    yield segment
+    this.#segmentDepth = before
+    return segment.result as T
   }
 
   /** A name as it is written: a property's, or a variable's before it is normalised. */
@@ -83,16 +118,14 @@ export abstract class Rules {
     })
   }
 
-  /** Reads a rule and, as long as there is a comma, the rule again. */
-  protected list<T>(rule: () => T | undefined): readonly T[] | undefined {
-    const first = rule()
-    if (first === undefined) return undefined
-    const items = [first]
-    while (true) {
-      const next = this.whole(() => (this.reader.token(',') ? rule() : undefined))
-      if (next === undefined) return items
-      items.push(next)
-    }
+  /** The same for a rule that gives way. */
+  protected *enclosedNested<T>(open: string, rule: () => Nested<T | undefined>, close: string): Nested<T | undefined> {
+    const { reader } = this
+    const start = reader.at
+    const read = reader.token(open) ? yield* rule() : undefined
+    if (read !== undefined && reader.token(close)) return read
+    reader.at = start
+    return undefined
   }
 
   protected naturalOf(digits: string, position: number): bigint {

@@ -1,4 +1,5 @@
 import type { Inequality, Micros, TagAtom, TagChain, TagExpr, Template } from '../ast.ts'
+import type { Nested } from '../steps.ts'
 import { readAppId } from './app-id.ts'
 import type { Name } from './expected.ts'
 import { readAgo, readInstant, type Time } from './instants.ts'
@@ -33,13 +34,22 @@ export abstract class TagRules extends Rules {
     this.#now = now
   }
 
-  protected abstract template(): Template | undefined
+  protected abstract template(): Nested<Template | undefined>
 
-  tagExpr(): TagExpr | undefined {
+  /** Whether a template may begin here. */
+  protected isTemplate(): boolean {
+    return this.reader.text[this.reader.at] === '`'
+  }
+
+  protected tagExprSteps(): Nested<TagExpr | undefined> {
+    return this.nested(() => this.#expr())
+  }
+
+  *#expr(): Nested<TagExpr | undefined> {
     const { reader } = this
     const start = reader.at
     const mark = reader.expected.mark(start)
-    const first = this.#atom()
+    const first = this.#tag() ?? (yield* this.#atom())
     if (first === undefined) {
       reader.expected.missed('tag_expr', start, mark)
       return undefined
@@ -48,13 +58,14 @@ export abstract class TagRules extends Rules {
     while (true) {
       const before = reader.at
       const operator = this.#operator()
-      const operand = operator === undefined ? undefined : this.#atom()
+      const operand = operator === undefined ? undefined : (this.#tag() ?? (yield* this.#atom()))
       if (operator === undefined || operand === undefined) {
         // The operator may belong to an expression around the query.
         reader.at = before
-        return bind({ first, rest }, precedence, tagChain)
+        return rest.length === 0 ? first : yield* bind({ first, rest }, precedence, tagChain, reader)
       }
       rest.push({ operator, operand })
+      if (reader.isDue()) yield undefined
     }
   }
 
@@ -66,10 +77,15 @@ export abstract class TagRules extends Rules {
     return undefined
   }
 
-  #atom(): TagExpr | undefined {
+  /** What is not simply a tag. */
+  *#atom(): Nested<TagExpr | undefined> {
     const { reader } = this
     const start = reader.at
-    const read = this.#tag() ?? this.#group() ?? this.whole(() => this.#named()) ?? this.whole(() => this.#range())
+    const read =
+      (this.isTemplate() ? yield* this.#template() : undefined) ??
+      (reader.text[start] === '(' ? yield* this.#group() : undefined) ??
+      this.whole(() => this.#named()) ??
+      this.whole(() => this.#range())
     if (read === undefined) reader.expected.missedAll(atomNames, start)
     return read
   }
@@ -77,14 +93,17 @@ export abstract class TagRules extends Rules {
   #tag(): TagAtom | undefined {
     const tag = readFilledString(this.reader)
     // Tags are normalised when they are published, so they have to be here.
-    if (tag !== undefined) return { kind: 'tag', tag: tag.normalize('NFC') }
-    const parts = this.template()
-    return parts === undefined ? undefined : { kind: 'template', parts }
+    return tag === undefined ? undefined : { kind: 'tag', tag: tag.normalize('NFC') }
   }
 
-  #group(): TagExpr | undefined {
+  *#template(): Nested<TagAtom | undefined> {
+    const parts = yield* this.template()
+    return parts && { kind: 'template', parts }
+  }
+
+  *#group(): Nested<TagExpr | undefined> {
     this.enter(1)
-    const read = this.enclosed('(', () => this.tagExpr(), ')')
+    const read = yield* this.enclosedNested('(', () => this.tagExprSteps(), ')')
     this.leave(1)
     return read
   }

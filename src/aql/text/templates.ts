@@ -1,18 +1,20 @@
 import type { Expr, Template } from '../ast.ts'
+import type { Nested } from '../steps.ts'
 import { TagRules } from './tags.ts'
 
 /** Texts with values in them. One may be read as a tag and then again as a value, so that it is remembered. */
 export abstract class TemplateRules extends TagRules {
   readonly #templates = new Map<number, { readonly parts: Template; readonly end: number } | undefined>()
 
-  abstract expr(): Expr | undefined
+  protected abstract exprSteps(): Nested<Expr | undefined>
 
-  protected template(): Template | undefined {
+  protected *template(): Nested<Template | undefined> {
     const { reader } = this
     const start = reader.at
-    if (reader.text[start] !== '`') return undefined
+    if (!this.isTemplate()) return undefined
     if (!this.#templates.has(start)) {
-      const parts = this.whole(() => this.#parts())
+      const parts = yield* this.#parts()
+      if (parts === undefined) reader.at = start
       this.#templates.set(start, parts && { parts, end: reader.at })
       return parts
     }
@@ -21,7 +23,7 @@ export abstract class TemplateRules extends TagRules {
     return known?.parts
   }
 
-  #parts(): Template | undefined {
+  *#parts(): Nested<Template | undefined> {
     const { reader } = this
     const parts: (string | Expr)[] = []
     let literal = ''
@@ -32,7 +34,7 @@ export abstract class TemplateRules extends TagRules {
       reader.pass(end)
       if (reader.token('`')) break
       if (!reader.glued('{')) return undefined
-      const part = this.#character() ?? this.expr()
+      const part = this.#character() ?? (yield* this.exprSteps())
       if (part === undefined || !reader.glued('}')) return undefined
       // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
       if (typeof part === 'string') literal += part
@@ -42,6 +44,7 @@ export abstract class TemplateRules extends TagRules {
         literal = ''
         parts.push(part)
       }
+      if (reader.isDue()) yield undefined
     }
     if (literal !== '') parts.push(literal)
     return parts

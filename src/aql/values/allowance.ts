@@ -18,7 +18,7 @@ export class Allowance {
 
   spend(bytes: number): void {
     this.#spent += bytes
-    if (this.#spent > aqlLimits.heldBytes) throw tooMuch()
+    if (this.#spent > most) throw tooMuch()
   }
 
   /** Spends what stays beyond the event or item at hand. */
@@ -56,11 +56,19 @@ export class Allowance {
 
 let current: Allowance | undefined
 
+/** Bytes that a query may hold: less than the limit where the node may use little memory. */
+let most: number = aqlLimits.heldBytes
+
+/** Lowers what each query of this thread may hold. */
+export function boundAllowances(bytes: number): void {
+  most = Math.min(aqlLimits.heldBytes, bytes)
+}
+
 /** Spends from the allowance of the query that runs. */
 export function spend(bytes: number): void {
   current?.spend(bytes)
 }
 
 function tooMuch(): Failure {
-  return new Failure(`the query holds too much at once (limit heldBytes: ${aqlLimits.heldBytes})`)
+  return new Failure(`the query holds too much at once (limit heldBytes: ${most})`)
 }

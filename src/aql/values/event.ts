@@ -15,6 +15,8 @@ export interface AqlEvent {
   readonly own: boolean
   /** Its JSON text. */
   readonly payload: string
+  /** Bytes that are kept in memory for as long as somebody holds it. */
+  readonly heldBytes?: number
 }
 
 export interface EventStream {

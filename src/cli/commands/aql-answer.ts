@@ -1,4 +1,4 @@
-import { checkFeatures } from '../../aql/index.ts'
+import { checkFeatures, type MainQuery } from '../../aql/index.ts'
 import { ShoalError } from '../../errors.ts'
 import { readSource } from '../input.ts'
 import { write } from '../output.ts'
@@ -7,12 +7,18 @@ import { parsed } from './aql.ts'
 /** What `appId(me)` is, where nobody has a token: that of events which do not say whose they are. */
 export const localApp = 'com.actyx.test'
 
-/** The text of a query that can be answered. */
-export function readAnswerable(argument: string): string {
+/** A query that can be answered: its text, and what it says. */
+export interface Answerable {
+  readonly text: string
+  readonly query: MainQuery
+}
+
+export function readAnswerable(argument: string): Answerable {
   const text = argument === '-' ? readSource('-') : argument
-  const problem = checkFeatures(parsed(text), 'query')
+  const query = parsed(text)
+  const problem = checkFeatures(query, 'query')
   if (problem !== undefined) throw new ShoalError('ERR_INVALID_INPUT', problem.message)
-  return text
+  return { text, query }
 }
 
 /** Writes the lines of an answer as they come: there may be more than fits into memory. Says whether it is complete. */

@@ -1,7 +1,9 @@
-import { AqlError, type GivenEvent, type Order, parseEvents } from '../../aql/index.ts'
+import { existsSync } from 'node:fs'
+import { AqlError, type GivenEvent, type MainQuery, type Order, parseEvents, readsEvents } from '../../aql/index.ts'
 import { ShoalError } from '../../errors.ts'
 import { queryGiven } from '../../events/query/stopped.ts'
 import { nowMicros } from '../../time.ts'
+import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
 import type { Streamed } from '../output.ts'
 import { answered, localApp, readAnswerable } from './aql-answer.ts'
@@ -9,18 +11,36 @@ import { answered, localApp, readAnswerable } from './aql-answer.ts'
 export interface RunQueryOptions {
   /** A file with one event per line; those that the query brings along come before it. */
   readonly events: string | undefined
+  /** The data folder of a stopped node. */
+  readonly folder: string | undefined
   readonly order: Order
 }
 
-/** Answers a query without a node, as the query endpoint of a node with just these events would. */
-export function runQuery(argument: string, { events: file, order }: RunQueryOptions): Streamed {
+/**
+ * Answers a query without a node, as the query endpoint of a node would: from a file of events, or from a data folder.
+ * Without either it is the data folder that other commands take, unless the query needs no store.
+ */
+export function runQuery(argument: string, { events, folder, order }: RunQueryOptions): Streamed {
   return {
     stream: async () => {
-      const query = readAnswerable(argument)
-      const events = file === undefined ? [] : eventsIn(file)
-      return await answered(queryGiven(events, { query, appId: localApp, order }))
+      const { text, query } = readAnswerable(argument)
+      if (events === undefined && (folder !== undefined || needsStore(query)))
+        return await (await import('./aql-stored.ts')).answerStored(text, storeAt(folder), order)
+      const given = events === undefined ? [] : eventsIn(events)
+      return await answered(queryGiven(given, { query: text, appId: localApp, order }))
     },
   }
+}
+
+function needsStore(query: MainQuery): boolean {
+  return readsEvents(query) && !query.pragmas.some(({ name }) => name === 'events')
+}
+
+function storeAt(option: string | undefined): string {
+  const folder = dataFolder(option)
+  if (option !== undefined || existsSync(folder)) return folder
+  const message = `There is no data folder \`${folder}\` to read events from. Name that of a stopped node with --working-dir, or a file of events with --events.`
+  throw new ShoalError('ERR_INVALID_INPUT', message)
 }
 
 function eventsIn(file: string): readonly GivenEvent[] {

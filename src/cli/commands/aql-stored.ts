@@ -4,25 +4,19 @@ import { ShoalError } from '../../errors.ts'
 import { queryStopped } from '../../events/query/stopped.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { Settings } from '../../settings/index.ts'
-import { DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
-import type { Streamed } from '../output.ts'
-import { answered, localApp, readAnswerable } from './aql-answer.ts'
+import { checkWal, DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
+import { answered, localApp } from './aql-answer.ts'
 
-/** Answers a query from the data folder of a stopped node, as its query endpoint would. */
-export function runStoredQuery(argument: string, folder: string, order: Order): Streamed {
-  return {
-    stream: async () => {
-      const query = readAnswerable(argument)
-      return await withTopic(folder, async (file, own) => {
-        const reader = readStopped(file, own)
-        try {
-          return await answered(queryStopped(reader, { query, appId: localApp, order }))
-        } finally {
-          reader.close()
-        }
-      })
-    },
-  }
+/** Answers a query from the data folder of a stopped node, as its query endpoint would. Returns whether it is complete. */
+export function answerStored(query: string, folder: string, order: Order): Promise<boolean> {
+  return withTopic(folder, async (file, own) => {
+    const reader = readStopped(file, own)
+    try {
+      return await answered(queryStopped(reader, { query, appId: localApp, order }))
+    } finally {
+      reader.close()
+    }
+  })
 }
 
 async function withTopic<T>(
@@ -37,6 +31,8 @@ async function withTopic<T>(
       const file = topicFile(opened.path, topic)
       if (!existsSync(file))
         throw new ShoalError('ERR_INVALID_INPUT', `There are no events of the topic '${topic}' in \`${opened.path}\`.`)
+      const damage = checkWal(file, { keep: false })
+      if (damage !== undefined) process.stderr.write(`Warning: ${damage.text}\n`)
       return await work(file, database.publicKey)
     } finally {
       database.close()

@@ -1,8 +1,10 @@
+import { limits } from '../../limits.ts'
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
 import { explained } from '../files/explained.ts'
 import { FolderForm } from '../files/form.ts'
-import { type Result, write } from '../output.ts'
+import { websiteOf, websiteText } from '../files/website.ts'
+import type { Result } from '../output.ts'
 import { progressBar, progressLine } from '../progress.ts'
 
 /** Uploads a file, or a folder with everything in it. */
@@ -10,14 +12,13 @@ export async function addFiles(node: string, path: string): Promise<Result> {
   const form = new FolderForm(path)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
   const cid = await uploaded(await ApiClient.connect(node), form, bytes)
-  if (form.losesFolder) await write(process.stderr, oneFileNote(path, form.files[0]?.name ?? ''))
   return { text: () => cid, json: { cid, files: form.files.length, bytes } }
 }
 
 async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
   const progress = progressLine()
   try {
-    return await client.text('/api/v2/files', {
+    return await client.text(`/api/v2/files${form.isFolder ? '?directory=true' : ''}`, {
       method: 'POST',
       headers: { 'content-type': form.type, 'content-length': form.length },
       body: form.stream((sent) => progress.update(progressBar(sent, bytes))),
@@ -25,11 +26,6 @@ async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Pro
   } finally {
     progress.end()
   }
-}
-
-/** The identifier goes to the standard output alone: it is what scripts take. */
-function oneFileNote(folder: string, name: string): string {
-  return `Note: ${folder} has only one file, so this is the identifier of ${name} itself, not of a directory. As a website it is served at / without its name, a page as text. With another file beside it, it would be a directory.`
 }
 
 /** Downloads a file, or a directory with everything in it. */
@@ -49,12 +45,13 @@ export async function getFiles(node: string, address: string, given: string | un
   return { text: () => text, json: { target, ...done } }
 }
 
-/** Lists names, or what is in a directory. */
+/** Lists names and uploads without one, or what is in a directory. */
 export async function listFiles(node: string, address: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
   if (address === undefined) {
-    const { names } = JSON.parse(await client.text('/api/v2/files')) as { names: Entry[] }
-    return { text: () => table(names) || 'There are no names yet.', json: names }
+    const { names, uploads } = JSON.parse(await client.text('/api/v2/files?uploads=true')) as Kept
+    const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
+    return { text: () => keptText(names, unnamed), json: [...names, ...unnamed] }
   }
   const listing: Listing | undefined = await listingOf(client, address)
   if (listing === undefined) return { text: () => `${address} is a file.`, json: null }
@@ -62,15 +59,31 @@ export async function listFiles(node: string, address: string | undefined): Prom
   return { text: () => table(children), json: children }
 }
 
+/** Something in a list; an upload may have no name. */
 interface Entry {
-  readonly name: string
+  readonly name: string | null
   readonly cid: string
   readonly size?: number
 }
 
+interface Kept {
+  readonly names: readonly Entry[]
+  /** Those without a name. */
+  readonly uploads: readonly Omit<Entry, 'name'>[]
+}
+
+function keptText(names: readonly Entry[], unnamed: readonly Entry[]): string {
+  if (names.length === 0 && unnamed.length === 0)
+    return 'There are no files yet. `shoal files add <path>` uploads a file or a folder.'
+  if (unnamed.length === 0) return table(names)
+  const newest = unnamed.length < limits.uploadsListed ? '' : `, the newest ${unnamed.length}`
+  const uploads = `Uploads without a name${newest} (\`shoal files name <name> <cid>\` gives one):\n${table(unnamed)}`
+  return names.length === 0 ? uploads : `${table(names)}\n\n${uploads}`
+}
+
 function table(entries: readonly Entry[]): string {
   // A terminal would obey some characters, and whoever gave a name may have put any into it.
-  const names = entries.map(({ name }) => name.replace(/\p{Cc}/gu, '\u{fffd}'))
+  const names = entries.map(({ name }) => (name ?? '-').replace(/\p{Cc}/gu, '\u{fffd}'))
   const width = Math.max(0, ...names.map(({ length }) => length))
   const sizes = entries.map(({ size }) => (size === undefined ? 'not here' : String(size)))
   const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
@@ -84,7 +97,9 @@ export async function nameFiles(node: string, name: string, cid: string): Promis
     ERR_METHOD_NOT_ALLOWED: `${noName(name)} Or '${cid}' is no content identifier: \`shoal files add\` prints one.`,
   })
   const text = before === '' ? `${name} is ${cid}.` : `${name} is ${cid}; it was ${before}.`
-  return { text: () => text, json: { name, cid, before: before || null } }
+  const url = websiteOf(client.base, name) ?? null
+  const line = websiteText(client.base, name)
+  return { text: () => `${text}\n${line}`, json: { name, cid, before: before || null, url } }
 }
 
 export async function unnameFiles(node: string, name: string): Promise<Result> {

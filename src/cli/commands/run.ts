@@ -1,16 +1,18 @@
-import { rmSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { accessSync, constants, rmSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
 import { boundHeaps, growRoom, prepareHeaps } from '../../memory.ts'
+import { parseMemoryLimit } from '../../memory-limit.ts'
 import {
   type Addresses,
   type ApiOptions,
   bindDefaults,
   bindRules,
+  checkDistinct,
   type Endpoints,
   Node,
   type NodeOptions,
@@ -18,6 +20,7 @@ import {
   parseBinds,
 } from '../../node/index.ts'
 import { restAfterWork } from '../../resting.ts'
+import { hostName, originText } from '../addresses.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
 import { errorJson, exitCodes, resultJson, withCauses, write } from '../output.ts'
@@ -39,6 +42,7 @@ export interface RunOptions {
   readonly pidFile?: string
   readonly exitOnStdinClose?: boolean
   readonly retentionInterval?: string
+  readonly memoryLimit?: string
 }
 
 /** Runs a node until it is told to stop; the answer is the exit code. Arguments that make no sense are thrown. */
@@ -50,8 +54,8 @@ export async function run(options: RunOptions): Promise<number> {
   )
   const colour = switchedOn(
     '--log-color',
-    options.logColor ?? fromEnvironment('logColor') ?? 'on',
-    process.stderr.isTTY === true,
+    options.logColor ?? fromEnvironment('logColor') ?? 'auto',
+    process.stderr.isTTY === true && terminalHasColours(),
   )
   const nodeOptions = nodeOptionsOf(options)
   prepareHeaps()
@@ -65,6 +69,7 @@ export async function run(options: RunOptions): Promise<number> {
   if (logJson) log.info(started)
   else output.sink.write(`${started}\n`)
   try {
+    if (options.pidFile !== undefined) checkPidFile(options.pidFile)
     return await untilStopped(
       await Node.start({ ...nodeOptions, output, failed: failure.resolve }),
       stopped,
@@ -81,6 +86,11 @@ export async function run(options: RunOptions): Promise<number> {
   } finally {
     await output.sink.flush()
   }
+}
+
+/** https://no-color.org: any value but an empty one. The option and our own variables come before it. */
+function terminalHasColours(): boolean {
+  return (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
 }
 
 /** What every option of the kind `on`, `off` or `auto` means. */
@@ -104,11 +114,13 @@ function switchedOn(option: string, value: string, auto: boolean): boolean {
 function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
   const logFilter = fromEnvironment('logFilter')
   const { retentionInterval } = options
+  const memoryLimit = options.memoryLimit ?? fromEnvironment('memoryLimit')
   return {
     folder: resolve(dataFolder(options.workingDir)),
     endpoints: endpointsOf(options),
     api: apiOptionsOf(options),
     ...(logFilter !== undefined && { logFilter }),
+    ...(memoryLimit !== undefined && { memoryLimit: parseMemoryLimit(memoryLimit) }),
     ...(retentionInterval !== undefined && { retentionMs: millisecondsOf(retentionInterval) }),
   }
 }
@@ -124,7 +136,10 @@ function endpointsOf(options: RunOptions): Endpoints {
     admin: parseBinds(options.bindAdmin ?? [bindDefaults.admin], bindRules.admin),
     swarm: parseBinds(options.bindSwarm ?? [bindDefaults.swarm], bindRules.swarm),
   }
-  if (options.random !== true) return endpoints
+  if (options.random !== true) {
+    checkDistinct(endpoints)
+    return endpoints
+  }
   return { api: onFreePorts(endpoints.api), admin: onFreePorts(endpoints.admin), swarm: onFreePorts(endpoints.swarm) }
 }
 
@@ -132,9 +147,11 @@ function apiOptionsOf({ apiHost, corsOrigins, namingDomain, rootPublicKey }: Run
   const key = rootPublicKey ?? fromEnvironment('rootPublicKey')
   return {
     ...(key !== undefined && { rootKey: rootKeyOf(key) }),
-    ...(apiHost !== undefined && { hosts: apiHost }),
-    ...(corsOrigins !== undefined && { corsOrigins }),
-    ...(namingDomain !== undefined && { namingDomain }),
+    ...(apiHost !== undefined && { hosts: apiHost.map((name) => hostName('--api-host', name)) }),
+    ...(corsOrigins !== undefined && {
+      corsOrigins: corsOrigins.map((origin) => originText('--cors-origins', origin)),
+    }),
+    ...(namingDomain !== undefined && { namingDomain: hostName('--naming-domain', namingDomain.replace(/^\./, '')) }),
   }
 }
 
@@ -210,8 +227,21 @@ function writePidFile(file: string): void {
   try {
     writeFileSync(file, `${process.pid}\n`)
   } catch (error) {
-    throw new ShoalError('ERR_IO', `cannot write the PID file \`${file}\``, { cause: error })
+    throw pidFileError(file, error)
   }
+}
+
+/** Finds out before the start, which would leave a new data folder behind, what can be known by then. */
+function checkPidFile(file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK)
+  } catch (error) {
+    throw pidFileError(file, error)
+  }
+}
+
+function pidFileError(file: string, cause: unknown): ShoalError {
+  return new ShoalError('ERR_IO', `cannot write the PID file \`${file}\``, { cause })
 }
 
 interface Reachable {

@@ -1,6 +1,6 @@
 import { messageOf, ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { formatScope, type Json, type Scope, Settings, schema } from '../../settings/index.ts'
+import { formatScope, type Json, type Scope, Settings, type SettingsLog, schema } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
@@ -25,6 +25,23 @@ export async function unsetLocal(folder: string, scope: Scope): Promise<Result> 
   return { text: () => `Successfully unset settings at ${formatScope(scope)}.`, json: { scope: formatScope(scope) } }
 }
 
+/** Stores an earlier revision again, also where a damaged one keeps the node from starting. */
+export async function rollbackLocal(folder: string, argument: string): Promise<Result> {
+  if (!/^(0|[1-9][0-9]{0,14})$/.test(argument))
+    throw new ShoalError('ERR_INVALID_INPUT', `'${argument}' is no revision: a number is, and 0 is the defaults.`)
+  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log)
+  const revision = await withSettings(
+    folder,
+    async (settings) => {
+      await settings.rollback(Number(argument), origin)
+      return settings.revision
+    },
+    open,
+  )
+  const text = `Successfully went back to revision ${argument}, which is stored as revision ${revision}.`
+  return { text: () => text, json: { revision, restored: Number(argument) } }
+}
+
 export async function initLocal(folder: string, failOnExisting: boolean): Promise<Result> {
   if (failOnExisting && DataFolder.exists(folder))
     throw new ShoalError('ERR_INVALID_INPUT', `database already initialized in ${folder}`)
@@ -45,12 +62,16 @@ export async function printSchema(): Promise<Result> {
   return { text: () => JSON.stringify(schema, undefined, 2), json: schema }
 }
 
-async function withSettings<T>(path: string, work: (settings: Settings) => Promise<T>): Promise<T> {
+async function withSettings<T>(
+  path: string,
+  work: (settings: Settings) => Promise<T>,
+  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, warnOfRefused),
+): Promise<T> {
   const folder = DataFolder.open(path, { create: false })
   try {
     const database = NodeDatabase.open(folder.nodeDatabase)
     try {
-      return await work(await Settings.open(database.settings, warnOfRefused))
+      return await work(await open(database.settings))
     } finally {
       database.close()
     }

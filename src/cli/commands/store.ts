@@ -1,25 +1,24 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ShoalError } from '../../errors.ts'
-import { nodeIdOf } from '../../identity/index.ts'
 import {
   type BlockStats,
-  type BlocksReport,
   backupBlocks,
   backupLog,
   blobsBeside,
   blockStats,
   blocksBeside,
+  checkWal,
   copyDatabase,
   DataFolder,
+  finishCopy,
   type LogStats,
   logStats,
-  NodeDatabase,
+  makeFolders,
+  type TopicReport,
   topicFiles,
   topicsFolder,
-  type VerifyReport,
-  verifyBlocks,
-  verifyLog,
+  verifyFolder,
 } from '../../store/index.ts'
 import { nowMicros } from '../../time.ts'
 import type { Result } from '../output.ts'
@@ -28,13 +27,11 @@ import { progressLine } from '../progress.ts'
 /** With what there is of files beside the events. */
 type WithFiles<Events, Files> = Events & { readonly files: Files | null }
 
-/** Reads every byte of every topic. Damage is a failure, with everything that was found. */
+/** Reads every byte of the node database and of every topic. Damage is a failure, with everything that was found. */
 export async function verifyStore(folder: string): Promise<Result> {
-  return withFolder(folder, (files, path) => {
-    const reports = files.map((file) => verifyTopic(file, nodeIn(path)))
-    const problems = reports.flatMap((report) =>
-      [...report.problems, ...(report.files?.problems ?? [])].map((problem) => `topic '${report.topic}': ${problem}`),
-    )
+  return withFolder(folder, (_, path) => {
+    const progress = progressLine()
+    const { problems, reports } = verified(() => verifyFolder(path, (text) => progress.update(text)), progress)
     if (problems.length > 0)
       throw new ShoalError(
         'ERR_INVALID_NODE_STATE',
@@ -44,38 +41,23 @@ export async function verifyStore(folder: string): Promise<Result> {
   })
 }
 
-function verifyTopic(file: string, node: string): WithFiles<VerifyReport, BlocksReport> {
-  const progress = progressLine()
-  const blocks = blocksBeside(file)
+function verified<T>(work: () => T, progress: { end(): void }): T {
   try {
-    return {
-      ...verifyLog(file, (events) => progress.update(`${basename(file)}: ${events} events`)),
-      files: existsSync(blocks)
-        ? verifyBlocks(blocks, node, (count) => progress.update(`${basename(blocks)}: ${count} blocks`))
-        : null,
-    }
+    return work()
   } finally {
     progress.end()
   }
 }
 
-/** The node whose folder it is; nothing when it has never run. */
-function nodeIn(path: string): string {
-  const database = NodeDatabase.open(join(path, 'node.db'))
-  try {
-    return database.publicKey === undefined ? '' : nodeIdOf(database.publicKey)
-  } finally {
-    database.close()
-  }
-}
-
-function verifyText(report: WithFiles<VerifyReport, BlocksReport>): string {
-  const { topic, streams, events, segments, removedPayloads, files } = report
+function verifyText(report: TopicReport): string {
+  const { topic, streams, events, segments, removedPayloads, notes, files, blobs } = report
   const removed = removedPayloads > 0 ? `, ${removedPayloads} payloads removed` : ''
   const missing = files !== null && files.missing > 0 ? `, ${files.missing} others are not here` : ''
   return [
     `topic '${topic}': ${events} events in ${streams} streams and ${segments} segments${removed}: all as it was written`,
+    ...notes.map((note) => `  ${note}`),
     ...(files === null ? [] : [`  ${files.blocks} blocks of files${missing}: all as it was written`]),
+    ...(blobs === null ? [] : [`  ${blobs.blobs} blobs of apps: all as it was written`]),
   ].join('\n')
 }
 
@@ -112,7 +94,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
   const copy = resolve(target)
   return withFolder(folder, (files, path) => {
     try {
-      mkdirSync(topicsFolder(copy), { recursive: true, mode: 0o700 })
+      makeFolders(topicsFolder(copy))
     } catch (error) {
       throw new ShoalError('ERR_IO', `cannot create \`${copy}\``, { cause: error })
     }
@@ -120,7 +102,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
     // The identity last: a copy that was not finished is no node.
     for (const name of ['node.db', 'shoal.json']) {
       copyFileSync(join(path, name), join(copy, name))
-      chmodSync(join(copy, name), 0o600)
+      finishCopy(join(copy, name))
     }
     return {
       text: () => `Copied ${files.length} topics, identity and settings to ${copy}.`,
@@ -131,9 +113,16 @@ export async function backupStore(folder: string, target: string): Promise<Resul
 
 /** Copies the events of a topic, and what apps and files have beside them. */
 function backupTopic(file: string, target: string): void {
+  for (const database of [file, blobsBeside(file), blocksBeside(file)]) warnOfDamagedWal(database)
   backupLog(file, target, nowMicros())
   if (existsSync(blobsBeside(file))) copyDatabase(blobsBeside(file), blobsBeside(target))
   if (existsSync(blocksBeside(file))) backupBlocks(blocksBeside(file), blocksBeside(target))
+}
+
+/** SQLite leaves out what is behind damage of a write-ahead log: the copy has none of it. */
+function warnOfDamagedWal(file: string): void {
+  const damage = checkWal(file, { keep: true })
+  if (damage !== undefined) process.stderr.write(`Warning: ${damage.text}\n`)
 }
 
 /** Works on the files of all topics while no node runs on the folder. */

@@ -1,8 +1,9 @@
-import { createWriteStream, existsSync, mkdirSync } from 'node:fs'
+import { createWriteStream, existsSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { join, sep } from 'node:path'
+import { join, resolve, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../errors.ts'
+import { makeFolders } from '../../store/index.ts'
 import { type ApiClient, textOf } from '../api-client.ts'
 import { explained } from './explained.ts'
 
@@ -68,7 +69,7 @@ export async function download(
   const { directory } = JSON.parse(await textOf(answer)) as Listing
   if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
   if (existsSync(target)) throw alreadyThere(target)
-  mkdirSync(target, { recursive: true })
+  newFolder(target)
   for (const { name } of directory.children) {
     if (unwritable.test(name))
       throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
@@ -85,6 +86,14 @@ function isFile({ headers }: IncomingMessage): boolean {
 function newFile(target: string): NodeJS.WritableStream {
   if (existsSync(target)) throw alreadyThere(target)
   return createWriteStream(target, { flags: 'wx' })
+}
+
+function newFolder(target: string): void {
+  try {
+    makeFolders(resolve(target))
+  } catch (error) {
+    throw new ShoalError('ERR_IO', `cannot create \`${target}\``, { cause: error })
+  }
 }
 
 function alreadyThere(target: string): ShoalError {

@@ -16,14 +16,14 @@ interface FormFile {
 /** A file, or the files of a folder, as a form. Its length is known before anything is read. */
 export class FolderForm {
   readonly files: readonly FormFile[]
-  /** Whether it is a folder of which only its file is uploaded: a node makes a directory of two files or more. */
-  readonly losesFolder: boolean
+  /** Whether it is a folder: it stays one also with a single file in it. */
+  readonly isFolder: boolean
   readonly #boundary = `shoal-${randomBytes(12).toString('hex')}`
 
   constructor(path: string) {
     this.files = filesAt(path)
     if (this.files.length === 0) throw new ShoalError('ERR_INVALID_INPUT', `there are no files in \`${path}\``)
-    this.losesFolder = this.files.length === 1 && statSync(path).isDirectory()
+    this.isFolder = statSync(path).isDirectory()
     if (this.length > limits.uploadBytes)
       throw new ShoalError(
         'ERR_INVALID_INPUT',

@@ -1,5 +1,5 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import type { LogReader, ReadStream, StreamNumber } from '../../store/log/index.ts'
+import type { LogReader, ReadStream, Snapshot, StreamNumber } from '../../store/log/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 
 /** From where to where a request reads, by the numbers of streams in the store. */
@@ -8,11 +8,11 @@ export interface Bounds {
   readonly upper?: ReadonlyMap<StreamNumber, number>
 }
 
-/** Which offsets are here, under the names of the streams. */
-export function presentOf(reader: LogReader): OffsetMap {
+/** Which offsets are here after one commit, under the names of the streams. */
+export function presentOf(reader: LogReader, snapshot: Snapshot = reader.snapshot()): OffsetMap {
   const present: Record<string, number> = {}
   for (const stream of reader.streams()) {
-    const count = reader.counts.count(stream.number)
+    const count = snapshot.count(stream.number)
     if (count > 0) present[nameOf(stream)] = count - 1
   }
   return present

@@ -1,5 +1,5 @@
 import type { later, Plan } from '../../aql/index.ts'
-import type { LogReader, StreamNumber } from '../../store/log/index.ts'
+import type { LogReader, Snapshot, StreamNumber } from '../../store/log/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { byNumber, offsetOf, presentOf } from './bounds.ts'
 import { PlanCursor } from './cursor.ts'
@@ -7,7 +7,10 @@ import { selectionOf } from './selection.ts'
 import type { StoredEvent } from './stored-event.ts'
 import type { JobTurn } from './turn.ts'
 
-/** The events of a plan after a lower bound: first those that are there, then those that come. */
+/**
+ * The events of a plan after a lower bound: first those that are there, then those that come. It goes from one snapshot of all
+ * streams to the next, and reads what is between two of them in the order of all events.
+ */
 export class Following {
   /** What there was when this began. */
   readonly present: OffsetMap
@@ -17,17 +20,23 @@ export class Following {
   readonly #lowerBound: OffsetMap
   readonly #lower: Map<StreamNumber, number>
   readonly #cursor: PlanCursor
-  readonly #grown = new Set<StreamNumber>()
+  #snapshot: Snapshot
 
   constructor(reader: LogReader, plan: Plan, lowerBound: OffsetMap, turn: JobTurn) {
     this.#reader = reader
     this.#lowerBound = lowerBound
-    this.present = presentOf(reader)
+    this.#snapshot = reader.snapshot()
+    this.present = presentOf(reader, this.#snapshot)
     const [first] = plan.anyOf
     this.appId = plan.anyOf.every(({ appId }) => appId === first?.appId) ? first?.appId : undefined
     this.#lower = byNumber(reader, lowerBound)
-    const bounds = { lower: this.#lower, upper: byNumber(reader, this.present) }
-    this.#cursor = new PlanCursor(reader, plan, selectionOf(plan, 'asc', bounds), turn, { live: true })
+    const selection = selectionOf(plan, 'asc', { lower: this.#lower })
+    this.#cursor = new PlanCursor(reader, plan, selection, turn, { live: this.#snapshot })
+  }
+
+  /** Bytes that it holds until it goes on. */
+  get heldBytes(): number {
+    return this.#cursor.heldBytes
   }
 
   /** The next event; nothing when there is none for now; `later` when the turn is over. */
@@ -35,17 +44,14 @@ export class Following {
     return this.#cursor.next()
   }
 
-  /** Remembers that these streams have grown. */
-  wake(grown: ReadonlySet<StreamNumber>): void {
-    for (const stream of grown) this.#grown.add(stream)
-  }
-
-  /** Goes on to what has come since; answers whether there may be something. */
+  /** Goes on to the newest snapshot, after everything up to the last one was read. Answers whether there may be something. */
   extend(): boolean {
-    if (this.#grown.size === 0) return false
-    for (const number of this.#grown) this.#bound(number)
-    this.#cursor.extend(this.#grown)
-    this.#grown.clear()
+    const snapshot = this.#reader.snapshot()
+    const grown = snapshot.grownSince(this.#snapshot)
+    if (grown.length === 0) return false
+    for (const number of grown) this.#bound(number)
+    this.#cursor.extend(snapshot)
+    this.#snapshot = snapshot
     return true
   }
 

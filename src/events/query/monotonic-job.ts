@@ -1,37 +1,50 @@
-import { type AqlEvent, comparePlaces, later, Subscription } from '../../aql/index.ts'
+import { type AqlEvent, comparePlaces, later, type Place, type Steps, Subscription } from '../../aql/index.ts'
+import { assert } from '../../assert.ts'
+import { heapCost } from '../../client-memory.ts'
 import { limits } from '../../limits.ts'
-import { type LogReader, NdjsonWriter, type StreamNumber } from '../../store/log/index.ts'
-import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
+import { type LogReader, NdjsonWriter } from '../../store/log/index.ts'
+import type { Job } from '../../store/threads/reader-host.ts'
 import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
 import { PlanCursor } from './cursor.ts'
 import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
-import { errorLine, queryOf, refused, type SubscribeRequest, told } from './requests.ts'
+import { errorLine, queryOf, refused, requestBytes, type SubscribeRequest, told } from './requests.ts'
 import { selectionOf } from './selection.ts'
 import { JobTurn } from './turn.ts'
+
+interface Prepared {
+  readonly lines: NdjsonWriter
+  readonly results: HeldResults
+  readonly subscription: Subscription
+}
 
 /**
  * Answers a query with what there is, and then with what comes, in the order of all events only: it ends with the first
  * event that has to be sorted in before one that was seen already.
  */
 class MonotonicJob implements Job {
+  readonly isLive = true
   readonly #request: SubscribeRequest
-  readonly #lines = new NdjsonWriter(limits.pieceBytes)
-  readonly #turn = new JobTurn(this.#lines)
-  readonly #results = new HeldResults(this.#lines)
+  readonly #requestBytes: number
+  readonly #lines: NdjsonWriter
+  readonly #turn: JobTurn
+  readonly #results: HeldResults
   readonly #subscription: Subscription
   readonly #following: Following
   /** Looks for the last event within the lower bound. */
   readonly #before: PlanCursor
   #phase: 'before' | 'past' | 'live' = 'before'
   /** The last event that was seen, whether it was filtered out or not. */
-  #latest: AqlEvent | undefined
+  #latest: Place | undefined
 
-  constructor(reader: LogReader, request: SubscribeRequest) {
+  constructor(reader: LogReader, request: SubscribeRequest, { lines, results, subscription }: Prepared) {
     this.#request = request
-    const query = queryOf(request, 'subscribe_monotonic')
-    this.#subscription = told(() => new Subscription(query, request.appId, this.#results))
-    const { plan } = this.#subscription
+    this.#requestBytes = requestBytes(request)
+    this.#lines = lines
+    this.#turn = new JobTurn(lines)
+    this.#results = results
+    this.#subscription = subscription
+    const { plan } = subscription
     this.#following = new Following(reader, plan, request.lowerBound, this.#turn)
     if (!isWithin(request.lowerBound, this.#following.present)) throw refused(request.via, outOfRange)
     const upTo = { lower: new Map(), upper: byNumber(reader, request.lowerBound) }
@@ -42,22 +55,26 @@ class MonotonicJob implements Job {
     return this.#following.appId
   }
 
-  wake(grown: ReadonlySet<StreamNumber>): void {
-    this.#following.wake(grown)
-  }
-
   run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#lines.clear()
     this.#turn.begin(deadline)
     if (this.#phase === 'before' && !this.#findLatest()) return 'busy'
-    do {
+    for (;;) {
       const read = this.#read()
       if (read !== 'all') return read === 'end' ? 'done' : 'busy'
       this.#results.release(true)
       if (this.#phase === 'past') this.#lines.line(offsetsLine(this.#following.present))
       this.#phase = 'live'
-    } while (this.#following.extend())
-    return 'waiting'
+      if (!this.#following.extend()) return 'waiting'
+      // Commits may come as fast as they are read.
+      if (this.#turn.isOver()) return 'busy'
+    }
+  }
+
+  get heldBytes(): number {
+    return (
+      this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#following.heldBytes + this.#lines.heldBytes
+    )
   }
 
   take(): Uint8Array<ArrayBuffer> {
@@ -67,7 +84,7 @@ class MonotonicJob implements Job {
   #findLatest(): boolean {
     const event = this.#before.next()
     if (event === later) return false
-    this.#latest = event
+    this.#latest = event && placeOf(event)
     this.#phase = 'past'
     return true
   }
@@ -81,18 +98,22 @@ class MonotonicJob implements Job {
         this.#travel(event)
         return 'end'
       }
-      this.#latest = event
+      this.#latest = placeOf(event)
       this.#subscription.push(event)
       if (this.#subscription.done) {
         this.#fail()
         return 'end'
       }
-      if (this.#lines.isFull || this.#turn.isOver()) return 'some'
+      if (this.#lines.isFull || this.#turn.isOver(this.#subscription.stepsPerEvent)) return 'some'
     }
   }
 
-  /** Events come in order as far as they are here, so this is the earliest one of those that came late. */
-  #travel({ lamport, stream, offset }: AqlEvent): void {
+  /**
+   * Events between two snapshots come in order, so this is the earliest one of those that came late. An own event never does:
+   * lamport timestamps of own events rise with commits, and a lower bound is the only way to have seen a later one before.
+   */
+  #travel({ lamport, stream, offset, own }: AqlEvent): void {
+    assert(this.#phase === 'past' || !own, 'own events come in the order of all events')
     this.#results.release(false)
     const newStart = { lamport, stream: `${stream.node}-${stream.number}`, offset }
     this.#lines.line(JSON.stringify({ type: 'timeTravel', newStart }))
@@ -105,4 +126,18 @@ class MonotonicJob implements Job {
   }
 }
 
-export const makeMonotonicJob: JobMaker = (reader, request) => new MonotonicJob(reader, request as SubscribeRequest)
+function* prepare(reader: LogReader, request: SubscribeRequest): Steps<Job> {
+  const query = yield* queryOf(request, 'subscribe_monotonic')
+  const lines = new NdjsonWriter(limits.pieceBytes)
+  const results = new HeldResults(lines)
+  const subscription = yield* told(Subscription.open(query, request.appId, results))
+  return new MonotonicJob(reader, request, { lines, results, subscription })
+}
+
+export const makeMonotonicJob = (reader: LogReader, request: unknown): Steps<Job> =>
+  prepare(reader, request as SubscribeRequest)
+
+/** The place of an event without the event, which would keep the block that it is in. */
+function placeOf({ lamport, stream }: AqlEvent): Place {
+  return { lamport, stream }
+}

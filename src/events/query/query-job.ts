@@ -1,65 +1,81 @@
 import {
-  answer,
   type Cursor,
+  compiled,
   type Events,
   eventsOfStream,
   Failure,
   type GivenEvent,
-  givenEvents,
-  type MainQuery,
+  givenSteps,
   MemoryEvents,
   type Order,
+  type PlainQuery,
   type Plan,
-  plainQuery,
+  type Program,
+  plainSteps,
   privateStream,
+  runProgram,
   type Steps,
 } from '../../aql/index.ts'
+import { heapCost } from '../../client-memory.ts'
 import { limits } from '../../limits.ts'
 import { LogCursor, LogReader, NdjsonWriter } from '../../store/log/index.ts'
-import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
+import type { Job } from '../../store/threads/reader-host.ts'
 import { nowMicros } from '../../time.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { type Bounds, byNumber, isWithin, offsetsLine, outOfRange, presentOf } from './bounds.ts'
 import { PlanCursor } from './cursor.ts'
 import { LinesSink } from './lines-sink.ts'
-import { errorLine, type QueryRequest, queryOf, told } from './requests.ts'
+import { errorLine, type QueryRequest, queryOf, requestBytes, told } from './requests.ts'
 import { selectionOf } from './selection.ts'
 import { JobTurn } from './turn.ts'
 
 /** The stream of the events that a query brings along. */
 const privateName = `${privateStream.node}-${privateStream.number}`
 
+/** What is known of a query before anything is read. */
+interface Prepared {
+  /** The events that it brings along. */
+  readonly brought: readonly GivenEvent[] | undefined
+  readonly plain: PlainQuery | undefined
+  readonly program: Program
+}
+
 /** Answers a query once, with everything that is there. */
 class QueryJob implements Job {
   readonly #request: QueryRequest
+  readonly #requestBytes: number
   readonly #lines = new NdjsonWriter(limits.pieceBytes)
   readonly #turn = new JobTurn(this.#lines)
   readonly #sink = new LinesSink(this.#lines)
   /** The upper bound that counts, which the client is told at the end. */
   readonly #upper: OffsetMap
   readonly #steps: Steps<boolean>
+  /** The cursors that it has open. */
+  readonly #cursors = new Set<{ readonly heldBytes: number }>()
 
-  constructor(source: LogReader | readonly GivenEvent[], request: QueryRequest) {
+  constructor(source: LogReader | readonly GivenEvent[], request: QueryRequest, { brought, plain, program }: Prepared) {
     this.#request = request
-    const query = queryOf(request, 'query')
-    const brought = told(() => givenEvents(query, BigInt(nowMicros())))
+    this.#requestBytes = requestBytes(request)
     if (brought !== undefined || !(source instanceof LogReader)) {
       const given = brought ?? (source as readonly GivenEvent[])
       const present = given.length === 0 ? {} : { [privateName]: given.length - 1 }
       this.#upper = request.upperBound ?? present
       const events = eventsOfStream(given).filter(({ offset }) => isInBounds(offset, request, this.#upper))
-      this.#steps = this.#evaluation(query, isWithin(this.#upper, present) ? new MemoryEvents(events) : unavailable)
+      this.#steps = this.#evaluation(program, isWithin(this.#upper, present) ? new MemoryEvents(events) : unavailable)
       return
     }
     const reader = source
     const present = presentOf(reader)
     this.#upper = request.upperBound ?? present
     const bounds = { lower: byNumber(reader, request.lowerBound), upper: byNumber(reader, this.#upper) }
-    const plain = plainQuery(query, request.appId)
     const available = isWithin(this.#upper, present)
     if (plain !== undefined && plain.plan.residual === undefined && available)
       this.#steps = this.#copying(reader, plain.plan, plain.order ?? request.order, bounds)
-    else this.#steps = this.#evaluation(query, available ? new StoredEvents(reader, bounds, this.#turn) : unavailable)
+    else
+      this.#steps = this.#evaluation(
+        program,
+        available ? new StoredEvents(reader, bounds, this.#turn, this.#cursors) : unavailable,
+      )
   }
 
   run(deadline: number): 'busy' | 'done' {
@@ -74,6 +90,12 @@ class QueryJob implements Job {
     return 'busy'
   }
 
+  get heldBytes(): number {
+    let bytes = this.#requestBytes + heapCost(this.#turn.heldBytes) + this.#lines.heldBytes
+    for (const cursor of this.#cursors) bytes += cursor.heldBytes
+    return bytes
+  }
+
   take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
@@ -84,14 +106,15 @@ class QueryJob implements Job {
       this.#lines.line(errorLine(this.#sink.error))
   }
 
-  #evaluation(query: MainQuery, events: Events): Steps<boolean> {
+  #evaluation(program: Program, events: Events): Steps<boolean> {
     const { appId, order } = this.#request
-    return told(() => answer(query, { events, appId, order, turn: this.#turn }, this.#sink))
+    return runProgram(program, { events, appId, order, turn: this.#turn }, this.#sink)
   }
 
   /** Events as they are: their bytes are copied, and nobody looks at them one by one. */
   *#copying(reader: LogReader, plan: Plan, order: Order, bounds: Bounds): Steps<boolean> {
     const cursor = new LogCursor(reader, selectionOf(plan, order, bounds))
+    this.#cursors.add(cursor)
     while (!cursor.run(this.#lines, this.#turn.deadline)) yield
     return true
   }
@@ -106,15 +129,22 @@ class StoredEvents implements Events {
   readonly #reader: LogReader
   readonly #bounds: Bounds
   readonly #turn: JobTurn
+  readonly #open: Set<{ readonly heldBytes: number }>
 
-  constructor(reader: LogReader, bounds: Bounds, turn: JobTurn) {
+  /** Cursors are in the given set as long as they are open. */
+  constructor(reader: LogReader, bounds: Bounds, turn: JobTurn, open: Set<{ readonly heldBytes: number }>) {
     this.#reader = reader
     this.#bounds = bounds
     this.#turn = turn
+    this.#open = open
   }
 
   open(plan: Plan, order: Order): Cursor {
-    return new PlanCursor(this.#reader, plan, selectionOf(plan, order, this.#bounds), this.#turn)
+    const closed = (): void => void this.#open.delete(cursor)
+    const selection = selectionOf(plan, order, this.#bounds)
+    const cursor = new PlanCursor(this.#reader, plan, selection, this.#turn, { closed })
+    this.#open.add(cursor)
+    return cursor
   }
 }
 
@@ -125,9 +155,18 @@ const unavailable: Events = {
   },
 }
 
-export const makeQueryJob: JobMaker = (reader, request) => new QueryJob(reader, request as QueryRequest)
+function* prepare(source: LogReader | readonly GivenEvent[], request: QueryRequest): Steps<Job> {
+  const query = yield* queryOf(request, 'query')
+  const brought = yield* told(givenSteps(query, BigInt(nowMicros())))
+  const program = yield* told(compiled(query))
+  const plain = yield* plainSteps(query, request.appId)
+  return new QueryJob(source, request, { brought, plain, program })
+}
+
+export const makeQueryJob = (reader: LogReader, request: unknown): Steps<Job> =>
+  prepare(reader, request as QueryRequest)
 
 /** The same where there is nothing but some events. */
-export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest): Job {
-  return new QueryJob(events, request)
+export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest): Steps<Job> {
+  return prepare(events, request)
 }

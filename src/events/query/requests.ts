@@ -1,5 +1,6 @@
-import { AqlError, checkFeatures, type Endpoint, type MainQuery, parseQuery } from '../../aql/index.ts'
+import { AqlError, type Endpoint, featureProblem, type MainQuery, parseSteps, type Steps } from '../../aql/index.ts'
 import { failure, ShoalError } from '../../errors.ts'
+import { limits } from '../../limits.ts'
 import { nowMicros } from '../../time.ts'
 import type { OffsetMap } from '../offsets.ts'
 
@@ -22,10 +23,17 @@ export interface SubscribeRequest extends ReadRequest {
   readonly lowerBound: OffsetMap
 }
 
+/** Bytes that a request takes up while it is open, roughly: the maps of offsets, and what its text is made into. */
+export function requestBytes(request: unknown): number {
+  const { query = '', lowerBound = {}, upperBound = {} } = request as Partial<QueryRequest>
+  const offsets = Object.keys(lowerBound).length + Object.keys(upperBound).length
+  return limits.openStreamBytes + limits.openBytesPerCharacter * query.length + limits.openBytesPerOffset * offsets
+}
+
 /** The query of a request, if its endpoint takes it. */
-export function queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint): MainQuery {
-  const query = told(() => parseQuery(text, { now: BigInt(nowMicros()) }))
-  const problem = checkFeatures(query, endpoint)
+export function* queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint): Steps<MainQuery> {
+  const query = yield* told(parseSteps(text, { now: BigInt(nowMicros()) }))
+  const problem = yield* featureProblem(query, endpoint)
   if (problem === undefined) return query
   const { kind, message, socketMessage } = problem
   if (kind === 'unsupported' && via === 'http') throw new ShoalError('ERR_UNSUPPORTED_FEATURE', message)
@@ -38,9 +46,9 @@ export function refused(via: ReadRequest['via'], message: string): ShoalError {
 }
 
 /** Work on the text of a query: what is wrong with that is an error of whoever sent it. */
-export function told<T>(work: () => T): T {
+export function* told<T>(work: Steps<T>): Steps<T> {
   try {
-    return work()
+    return yield* work
   } catch (error) {
     if (error instanceof AqlError) throw failure('ERR_BAD_REQUEST', { cause: error.detail })
     throw error

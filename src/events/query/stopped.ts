@@ -1,4 +1,4 @@
-import type { GivenEvent } from '../../aql/index.ts'
+import { finish, type GivenEvent } from '../../aql/index.ts'
 import type { LogReader } from '../../store/log/index.ts'
 import type { Job } from '../../store/threads/reader-host.ts'
 import { makeGivenJob, makeQueryJob } from './query-job.ts'
@@ -8,12 +8,12 @@ type Asked = Pick<QueryRequest, 'query' | 'appId' | 'order'>
 
 /** Answers a query from a log that no node uses, in pieces of whole lines. */
 export function queryStopped(reader: LogReader, asked: Asked): Generator<string> {
-  return lines(makeQueryJob(reader, requestOf(asked)))
+  return lines(finish(makeQueryJob(reader, requestOf(asked))))
 }
 
 /** Answers a query from events that somebody has, in the same way. */
 export function queryGiven(events: readonly GivenEvent[], asked: Asked): Generator<string> {
-  return lines(makeGivenJob(events, requestOf(asked)))
+  return lines(finish(makeGivenJob(events, requestOf(asked))))
 }
 
 function requestOf(asked: Asked): QueryRequest {

@@ -51,6 +51,10 @@ export class StoredEvent implements AqlEvent {
     return this.#labels.appId
   }
 
+  get heldBytes(): number {
+    return this.block.heldBytes
+  }
+
   get payload(): string {
     return this.block.payload(this.index)
   }

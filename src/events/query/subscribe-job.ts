@@ -1,49 +1,65 @@
-import { later, Subscription } from '../../aql/index.ts'
+import { later, type Steps, Subscription } from '../../aql/index.ts'
+import { heapCost } from '../../client-memory.ts'
 import { limits } from '../../limits.ts'
-import { type LogReader, NdjsonWriter, type StreamNumber } from '../../store/log/index.ts'
-import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
+import { type LogReader, NdjsonWriter } from '../../store/log/index.ts'
+import type { Job } from '../../store/threads/reader-host.ts'
 import { offsetsLine } from './bounds.ts'
 import { Following } from './following.ts'
 import { LinesSink } from './lines-sink.ts'
-import { errorLine, queryOf, type SubscribeRequest, told } from './requests.ts'
+import { errorLine, queryOf, requestBytes, type SubscribeRequest, told } from './requests.ts'
 import { JobTurn } from './turn.ts'
+
+interface Prepared {
+  readonly lines: NdjsonWriter
+  readonly sink: LinesSink
+  readonly subscription: Subscription
+}
 
 /** Answers a query with what there is, and then with what comes, until somebody ends it. */
 class SubscribeJob implements Job {
+  readonly isLive = true
   readonly #request: SubscribeRequest
-  readonly #lines = new NdjsonWriter(limits.pieceBytes)
-  readonly #turn = new JobTurn(this.#lines)
-  readonly #sink = new LinesSink(this.#lines)
+  readonly #requestBytes: number
+  readonly #lines: NdjsonWriter
+  readonly #turn: JobTurn
+  readonly #sink: LinesSink
   readonly #subscription: Subscription
   readonly #following: Following
-  #isLive = false
+  #isCaughtUp = false
 
-  constructor(reader: LogReader, request: SubscribeRequest) {
+  constructor(reader: LogReader, request: SubscribeRequest, { lines, sink, subscription }: Prepared) {
     this.#request = request
-    const query = queryOf(request, 'subscribe')
-    this.#subscription = told(() => new Subscription(query, request.appId, this.#sink))
-    this.#following = new Following(reader, this.#subscription.plan, request.lowerBound, this.#turn)
+    this.#requestBytes = requestBytes(request)
+    this.#lines = lines
+    this.#turn = new JobTurn(lines)
+    this.#sink = sink
+    this.#subscription = subscription
+    this.#following = new Following(reader, subscription.plan, request.lowerBound, this.#turn)
   }
 
   get appId(): string | undefined {
     return this.#following.appId
   }
 
-  wake(grown: ReadonlySet<StreamNumber>): void {
-    this.#following.wake(grown)
-  }
-
   run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#lines.clear()
     this.#turn.begin(deadline)
-    do {
-      if (!this.#read()) return 'busy'
+    while (this.#read()) {
       this.#subscription.flush()
-      if (!this.#isLive && this.#sink.error === undefined) this.#lines.line(offsetsLine(this.#following.present))
-      this.#isLive = true
+      if (!this.#isCaughtUp && this.#sink.error === undefined) this.#lines.line(offsetsLine(this.#following.present))
+      this.#isCaughtUp = true
       if (this.#subscription.done) return this.#end()
-    } while (this.#following.extend())
-    return 'waiting'
+      if (!this.#following.extend()) return 'waiting'
+      // Commits may come as fast as they are read.
+      if (this.#turn.isOver()) return 'busy'
+    }
+    return 'busy'
+  }
+
+  get heldBytes(): number {
+    return (
+      this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#following.heldBytes + this.#lines.heldBytes
+    )
   }
 
   take(): Uint8Array<ArrayBuffer> {
@@ -58,7 +74,7 @@ class SubscribeJob implements Job {
       if (event === undefined) return true
       if (event === later) return false
       this.#subscription.push(event)
-      if (this.#lines.isFull || this.#turn.isOver()) return false
+      if (this.#lines.isFull || this.#turn.isOver(this.#subscription.stepsPerEvent)) return false
     }
   }
 
@@ -69,4 +85,13 @@ class SubscribeJob implements Job {
   }
 }
 
-export const makeSubscribeJob: JobMaker = (reader, request) => new SubscribeJob(reader, request as SubscribeRequest)
+function* prepare(reader: LogReader, request: SubscribeRequest): Steps<Job> {
+  const query = yield* queryOf(request, 'subscribe')
+  const lines = new NdjsonWriter(limits.pieceBytes)
+  const sink = new LinesSink(lines)
+  const subscription = yield* told(Subscription.open(query, request.appId, sink))
+  return new SubscribeJob(reader, request, { lines, sink, subscription })
+}
+
+export const makeSubscribeJob = (reader: LogReader, request: unknown): Steps<Job> =>
+  prepare(reader, request as SubscribeRequest)

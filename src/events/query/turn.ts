@@ -8,6 +8,7 @@ const [firstPerLook, mostPerLook] = [16, 64]
 export class JobTurn implements Turn {
   /** Counts turns, so that cursors see when another one has begun. */
   number = 0
+  heldBytes = 0
   readonly #lines: NdjsonWriter
   #deadline = 0
   #isOver = false

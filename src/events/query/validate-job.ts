@@ -1,4 +1,13 @@
-import { AqlError, checkFeatures, compile, type Endpoint, parseQuery, print, usedFeatures } from '../../aql/index.ts'
+import {
+  AqlError,
+  compiled,
+  type Endpoint,
+  featureProblem,
+  featuresUsed,
+  parseSteps,
+  printSteps,
+  type Steps,
+} from '../../aql/index.ts'
 import { NdjsonWriter } from '../../store/log/index.ts'
 import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
 import { nowMicros } from '../../time.ts'
@@ -11,16 +20,21 @@ export interface ValidateRequest extends ReadRequest {
 
 /** Looks at a query without running it. A long one takes its time, which only the thread that reads has. */
 class ValidateJob implements Job {
-  readonly #request: ValidateRequest
+  readonly #steps: Steps<Record<string, unknown>>
   readonly #lines = new NdjsonWriter(1024)
 
   constructor(request: ValidateRequest) {
-    this.#request = request
+    this.#steps = validation(request)
   }
 
-  run(): 'done' {
-    this.#lines.line(JSON.stringify(validation(this.#request)))
-    return 'done'
+  run(deadline: number): 'busy' | 'done' {
+    do {
+      const step = this.#steps.next()
+      if (step.done !== true) continue
+      this.#lines.line(JSON.stringify(step.value))
+      return 'done'
+    } while (performance.now() < deadline)
+    return 'busy'
   }
 
   take(): Uint8Array<ArrayBuffer> {
@@ -29,12 +43,12 @@ class ValidateJob implements Job {
 }
 
 /** What the query says and uses, or what is wrong with it. */
-function validation({ query: text, endpoint }: ValidateRequest): Record<string, unknown> {
+function* validation({ query: text, endpoint }: ValidateRequest): Steps<Record<string, unknown>> {
   try {
-    const query = parseQuery(text, { now: BigInt(nowMicros()) })
-    compile(query)
-    const problem = checkFeatures(query, endpoint)
-    const known = { canonical: print(query), features: usedFeatures(query) }
+    const query = yield* parseSteps(text, { now: BigInt(nowMicros()) })
+    yield* compiled(query)
+    const problem = yield* featureProblem(query, endpoint)
+    const known = { canonical: yield* printSteps(query), features: yield* featuresUsed(query) }
     return problem === undefined ? { valid: true, ...known } : { valid: false, ...known, error: problem.message }
   } catch (error) {
     if (!(error instanceof AqlError)) throw error

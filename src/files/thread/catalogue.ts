@@ -44,6 +44,16 @@ export class Catalogue {
     return this.#registers.all('name')
   }
 
+  /** Identifiers of uploads that no name means, the newest first. */
+  unnamedUploads(limit: number): string[] {
+    const named = new Set(this.names.map(([, cid]) => String(parseCid(cid))))
+    return this.#registers
+      .newest('upload')
+      .filter((cid) => !named.has(cid))
+      .take(limit)
+      .toArray()
+  }
+
   isUploaded(cid: string): boolean {
     return this.#registers.get('upload', cid) !== undefined
   }

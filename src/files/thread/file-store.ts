@@ -1,12 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { limits } from '../../limits.ts'
 import {
   BlockStore,
   type BlockUsage,
   type CacheLimits,
-  openBlocks,
+  type DiskSync,
+  diskSync,
+  type NotedCount,
+  openSoundBlocks,
   Registers,
+  rewriteBlockVersion,
   Slots,
+  type StoreDamage,
   slotsFile,
+  storageError,
 } from '../../store/index.ts'
 import type { PlacedFact } from '../facts.ts'
 import { ChunkMemory, MalformedUnixFs, parseCid } from '../unixfs/index.ts'
@@ -25,17 +32,24 @@ export interface Found {
   readonly content: Content | undefined
 }
 
-/** A name with what it means; without a size when that is not here. */
-export interface NamedContent {
-  readonly name: string
+/** What is kept; without a size when it is not here. */
+export interface KeptContent {
   readonly cid: string
   readonly size?: number
+}
+
+/** A name with what it means. */
+export interface NamedContent extends KeptContent {
+  readonly name: string
 }
 
 /** Pages that are given back to the disk before other work gets its turn. */
 const freedPagesPerTurn = 128
 
-/** Files in their database: everything that the thread of files is asked. */
+/**
+ * Files in their database: everything that the thread of files is asked. A call has to be settled before the next one is
+ * made: while one waits for the disk, its transaction is open.
+ */
 export class FileStore {
   readonly #database: DatabaseSync
   readonly #slots: Slots
@@ -46,11 +60,18 @@ export class FileStore {
   readonly #uploads: Uploads
   readonly #contents: ContentReader
 
-  constructor(file: string, now: () => number) {
-    this.#database = openBlocks(file)
-    this.#slots = new Slots(slotsFile(file), this.#database)
+  /** Damage that was found when it was opened. */
+  readonly damage: readonly StoreDamage[]
+  readonly #noted: NotedCount
+
+  constructor(file: string, now: () => number, sync: DiskSync = diskSync) {
+    const { database, damage, noted } = openSoundBlocks(file, sync)
+    this.damage = damage
+    this.#noted = noted
+    this.#database = database
+    this.#slots = new Slots(slotsFile(file), this.#database, sync)
     this.#blocks = new BlockStore(this.#database, this.#slots, now)
-    this.#batches = new Batches(this.#database, this.#slots)
+    this.#batches = new Batches(this.#database, this.#slots, noted)
     this.#registers = new Registers(this.#database)
     this.#catalogue = new Catalogue(this.#blocks, this.#registers)
     this.#uploads = new Uploads(this.#blocks, this.#batches)
@@ -62,21 +83,21 @@ export class FileStore {
   }
 
   /** Stores some chunks, and gives their memory back for the next ones. */
-  addChunks(id: UploadId, memory: ArrayBuffer, length: number): ArrayBuffer {
-    this.#uploads.addChunks(id, new ChunkMemory(memory), length)
+  async addChunks(id: UploadId, memory: ArrayBuffer, length: number): Promise<ArrayBuffer> {
+    await this.#uploads.addChunks(id, new ChunkMemory(memory), length)
     return memory
   }
 
-  endFile(id: UploadId): { cid: string; size: number } {
+  endFile(id: UploadId): Promise<{ cid: string; size: number }> {
     return this.#uploads.endFile(id)
   }
 
-  makeFolder(id: UploadId, files: readonly UploadedFile[]): { cid: string; size: number } {
+  makeFolder(id: UploadId, files: readonly UploadedFile[]): Promise<{ cid: string; size: number }> {
     return this.#uploads.makeFolder(id, files)
   }
 
-  commitUpload(id: UploadId): void {
-    this.#uploads.commit(id)
+  commitUpload(id: UploadId): Promise<void> {
+    return this.#uploads.commit(id)
   }
 
   /** Ends an upload; what no event has said to keep is gone. */
@@ -84,8 +105,8 @@ export class FileStore {
     this.#uploads.end(id)
   }
 
-  discardLeftovers(): void {
-    this.#uploads.discardLeftovers()
+  discardLeftovers(): Promise<void> {
+    return this.#uploads.discardLeftovers()
   }
 
   /** What an address leads to: an identifier or a name, and a path below it. */
@@ -115,10 +136,12 @@ export class FileStore {
   }
 
   names(): NamedContent[] {
-    return this.#catalogue.names.map(([name, cid]) => {
-      const size = this.find(cid, []).content?.size
-      return { name, cid, ...(size !== undefined && { size }) }
-    })
+    return this.#catalogue.names.map(([name, cid]) => ({ name, ...this.#kept(cid) }))
+  }
+
+  /** Uploads that have no name, the newest first. */
+  unnamedUploads(): KeptContent[] {
+    return this.#catalogue.unnamedUploads(limits.uploadsListed).map((cid) => this.#kept(cid))
   }
 
   queries(): StandingQuery[] {
@@ -131,42 +154,57 @@ export class FileStore {
   }
 
   /** Takes over what events say; with offsets, it is stored for good that all events up to there were followed. */
-  apply(facts: readonly PlacedFact[], offsets?: Readonly<Record<string, number>>): void {
+  async apply(facts: readonly PlacedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
     this.#batches.change(() => {
       for (const fact of facts) this.#catalogue.apply(fact)
       if (offsets !== undefined) this.#registers.follow(offsets)
     })
-    if (offsets !== undefined) this.#batches.commit()
+    if (offsets !== undefined) await this.#batches.commit()
   }
 
-  keepResults(app: string, cids: readonly string[]): void {
+  async keepResults(app: string, cids: readonly string[]): Promise<void> {
     this.#batches.change(() => this.#catalogue.keepResults(app, cids))
-    this.#batches.commit()
+    await this.#batches.commit()
   }
 
-  keepMore(app: string, cids: readonly string[]): void {
+  async keepMore(app: string, cids: readonly string[]): Promise<void> {
     this.#batches.change(() => this.#catalogue.keepMore(app, cids))
-    this.#batches.commit()
+    await this.#batches.commit()
   }
 
   /** Evicts some of what nothing holds and the cache has no room for; answers whether there is more. */
-  collect(limits: CacheLimits): boolean {
-    const more = this.#batches.change(() => this.#blocks.collect(limits))
-    this.#batches.commit()
-    return more || this.#shrink()
+  async collect(cache: CacheLimits): Promise<boolean> {
+    const more = this.#batches.change(() => this.#blocks.collect(cache))
+    await this.#batches.commit()
+    return more || (await this.#shrink())
   }
 
   /** Gives some of what was freed back to the disk; answers whether there is more. */
-  #shrink(): boolean {
+  async #shrink(): Promise<boolean> {
     const more = this.#batches.change(() => this.#blocks.closeGaps())
-    this.#batches.commit()
-    this.#slots.shorten()
-    this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
+    await this.#batches.commit()
+    try {
+      this.#slots.shorten()
+      this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
+    } catch (error) {
+      throw storageError(error, this.#database.location() ?? '')
+    }
     return more || Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
+  }
+
+  /** Writes something that changes nothing, to see whether the disk works. */
+  async probe(): Promise<void> {
+    this.#batches.change(() => rewriteBlockVersion(this.#database))
+    await this.#batches.commit()
   }
 
   usage(): BlockUsage {
     return this.#blocks.usage()
+  }
+
+  #kept(cid: string): KeptContent {
+    const size = this.find(cid, []).content?.size
+    return { cid, ...(size !== undefined && { size }) }
   }
 
   #findNamed(named: string | undefined, path: readonly string[]): Found {
@@ -181,10 +219,14 @@ export class FileStore {
     this.#database.exec('PRAGMA shrink_memory')
   }
 
-  close(): void {
-    this.#batches.commit()
-    this.#slots.close()
-    this.#database.close()
+  async close(): Promise<void> {
+    try {
+      await this.#batches.commit()
+      this.#noted.close()
+    } finally {
+      await this.#slots.close()
+      this.#database.close()
+    }
   }
 }
 

@@ -53,14 +53,14 @@ export class Uploads {
   }
 
   /** Stores the next bytes of a file: full chunks but for the last one of the file. */
-  addChunks(id: UploadId, memory: ChunkMemory, length: number): void {
+  async addChunks(id: UploadId, memory: ChunkMemory, length: number): Promise<void> {
     for (let i = 0; i * limits.fileChunkBytes < length; i++) {
       const count = Math.min(limits.fileChunkBytes, length - i * limits.fileChunkBytes)
-      this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count))
+      await this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count))
     }
   }
 
-  endFile(id: UploadId): { cid: string; size: number } {
+  endFile(id: UploadId): Promise<{ cid: string; size: number }> {
     return this.#change(id, (upload) => {
       const { cid, size }: StoredFile = this.#fileOf(upload).finish()
       upload.file = undefined
@@ -69,17 +69,17 @@ export class Uploads {
   }
 
   /** Makes the directories above files that are stored. */
-  makeFolder(id: UploadId, files: readonly UploadedFile[]): { cid: string; size: number } {
+  makeFolder(id: UploadId, files: readonly UploadedFile[]): Promise<{ cid: string; size: number }> {
     return this.#change(id, ({ owner }) => {
       const { cid, size } = storeFolder(files.flatMap(parsed), this.#storeFor(owner))
       return { cid: String(cid), size }
     })
   }
 
-  /** Its blocks are stored for good when this returns. */
-  commit(id: UploadId): void {
+  /** Its blocks are stored for good when this is fulfilled. */
+  async commit(id: UploadId): Promise<void> {
     this.#upload(id)
-    this.#batches.commit()
+    await this.#batches.commit()
   }
 
   /** Gives up what the upload alone holds. */
@@ -90,14 +90,14 @@ export class Uploads {
   }
 
   /** Gives up what uploads have left that a crash has ended. To be called when all events are known. */
-  discardLeftovers(): void {
+  async discardLeftovers(): Promise<void> {
     const open = new Set([...this.#open.values()].map(({ owner }) => owner))
     const left = this.#blocks.owners(ownerPrefix).filter((owner) => !open.has(owner))
     if (left.length === 0) return
     this.#batches.change(() => {
       for (const owner of left) this.#blocks.discard(owner)
     })
-    this.#batches.commit()
+    await this.#batches.commit()
   }
 
   #fileOf(upload: Upload): FileBuilder {
@@ -112,9 +112,11 @@ export class Uploads {
     }
   }
 
-  #change<T>(id: UploadId, work: (upload: Upload) => T): T {
+  async #change<T>(id: UploadId, work: (upload: Upload) => T): Promise<T> {
     const upload = this.#upload(id)
-    return this.#batches.change(() => work(upload))
+    const result = this.#batches.change(() => work(upload))
+    if (this.#batches.isFull) await this.#batches.commit()
+    return result
   }
 
   #upload(id: UploadId): Upload {

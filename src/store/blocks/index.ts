@@ -1,6 +1,7 @@
 export { BlockStore, type BlockUsage, type CacheLimits } from './block-store.ts'
-export { openBlocks } from './database.ts'
+export { openBlocks, rewriteBlockVersion } from './database.ts'
 export { type Place, Registers } from './registers.ts'
 export { Slots } from './slots.ts'
+export { openSoundBlocks } from './sound-blocks.ts'
 export { type BlockStats, backupBlocks, blockStats } from './upkeep.ts'
 export { type BlocksReport, verifyBlocks } from './verify.ts'

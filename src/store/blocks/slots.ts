@@ -1,6 +1,7 @@
-import { closeSync, constants, fdatasync, fdatasyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
+import { createFile, type DiskSync, diskSync } from '../sync.ts'
 
 /**
  * Bytes of one slot. A block with a full chunk of a file has the chunk and a few bytes around it; the slot goes on to the
@@ -20,20 +21,29 @@ export function needsSlot(bytes: Uint8Array): boolean {
  */
 export class Slots {
   readonly #descriptor: number
+  readonly #sync: DiskSync
   readonly #used: StatementSync
   /** The first one last. */
   #free: number[] = []
   /** Given up by changes that are not stored for good yet. */
   #givenUp: number[] = []
   #count = 0
-  #isSynced = true
-  /** Bytes since the disk was last asked to begin with them. */
+  /** Whether the transaction under way has written to slots that were not synced since. */
+  #isDirty = false
+  /** Bytes since the last background sync began. */
   #ahead = 0
-  #isSyncing = false
+  /** The background sync under way. It never rejects. */
+  #syncing: Promise<void> | undefined
+  /**
+   * Why a sync failed since the transaction began. The kernel reports a write error to one sync only and may drop the
+   * pages: a later sync that succeeds says nothing about them, so the transaction can only be rolled back.
+   */
   #failure: Error | undefined
 
-  constructor(file: string, database: DatabaseSync) {
-    this.#descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+  constructor(file: string, database: DatabaseSync, sync: DiskSync = diskSync) {
+    createFile(file, sync)
+    this.#descriptor = openSync(file, 'r+')
+    this.#sync = sync
     this.#used = database.prepare('SELECT slot FROM block WHERE slot IS NOT NULL ORDER BY slot')
     this.forget()
   }
@@ -46,11 +56,11 @@ export class Slots {
   /** Writes bytes to a slot; answers with its number. */
   write(bytes: Uint8Array): number {
     const slot = this.#free.pop() ?? this.#count++
-    this.#isSynced = false
+    this.#isDirty = true
     for (let at = 0; at < bytes.length; )
       at += writeSync(this.#descriptor, bytes, at, bytes.length - at, slot * slotBytes + at)
     this.#ahead += bytes.length
-    if (this.#ahead >= limits.slotBytesAhead && !this.#isSyncing) this.#beginSync()
+    if (this.#ahead >= limits.slotBytesAhead && this.#syncing === undefined) this.#syncing = this.#syncLater()
     if (this.#ahead >= limits.slotBytesBehind) this.#syncNow()
     return slot
   }
@@ -65,12 +75,15 @@ export class Slots {
     this.#givenUp.push(slot)
   }
 
-  /** To be called before a transaction is committed: everything that was written is on the disk when this returns. */
-  sync(): void {
-    if (this.#isSynced) return
-    this.#syncNow()
+  /**
+   * To be called before a transaction is committed: everything that it has written is on the disk when this is fulfilled.
+   * Rejects when any sync since the transaction began has failed, the background ones included.
+   */
+  async sync(): Promise<void> {
+    await this.#syncing
+    if (this.#isDirty && this.#failure === undefined) await this.#syncLater()
     if (this.#failure !== undefined) throw this.#failure
-    this.#isSynced = true
+    this.#isDirty = false
   }
 
   /** To be called after that: what it gave up can be taken again. */
@@ -80,9 +93,10 @@ export class Slots {
     this.#givenUp = []
   }
 
-  /** To be called when a transaction was rolled back: nothing of it has happened. */
+  /** To be called when a transaction was rolled back: nothing of it has happened, and its failure was reported. */
   forget(): void {
     this.#failure = undefined
+    this.#isDirty = false
     this.#givenUp = []
     this.#count = 0
     const free: number[] = []
@@ -104,23 +118,31 @@ export class Slots {
     ftruncateSync(this.#descriptor, this.#count * slotBytes)
   }
 
-  close(): void {
+  /** Closes the file, at once unless a background sync still needs its descriptor. */
+  close(): Promise<void> {
+    if (this.#syncing !== undefined) return this.#syncing.then(() => closeSync(this.#descriptor))
     closeSync(this.#descriptor)
+    return Promise.resolve()
   }
 
   #syncNow(): void {
-    fdatasyncSync(this.#descriptor)
     this.#ahead = 0
+    this.#sync.data(this.#descriptor)
   }
 
-  /** Lets the disk begin while the next blocks are made: the less it has to do when somebody waits for it. */
-  #beginSync(): void {
+  /**
+   * Syncs while the next blocks are made: the less is left to do at the commit. A failure counts for the transaction that
+   * has written when it becomes known: a sync covers everything that was written before it ended, also what was written
+   * after it began.
+   */
+  #syncLater(): Promise<void> {
     this.#ahead = 0
-    this.#isSyncing = true
-    fdatasync(this.#descriptor, (error) => {
-      this.#isSyncing = false
-      // It would be told to nobody else.
-      if (error !== null) this.#failure ??= error
+    return new Promise((resolve) => {
+      this.#sync.dataLater(this.#descriptor, (error) => {
+        this.#syncing = undefined
+        if (error !== null && this.#isDirty) this.#failure ??= error
+        resolve()
+      })
     })
   }
 }

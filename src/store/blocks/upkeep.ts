@@ -21,8 +21,9 @@ export interface OpenBlocks {
   readonly registers: Registers
 }
 
+/** Nothing is changed: also a write-ahead log stays as it is. */
 export function withBlocks<T>(file: string, work: (opened: OpenBlocks) => T): T {
-  const database = openBlocks(file)
+  const database = openBlocks(file, { readOnly: true })
   try {
     const slots = new Slots(slotsFile(file), database)
     try {

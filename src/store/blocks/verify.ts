@@ -1,5 +1,6 @@
 import { base32 } from 'multiformats/bases/base32'
 import { messageOf } from '../../errors.ts'
+import type { BlockUsage } from './block-store.ts'
 import { type OpenBlocks, withBlocks } from './upkeep.ts'
 
 /** What reading every block has shown. */
@@ -18,16 +19,42 @@ export interface BlocksReport {
  */
 export function verifyBlocks(file: string, node: string, progress: (blocks: number) => void = () => {}): BlocksReport {
   return withBlocks(file, (opened) => {
-    const { blocks, bytes } = opened.blocks.usage()
-    const missing = number(opened, 'SELECT count(*) FROM block WHERE refs > 0 AND size IS NULL')
-    const problems = [
-      ...databaseProblems(opened),
-      ...bytesProblems(opened, progress),
-      ...countProblems(opened),
-      ...uploadProblems(opened, node),
+    const { blocks, bytes } = attempt<Pick<BlockUsage, 'blocks' | 'bytes'>>(() => opened.blocks.usage(), {
+      blocks: 0,
+      bytes: 0,
+    })
+    const missing = attempt(() => number(opened, 'SELECT count(*) FROM block WHERE refs > 0 AND size IS NULL'), 0)
+    const checks = [
+      () => databaseProblems(opened),
+      () => bytesProblems(opened, progress),
+      () => countProblems(opened),
+      () => registerProblems(opened),
+      () => uploadProblems(opened, node),
     ]
-    return { blocks, bytes, missing, problems }
+    return { blocks, bytes, missing, problems: checks.flatMap(problemsOf) }
   })
+}
+
+/** What cannot be read is one of the problems. */
+function problemsOf(check: () => string[]): string[] {
+  try {
+    return check()
+  } catch (error) {
+    return [`files: ${messageOf(error)}`]
+  }
+}
+
+function attempt<T>(work: () => T, otherwise: T): T {
+  try {
+    return work()
+  } catch {
+    return otherwise
+  }
+}
+
+function registerProblems({ registers }: OpenBlocks): string[] {
+  registers.check()
+  return []
 }
 
 function number({ database }: OpenBlocks, sql: string): number {

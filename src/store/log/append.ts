@@ -48,6 +48,8 @@ export class Appender {
   }
 
   #committing<T>(append: () => T): T {
+    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
+    this.#log.now()
     try {
       return this.#log.appending(() => {
         const appended = append()
@@ -67,7 +69,7 @@ export class Appender {
 
   /** Appends a request, the parts of which follow each other. */
   #append(parts: Iterable<AppendRequest>): Appended {
-    const time = this.#log.options.now()
+    const time = this.#log.now()
     const lamport = this.#log.clock
     const runs: Run[] = []
     for (const part of parts) this.#appendPart(part, time, runs)

@@ -6,6 +6,8 @@ export interface Block {
   /** Offset of the first event. */
   readonly first: number
   readonly count: number
+  /** Bytes of memory that it takes up. */
+  readonly heldBytes: number
   readonly lamports: Float64Array
   readonly times: Float64Array
   /** For each event, which of the labels of the block it has. */

@@ -1,36 +1,23 @@
+import type { BranchSet } from './branch-set.ts'
 import type { LogReader } from './reader.ts'
 import type { StreamNumber } from './row-key.ts'
-import { type Branch, selectsAll } from './selection.ts'
-import { appHash, type IndexRange, tagHash } from './tag-index.ts'
+import type { IndexRange } from './tag-index.ts'
 
 /** Events of a stream that are worth looking at: all from one offset to another, or some by the index. */
 export type Candidates =
   | { readonly kind: 'all'; readonly from: number; readonly to: number }
   | { readonly kind: 'some'; readonly offsets: readonly number[] }
 
-/** What the index is asked for. */
-interface Wanted {
-  /** For each branch the hashes that an event has to have. */
-  readonly hashes: readonly (readonly number[])[]
-  /** The hashes of which one is enough, when that is all there is to say and they are many. */
-  readonly lone: ReadonlySet<number> | undefined
-}
-
-/** From so many branches on, rows of the index are read once for all of them. */
-const manyBranches = 32
-
 /** Finds candidates of one stream piece by piece, in either direction. Both bounds are included. */
 export class CandidateFinder {
   readonly #reader: LogReader
   readonly #stream: StreamNumber
-  /** None where all events are selected: then the index is of no use. */
-  readonly #branches: readonly Branch[] | undefined
-  #known: Wanted | undefined
+  readonly #branches: BranchSet
 
-  constructor(reader: LogReader, stream: StreamNumber, branches: readonly Branch[]) {
+  constructor(reader: LogReader, stream: StreamNumber, branches: BranchSet) {
     this.#reader = reader
     this.#stream = stream
-    this.#branches = selectsAll(branches) ? undefined : branches
+    this.#branches = branches
   }
 
   /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
@@ -62,18 +49,12 @@ export class CandidateFinder {
     return this.#reader.counts.sealed(this.#stream)
   }
 
-  /** Made when the index is asked: the newest events are not in it. */
-  get #wanted(): Wanted {
-    this.#known ??= wantedBy(this.#branches ?? [])
-    return this.#known
-  }
-
   #ranges(): readonly IndexRange[] {
-    return this.#branches === undefined ? [] : this.#reader.ranges(this.#stream)
+    return this.#branches.wanted === undefined ? [] : this.#reader.ranges(this.#stream)
   }
 
   #rangeAt(offset: number): IndexRange | undefined {
-    return this.#branches === undefined ? undefined : this.#reader.rangeAt(this.#stream, offset)
+    return this.#branches.wanted === undefined ? undefined : this.#reader.rangeAt(this.#stream, offset)
   }
 
   #startAfter(offset: number): number {
@@ -86,13 +67,14 @@ export class CandidateFinder {
   }
 
   #inRange(range: IndexRange, from: number, to: number): Candidates {
-    const { hashes: all, lone } = this.#wanted
-    if (lone !== undefined) {
-      const positions = this.#reader.positionsOfAny(range, lone)
+    const { wanted } = this.#branches
+    if (wanted === undefined) return { kind: 'all', from, to }
+    if (wanted.kind === 'any') {
+      const positions = this.#reader.positionsOfAny(range, wanted.hashes)
       return positions === undefined ? { kind: 'all', from, to } : within(range, positions, from, to)
     }
     const lists: (readonly number[])[] = []
-    for (const hashes of all) {
+    for (const hashes of wanted.hashes) {
       const positions = this.#intersection(range, hashes)
       if (positions === undefined) return { kind: 'all', from, to }
       lists.push(positions)
@@ -115,15 +97,6 @@ export class CandidateFinder {
     const [shortest, ...others] = lists.sort((a, b) => a.length - b.length)
     return shortest && others.reduce(intersect, shortest)
   }
-}
-
-function wantedBy(branches: readonly Branch[]): Wanted {
-  const hashes = branches.map(({ tags, appId }) => [
-    ...tags.map((tag) => tagHash(tag)),
-    ...(appId === undefined ? [] : [appHash(appId)]),
-  ])
-  const areLone = hashes.length >= manyBranches && hashes.every(({ length }) => length === 1)
-  return { hashes, lone: areLone ? new Set(hashes.flat()) : undefined }
 }
 
 function within(range: IndexRange, positions: readonly number[], from: number, to: number): Candidates {

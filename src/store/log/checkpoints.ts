@@ -76,7 +76,7 @@ export function checkpointAt(database: DatabaseSync, stream: StreamNumber, count
 
 /** What the head of a checkpoint says: it was verified before it was stored. */
 export function headOf({ head }: Checkpoint): Head {
-  return heads.decode(head)
+  return heads.decodeStored(head)
 }
 
 function sound(row: CheckpointRow, stream: StreamNumber): Checkpoint {

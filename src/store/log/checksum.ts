@@ -1,9 +1,14 @@
 import { crc32 } from 'node:zlib'
+import { isCorrupt, systemCode } from '../../errors.ts'
+import { sqliteCode } from './sqlite-error.ts'
 
 /** Stored bytes that are not what was written: never served, and told to whoever asked. */
 export class DamagedData extends Error {
   override readonly name = 'DamagedData'
 }
+
+/** SQLITE_ERROR: a statement that makes no sense for this database. */
+const sqliteError = 1
 
 const numbers = new Float64Array(4)
 const numberBytes = new Uint8Array(numbers.buffer)
@@ -22,18 +27,15 @@ export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): num
   return crc32(bytes, crc32(numberBytes))
 }
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-const corrupt: ReadonlySet<unknown> = new Set([11, 26])
-
 /** Does work that reads stored rows. Where SQLite cannot read them, they are damaged, whatever it calls that. */
 export function reading<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error
-    const unreadable = 'errcode' in error && typeof error.errcode === 'number' && corrupt.has(error.errcode & 0xff)
-    // A number beyond 2^53: none of ours is.
-    if (!unreadable && error.code !== 'ERR_OUT_OF_RANGE') throw error
+    if (!(error instanceof Error)) throw error
+    // A number beyond 2^53: none of ours is. A column or a table that a statement does not find: the schema is damaged.
+    const isDamage = isCorrupt(error) || sqliteCode(error) === sqliteError || systemCode(error) === 'ERR_OUT_OF_RANGE'
+    if (!isDamage) throw error
     throw new DamagedData(`the database is damaged: ${error.message}`, { cause: error })
   }
 }

@@ -21,7 +21,7 @@ export function chunkFrom(
 ): Uint8Array | undefined {
   const head = checkpointsAfter(database, stream, from, 1)[0]?.head ?? newest
   if (head === undefined) return undefined
-  const { count } = heads.decode(head)
+  const { count } = heads.decodeStored(head)
   if (count <= from) return undefined
   return encodeChunk(
     framesBetween(database, stream, from, count).map(({ bytes, record }) => bytes.subarray(...record)),

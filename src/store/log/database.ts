@@ -1,10 +1,10 @@
-import { closeSync, existsSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../errors.ts'
 import type { TopicKind } from '../../protocol/index.ts'
+import { createFile, type DiskSync, diskSync } from '../sync.ts'
 import { formatOf } from './file-format.ts'
 import { segmentTable } from './segment-columns.ts'
-import { refusalOf } from './sqlite-error.ts'
+import { DiskRefusal, refusalOf } from './sqlite-error.ts'
 
 /** "shlo": the log of a topic. */
 const applicationId = 0x73686c6f
@@ -39,8 +39,12 @@ const tables = `
 `
 
 /** Opens the log of a topic for the one connection that writes, and makes it when it is not there. */
-export function openForWriting(file: string, topic: string, kind: TopicKind): DatabaseSync {
-  return opened(file, makeAndOpen, (database) => {
+export function openForWriting(file: string, topic: string, kind: TopicKind, sync: DiskSync = diskSync): DatabaseSync {
+  const open = (): DatabaseSync => {
+    createFile(file, sync)
+    return new DatabaseSync(file, { timeout: 5000 })
+  }
+  return opened(file, open, (database) => {
     refuseForeign(database, file)
     refuseFuture(userVersion(database), file)
     const isNew = userVersion(database) === 0
@@ -59,6 +63,11 @@ export function openForWriting(file: string, topic: string, kind: TopicKind): Da
 /** To be called before anything is written to a log: an earlier version would not understand it. */
 export function upgrade(database: DatabaseSync): void {
   if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
+}
+
+/** Writes the version of the format once more: a write that changes nothing. */
+export function rewriteVersion(database: DatabaseSync): void {
+  database.exec(`PRAGMA user_version = ${userVersion(database)}`)
 }
 
 /**
@@ -91,19 +100,10 @@ export function refuseFutureFile(file: string): void {
   if (format?.applicationId === applicationId) refuseFuture(format.userVersion, file)
 }
 
-function makeAndOpen(file: string): DatabaseSync {
-  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600))
-  return new DatabaseSync(file, { timeout: 5000 })
-}
-
 /** A connection that is ready to be used; when it cannot be made ready it is closed again. */
-function opened(
-  file: string,
-  open: (file: string) => DatabaseSync,
-  prepare: (database: DatabaseSync) => void,
-): DatabaseSync {
+function opened(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
   return opening(file, () => {
-    const database = open(file)
+    const database = open()
     try {
       prepare(database)
       return database
@@ -176,7 +176,7 @@ function opening<T>(file: string, work: () => T): T {
     if (error instanceof ShoalError) throw error
     const refused = refusalOf(error, file)
     if (refused !== undefined)
-      throw new ShoalError('ERR_IO', `\`${file}\` cannot be opened: ${refused}`, { cause: error })
+      throw new ShoalError('ERR_IO', `\`${file}\` cannot be opened: ${refused}`, { cause: new DiskRefusal(refused) })
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be used: ${messageOf(error)}`, { cause: error })
   }
 }

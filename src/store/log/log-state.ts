@@ -1,21 +1,27 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { clockError } from '../../clock-error.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
+import { isStorableTime } from '../../time.ts'
+import { NotedCount } from '../noted-count.ts'
+import type { DiskSync } from '../sync.ts'
+import { checkWal, forgetCopy, type StoreDamage } from '../wal-check.ts'
 import { checkpointCrc } from './checkpoints.ts'
 import { reading } from './checksum.ts'
-import { openForWriting, refuseFutureFile, upgrade } from './database.ts'
+import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './database.ts'
 import { freeRangeId } from './ranges.ts'
 import { checkRedactions } from './redactions.ts'
 import { GivenUp } from './requests.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
-import { refusalOf, sqliteCode, sqliteFull } from './sqlite-error.ts'
+import { sqliteCode, sqliteFull, storageError } from './sqlite-error.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import { type StreamRow, streamCrc } from './stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './stream-state.ts'
 import type { TailRow } from './tail-row.ts'
+import { checkWriter } from './writers.ts'
 
 export interface LogOptions {
   readonly file: string
@@ -25,6 +31,10 @@ export interface LogOptions {
   readonly key: KeyPair
   /** Microseconds since the Unix epoch. */
   readonly now: () => number
+  /** Told when what was redacted could not be scrubbed while the log was opened. */
+  readonly notScrubbed?: (error: unknown) => void
+  /** How files are made durable, where it is not the usual way. */
+  readonly sync?: DiskSync
 }
 
 /** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
@@ -50,15 +60,24 @@ export class LogState {
   #beginsLate = false
   /** Whether the log is of the format that is written: one that is only read stays as it was. */
   #isUpgraded = false
+  /** Damage that was found while the log was opened, which could be opened all the same. */
+  readonly damage: readonly StoreDamage[]
+  readonly #noted: NotedCount
 
   constructor(options: LogOptions) {
     this.options = options
     refuseFutureFile(options.file)
     const interrupted = logBytes(options.file) > 0
-    this.#database = openForWriting(options.file, options.topic, options.kind)
+    const damagedWal = checkWal(options.file, { keep: true })
+    this.#noted = new NotedCount(options.file, 'events')
+    this.#database = afterWalCheck(damagedWal, () =>
+      openForWriting(options.file, options.topic, options.kind, options.sync),
+    )
     try {
       this.#statements = prepareStatements(this.#database)
-      this.#load()
+      afterWalCheck(damagedWal, () => this.#load())
+      checkWriter(this.#database, options.key.publicKey, options.file)
+      this.damage = this.#reported(damagedWal)
       if (interrupted) this.#scrubWhatWasRedacted()
     } catch (error) {
       this.close()
@@ -202,7 +221,7 @@ export class LogState {
 
   /** Signs where an own stream stands. */
   signHead(state: StreamState, checkpoint: boolean): Buffer {
-    const { topic, key, now } = this.options
+    const { topic, key } = this.options
     const head: Head = {
       topic,
       stream: state.key,
@@ -210,7 +229,7 @@ export class LogState {
       lamport: state.lamport,
       hash: state.chain.hash,
       checkpoint,
-      time: now(),
+      time: this.now(),
     }
     return heads.sign(head, key)
   }
@@ -241,9 +260,31 @@ export class LogState {
     return this.#lastRange
   }
 
+  /** The time by the wall clock; throws when it is one that cannot be stored. */
+  now(): number {
+    const now = this.options.now()
+    if (!isStorableTime(now)) throw clockError(now)
+    return now
+  }
+
+  /** Writes something that changes nothing, to see whether that is possible. */
+  probe(): void {
+    this.transaction(() => rewriteVersion(this.#database))
+  }
+
+  /** Folds the write-ahead log back into the database. */
+  checkpointLog(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    try {
+      this.#database.exec(`PRAGMA wal_checkpoint(${mode})`)
+    } catch (error) {
+      throw asStorageError(error, this.options.file)
+    }
+  }
+
   /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
   scrub(): void {
     try {
+      forgetCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
       // It waits for those who read just now; until they are done, the file keeps what they see.
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
@@ -254,9 +295,30 @@ export class LogState {
     }
   }
 
+  /** Notes how many events there are, after they were committed: the next start misses them if they are lost. */
+  noteCount(): void {
+    if (!this.#broken) this.#noted.note(this.#events)
+  }
+
   close(): void {
+    this.#noted.close()
     // After a failure that nobody could recover from it is closed already.
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  /** How many events there ever were in all streams; pruning changes nothing of it. */
+  get #events(): number {
+    let events = 0
+    for (const { count } of this.streams) events += count
+    return events
+  }
+
+  /** What there is to report of a start. Once it is, the damage is left behind: the next start would find it again. */
+  #reported(damagedWal: StoreDamage | undefined): readonly StoreDamage[] {
+    const missing = this.#noted.compare(this.#events)
+    if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    if (missing !== undefined) this.noteCount()
+    return [damagedWal, missing].filter((found) => found !== undefined)
   }
 
   /** Whoever was killed may have been about to scrub what a redaction had removed. */
@@ -264,8 +326,9 @@ export class LogState {
     if (this.#database.prepare('SELECT 1 FROM redaction LIMIT 1').get() === undefined) return
     try {
       this.scrub()
-    } catch {
+    } catch (error) {
       // On a full disk everything can be read nevertheless; the next redaction scrubs, and the next start.
+      this.options.notScrubbed?.(error)
     }
   }
 
@@ -322,7 +385,7 @@ export class LogState {
       this.#load()
       this.#broken = false
     } catch (error) {
-      throw failure('ERR_STORAGE', { cause: messageOf(error) }, { cause: error })
+      throw storageError(error, file)
     }
   }
 
@@ -342,10 +405,19 @@ export class LogState {
   }
 }
 
+/** With the frames that SQLite drops from a damaged log, the database may be of no use: both have to be told. */
+function afterWalCheck<T>(damaged: StoreDamage | undefined, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (damaged === undefined) throw error
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `${messageOf(error)}. ${damaged.text}`, { cause: error })
+  }
+}
+
 /** What the disk refused, in words for whoever asked. */
 function asStorageError(error: unknown, file: string): unknown {
-  if (sqliteCode(error) === undefined) return error
-  return failure('ERR_STORAGE', { cause: refusalOf(error, file) ?? messageOf(error) }, { cause: error })
+  return sqliteCode(error) === undefined ? error : storageError(error, file)
 }
 
 /** Bytes of the write-ahead log: whoever closes the store leaves none. */

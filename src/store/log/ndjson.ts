@@ -28,6 +28,11 @@ export class NdjsonWriter implements EventSink {
     this.#buffer = Buffer.allocUnsafeSlow(this.#size)
   }
 
+  /** Bytes of its buffer, unless that was taken away. */
+  get heldBytes(): number {
+    return this.#buffer.length
+  }
+
   get written(): Buffer<ArrayBuffer> {
     return this.#buffer.subarray(0, this.#length)
   }
@@ -48,7 +53,8 @@ export class NdjsonWriter implements EventSink {
 
   /** Writes a line that somebody else has made. */
   line(text: string): void {
-    this.#reserve(3 * text.length + 1)
+    // Counting takes time, which pays off where three times the length would be megabytes for nothing.
+    this.#reserve((text.length < this.#capacity ? 3 * text.length : Buffer.byteLength(text)) + 1)
     this.#length += this.#buffer.write(text, this.#length)
     this.#buffer[this.#length++] = newline
   }
@@ -89,8 +95,11 @@ export class NdjsonWriter implements EventSink {
 
   #renew(size: number): void {
     const renewed = spareMemory.take(size)
+    const { buffer } = this.#buffer
     this.#buffer.copy(renewed, 0, 0, this.#length)
     this.#buffer = renewed
+    // At once: large lines would leave a multiple of themselves to the garbage collector.
+    if (buffer.byteLength > 0) spareMemory.give(buffer)
     this.#size = renewed.length
   }
 }

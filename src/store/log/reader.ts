@@ -13,7 +13,9 @@ import { soundRangeAt, soundRangesOf } from './ranges.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
+import type { Snapshot } from './snapshot.ts'
 import { spareMemory } from './spare-memory.ts'
+import { throwRefusal } from './sqlite-error.ts'
 import { streamIdOf } from './stream-id.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from './tag-index.ts'
@@ -41,6 +43,7 @@ export class LogReader {
   readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
   #streams: ReadStream[] = []
   readonly #streamIds: string[] = []
+  #snapshot: Snapshot | undefined
   #seals = -1
   #removals = -1
   readonly #sealed: SealedBlocks
@@ -88,6 +91,12 @@ export class LogReader {
     return this.#streams
   }
 
+  /** The event counts of all streams after the last commit. Whatever reads several streams takes one, and keeps to it. */
+  snapshot(): Snapshot {
+    this.#snapshot = this.counts.snapshot(this.#snapshot)
+    return this.#snapshot
+  }
+
   /**
    * Forgets what is no longer so. Answers how often something was removed: what a query has read at another number than
    * this may be gone, and several queries ask in turn.
@@ -120,6 +129,11 @@ export class LogReader {
     return reading(() => this.#block(stream, offset, step))
   }
 
+  /** How many events from the start of a stream are gone: the disk knows it before the shared counts do. */
+  prunedOf(stream: StreamNumber): number {
+    return reading(() => this.#pruned(stream))
+  }
+
   /** Of the offsets from one to another the first whose event has at least this lamport timestamp; the one after them when none has. */
   offsetAt(stream: StreamNumber, lamport: number, first: number, last: number): number {
     let [low, high] = [first, last + 1]
@@ -137,11 +151,12 @@ export class LogReader {
 
   /** Where each stream stands. */
   status(): (ReadStream & { count: number; pruned: number })[] {
-    return this.streams().map((stream) => ({
-      ...stream,
-      count: this.counts.count(stream.number),
-      pruned: this.counts.pruned(stream.number),
-    }))
+    const snapshot = this.snapshot()
+    return this.streams().map((stream) => {
+      const count = snapshot.count(stream.number)
+      // A prune record after the snapshot may have moved the start of a stream beyond its end.
+      return { ...stream, count, pruned: Math.min(this.counts.pruned(stream.number), count) }
+    })
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
@@ -193,7 +208,8 @@ export class LogReader {
     try {
       const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
       if (row !== undefined) return lookUp(range, row, hash)
-    } catch {
+    } catch (error) {
+      throwRefusal(error)
       // Told below, like a row that is missing.
     }
     this.#tellDamaged(range)
@@ -213,7 +229,8 @@ export class LogReader {
           for (const position of positions) marks[position] = 1
         })
       }
-    } catch {
+    } catch (error) {
+      throwRefusal(error)
       this.#tellDamaged(range)
       return undefined
     }
@@ -235,7 +252,8 @@ export class LogReader {
   #soundRanges(stream: StreamNumber): IndexRange[] {
     try {
       return this.#rangesOf(stream)
-    } catch {
+    } catch (error) {
+      throwRefusal(error)
       return []
     }
   }
@@ -243,7 +261,8 @@ export class LogReader {
   #soundRangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
     try {
       return this.#rangeAt(stream, offset)
-    } catch {
+    } catch (error) {
+      throwRefusal(error)
       return undefined
     }
   }
@@ -272,7 +291,6 @@ export class LogReader {
     return this.#streamIds[stream]
   }
 
-  /** How much of a stream is pruned: the disk knows it before it is told. */
   #pruned(stream: StreamNumber): number {
     const row = this.#prepared.stream.get(stream) as unknown as StreamRow | undefined
     if (row === undefined) throw new DamagedData(`the entry of stream ${stream} is missing`)

@@ -5,6 +5,7 @@ import { framesBetween } from './chunks.ts'
 import type { LogState } from './log-state.ts'
 import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './ranges.ts'
 import { rowKey } from './row-key.ts'
+import { throwRefusal } from './sqlite-error.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
 
@@ -29,7 +30,8 @@ function isDamaged(log: LogState, range: IndexRange): boolean {
   try {
     pairsIn(log.database, range)
     return false
-  } catch {
+  } catch (error) {
+    throwRefusal(error)
     return true
   }
 }

@@ -41,8 +41,8 @@ export class Remover {
 
   /** Signs that the events of an own stream before a checkpoint are no longer needed, and removes them. */
   pruneOwn(number: number, count: number): Uint8Array {
-    const { topic, key, now } = this.#log.options
-    const record: PruneRecord = { topic, stream: { node: key.publicKey, number }, count, time: now() }
+    const { topic, key } = this.#log.options
+    const record: PruneRecord = { topic, stream: { node: key.publicKey, number }, count, time: this.#log.now() }
     const signed = pruneRecords.sign(record, key)
     this.prune(signed)
     return signed
@@ -123,12 +123,12 @@ export class Remover {
 
   /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
   redactOwn(number: number, offset: number): Uint8Array {
-    const { topic, key, now } = this.#log.options
+    const { topic, key } = this.#log.options
     const stream = { node: key.publicKey, number }
     // Other nodes would remove whatever comes to stand there later.
     if (offset >= (this.#log.stream(stream)?.count ?? 0))
       throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
-    const record: RedactionRecord = { topic, stream, offset, time: now() }
+    const record: RedactionRecord = { topic, stream, offset, time: this.#log.now() }
     const signed = redactionRecords.sign(record, key)
     this.redact(signed)
     return signed

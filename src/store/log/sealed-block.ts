@@ -51,6 +51,10 @@ export class SealedBlock implements Block {
     this.#placeLines(reader.at)
   }
 
+  get heldBytes(): number {
+    return this.bytes.length
+  }
+
   get times(): Float64Array {
     return this.#details.times
   }

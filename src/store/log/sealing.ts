@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
+import { ByteReader, ByteWriter, type Frame, MalformedBytes } from '../../protocol/index.ts'
 import { Samples } from '../../samples.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
@@ -120,6 +120,8 @@ function tailFrames(
   let next = first
   for (const frame of frames) {
     if (frame.first !== next) throw new DamagedData(`there is a gap in stream ${stream}`)
+    // A segment has no room for such times: its frames would be others.
+    if (frame.hasLegacyTimes) throw new MalformedBytes(`stream ${stream} has times that cannot be stored`)
     next += frame.count
   }
   if (next !== end) throw new DamagedData(`a chunk of stream ${stream} ends at ${next}, not at ${end}`)

@@ -22,11 +22,6 @@ export interface Selection {
   readonly lamports?: { readonly from: number; readonly to: number }
 }
 
-/** The branches of a selection that can hold in a stream. */
-export function branchesFor(selection: Selection, own: boolean): Branch[] {
-  return selection.anyOf.filter((branch) => branch.own === undefined || branch.own === own)
-}
-
 /** Whether one of the branches holds for all events, so that no index is of use. */
 export function selectsAll(branches: readonly Branch[]): boolean {
   return branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)

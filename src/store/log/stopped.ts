@@ -11,8 +11,7 @@ export function readStopped(file: string, own: PublicKey | undefined): LogReader
   const database = openForReading(file)
   try {
     const { topic, kind } = metaOf(database)
-    const streams = reading(() => loadStreams(database, topic, kind, own))
-    for (const { number, count, pruned, sealed } of streams) counts.set(number, count, pruned, sealed)
+    counts.publish(reading(() => loadStreams(database, topic, kind, own)))
   } finally {
     database.close()
   }

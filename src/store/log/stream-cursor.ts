@@ -1,8 +1,11 @@
 import type { Block } from './block.ts'
+import type { BranchSet } from './branch-set.ts'
 import { CandidateFinder, type Candidates } from './candidates.ts'
-import { LabelMatcher } from './label-matcher.ts'
+import type { LabelMatcher } from './label-matcher.ts'
 import type { LogReader, ReadStream } from './reader.ts'
-import { type Branch, selectsAll } from './selection.ts'
+
+/** How many events that are not selected pass between two looks at the clock. */
+const clockEvery = 64
 
 /** Walks over the selected events of one stream, in either direction. Its place is an offset, so it can stay anywhere for any time. */
 export class StreamCursor {
@@ -28,21 +31,19 @@ export class StreamCursor {
   #selected = new Uint8Array(0)
   #selectedOf: Block | undefined
 
-  constructor(
-    reader: LogReader,
-    stream: ReadStream,
-    branches: readonly Branch[],
-    from: number,
-    to: number,
-    step: 1 | -1,
-  ) {
+  constructor(reader: LogReader, stream: ReadStream, branches: BranchSet, from: number, to: number, step: 1 | -1) {
     this.#reader = reader
     this.stream = stream
-    this.#matcher = selectsAll(branches) ? undefined : new LabelMatcher(branches)
+    this.#matcher = branches.matcher
     this.#finder = new CandidateFinder(reader, stream.number, branches)
     this.#from = from
     this.#to = to
     this.#step = step
+  }
+
+  /** Bytes of the block that it stands in. */
+  get heldBytes(): number {
+    return this.block?.heldBytes ?? 0
   }
 
   /** Raises the upper bound. Answers whether a cursor that was at its end has to be moved on now. */
@@ -54,23 +55,36 @@ export class StreamCursor {
     return true
   }
 
-  /** Looks again at the event it stands at, which may have been removed, and answers whether it stands at one. */
-  standAgain(): boolean {
-    const offset = (this.block?.first ?? 0) + this.index
-    this.block = undefined
-    this.#selectedOf = undefined
-    return this.#stand(offset) || this.next()
+  /** Narrows the offsets that are still to be looked at. */
+  narrow(narrowed: (from: number, to: number) => readonly [from: number, to: number]): void {
+    ;[this.#from, this.#to] = narrowed(this.#from, this.#to)
   }
 
-  /** Goes to the next selected event, and answers whether there is one. */
-  next(): boolean {
-    while (true) {
+  /** Looks again at the event it stands at, which may have been removed, and answers whether it is there. */
+  standAgain(): boolean {
+    const offset = (this.block?.first ?? 0) + this.index
+    this.forgetBlock()
+    return this.#stand(offset)
+  }
+
+  /** Events of the block may have been removed: it is read again. */
+  forgetBlock(): void {
+    this.block = undefined
+    this.#selectedOf = undefined
+  }
+
+  /** Goes to the next selected event, and answers whether there is one; `later` when the deadline passes before it is found. */
+  next(deadline = Number.POSITIVE_INFINITY): boolean | 'later' {
+    for (let looks = 1; ; looks++) {
       const offset = this.#nextCandidate()
       if (offset === undefined) {
         this.lamport = this.#step > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+        // It may wait here for days.
+        this.forgetBlock()
         return false
       }
       if (this.#stand(offset)) return true
+      if (looks % clockEvery === 0 && performance.now() >= deadline) return 'later'
     }
   }
 
@@ -102,13 +116,30 @@ export class StreamCursor {
     if (block === undefined || offset < block.first || offset >= block.first + block.count) {
       block = this.#reader.block(this.stream.number, offset, this.#step)
       this.block = block
-      if (block === undefined) return false
+      if (block === undefined) {
+        this.#skipPruned()
+        return false
+      }
     }
     this.index = offset - block.first
     if (block.isRemoved(this.index)) return false
     if (!this.#isSelected(block, this.index)) return false
     this.lamport = block.lamports[this.index] as number
     return true
+  }
+
+  /** Leaves out what was pruned meanwhile: to look for each of these events would take as long as to read them. */
+  #skipPruned(): void {
+    if (this.#step < 0) {
+      // Everything before it was pruned as well.
+      this.#to = this.#from - 1
+      this.#some = undefined
+      return
+    }
+    const pruned = this.#reader.prunedOf(this.stream.number)
+    this.#from = Math.max(this.#from, pruned)
+    this.#some = this.#some?.filter((offset, i) => i >= this.#someAt && offset >= pruned)
+    this.#someAt = 0
   }
 
   #isSelected(block: Block, index: number): boolean {

@@ -46,6 +46,17 @@ export class TailBlock implements Block {
     this.#frames = frameOf
   }
 
+  /** Frames are kept for others as well, but a large one is not. */
+  get heldBytes(): number {
+    let bytes = this.#lines.capacity
+    let last: Frame | undefined
+    for (const frame of this.#frames) {
+      if (frame !== last) bytes += frame.bytes.length
+      last = frame
+    }
+    return bytes
+  }
+
   get labelCount(): number {
     return this.count
   }

@@ -35,6 +35,8 @@ export interface VerifyReport {
   readonly removedPayloads: number
   /** What is not as it was written; nothing when all is well. */
   readonly problems: readonly string[]
+  /** What is as it was written, and yet not as it should be. */
+  readonly notes: readonly string[]
 }
 
 /** Reads every byte of a log: checksums, offsets, hash chains, signatures, the index. */
@@ -51,6 +53,7 @@ class Verifier {
   readonly #database: DatabaseSync
   readonly #progress: (events: number) => void
   readonly #problems: string[] = []
+  readonly #notes: string[] = []
   #events = 0
   #segments = 0
   #removed = 0
@@ -65,10 +68,15 @@ class Verifier {
       for (const row of this.#database.prepare('PRAGMA integrity_check(20)').all())
         if (row['integrity_check'] !== 'ok') this.#problems.push(`the database: ${String(row['integrity_check'])}`)
     })
-    const { topic, kind } = metaOf(this.#database)
-    const streams = this.#database
-      .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream ORDER BY number')
-      .all() as unknown as StreamRow[]
+    const { topic, kind } = this.#try('the table meta', () => metaOf(this.#database)) ?? { topic: '', kind: 'live' }
+    const streams =
+      this.#try(
+        'the table stream',
+        () =>
+          this.#database
+            .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream ORDER BY number')
+            .all() as unknown as StreamRow[],
+      ) ?? []
     for (const row of streams) this.#try(`stream ${row.number}`, () => this.#stream(row, topic, kind))
     this.#try('waiting chunks', () => {
       for (const row of this.#database.prepare('SELECT chunk FROM waiting').all()) readChunk(row['chunk'] as Uint8Array)
@@ -80,14 +88,16 @@ class Verifier {
       segments: this.#segments,
       removedPayloads: this.#removed,
       problems: this.#problems,
+      notes: this.#notes,
     }
   }
 
-  #try(where: string, work: () => void): void {
+  #try<T>(where: string, work: () => T): T | undefined {
     try {
-      work()
+      return work()
     } catch (error) {
       this.#problems.push(`${where}: ${messageOf(error)}`)
+      return undefined
     }
   }
 
@@ -95,17 +105,19 @@ class Verifier {
     const { number, pruned } = row
     if (streamCrc(row) !== row.crc) throw new Error('its entry is damaged')
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
-    if (row.record !== null && pruneRecords.verify(row.record).count !== pruned)
+    if (row.record !== null && pruneRecords.verifyStored(row.record).count !== pruned)
       throw new Error('its prune record is another one')
     const signed = new Map(checkpointsOf(this.#database, number, pruned).map(({ count, head }) => [count, head]))
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
     const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
+    const clock = new ClockCheck()
     const index = new IndexCheck(this.#database, number, pruned, this.#ranges(number))
     for (const { frames, sealed, point } of this.#parts(number, pruned)) {
       if (point?.is === 'before') this.#checkPoint(number, chain, point)
       for (const frame of frames) {
         chain.add(frame)
+        clock.add(frame)
         if (sealed) index.add(frame)
         this.#payloads(number, frame, redacted)
         this.#checkHead(number, chain, signed.get(chain.count))
@@ -119,6 +131,7 @@ class Verifier {
       this.#problems.push(`stream ${number}: there is a checkpoint at ${count} where no frame ends`)
     if (row.head !== null) this.#checkHead(number, chain, row.head)
     this.#problems.push(...index.finish())
+    this.#notes.push(...clock.notes(number))
   }
 
   #checkPoint(number: StreamNumber, chain: ChainWalk, { hash }: ChainPoint): void {
@@ -137,7 +150,7 @@ class Verifier {
 
   #checkHead(number: StreamNumber, chain: ChainWalk, signed: Uint8Array | undefined): void {
     if (signed === undefined) return
-    const { count, lamport, hash } = heads.verify(signed)
+    const { count, lamport, hash } = heads.verifyStored(signed)
     if (count !== chain.count || lamport !== chain.lamport || hash !== chain.hash)
       this.#problems.push(`stream ${number}: the chain does not lead to the head that was signed for ${count} events`)
   }
@@ -147,7 +160,7 @@ class Verifier {
       .prepare('SELECT key, record FROM redaction WHERE key >= ? AND key < ?')
       .all(rowKey(number, 0), rowKey(number + 1, 0))
     for (const row of rows)
-      if (redactionRecords.verify(row['record'] as Uint8Array).offset !== offsetOf(Number(row['key'])))
+      if (redactionRecords.verifyStored(row['record'] as Uint8Array).offset !== offsetOf(Number(row['key'])))
         throw new Error('a redaction record is in the wrong place')
     return new Set(rows.map((row) => offsetOf(Number(row['key']))))
   }
@@ -187,7 +200,7 @@ class Verifier {
 function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {
   const head = signed.get(count)
   if (head === undefined) throw new Error(`the checkpoint at ${count}, where it was pruned, is missing`)
-  return heads.verify(head)
+  return heads.verifyStored(head)
 }
 
 /** Follows the chain of a stream from frame to frame. */
@@ -260,5 +273,23 @@ class IndexCheck {
     } catch {
       return undefined
     }
+  }
+}
+
+/** Times that fit into one byte: what an earlier version made of times before 1970. */
+const oneByte = 0x80
+
+/** Counts events of a stream that were written while the clock was wrong. */
+class ClockCheck {
+  #count = 0
+
+  add({ count, times, hasLegacyTimes }: Frame): void {
+    this.#count += hasLegacyTimes ? count : times.filter((time) => time < oneByte).length
+  }
+
+  notes(stream: StreamNumber): string[] {
+    if (this.#count === 0) return []
+    const what = `stream ${stream}: ${this.#count} events were written while the clock was before 1970 or after 2255`
+    return [`${what}. They are read with the nearest time that can be stored.`]
   }
 }

@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from './merging.ts'
@@ -7,7 +9,6 @@ import { Receiver } from './receive.ts'
 import { dropIndexAt, reindexNext } from './reindex.ts'
 import { Remover } from './removal.ts'
 import type { Appended, AppendRequest, Received } from './requests.ts'
-import type { StreamNumber } from './row-key.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from './sealing.ts'
 import { SharedCounts } from './shared-counts.ts'
 
@@ -18,7 +19,8 @@ export class LogWriter {
   readonly #appender: Appender
   readonly #receiver: Receiver
   readonly #remover: Remover
-  #grown: StreamNumber[] = []
+  /** Whether streams have grown since `takeGrown` was called. */
+  #grown = false
   /** Whether streams have grown by events of which nobody has looked whose they are. */
   #hasOthers = true
   /** Whether the index has changed since there was nothing to merge in it: to look for that asks the database for all of its ranges. */
@@ -64,11 +66,11 @@ export class LogWriter {
     return this.#telling(() => this.#receiver.receive(chunk))
   }
 
-  /** Streams that have events which those who were told the last time do not know, if anybody waits for such events. */
-  takeGrown(): StreamNumber[] {
+  /** Whether streams have grown since the last call, by events that somebody waits for. */
+  takeGrown(): boolean {
     const { apps } = this.#appender
-    const grown = this.counts.isWaitedFor(this.#hasOthers ? undefined : apps) ? this.#grown : []
-    this.#grown = []
+    const grown = this.#grown && this.counts.isWaitedFor(this.#hasOthers ? undefined : apps)
+    this.#grown = false
     this.#hasOthers = false
     apps.clear()
     return grown
@@ -79,6 +81,8 @@ export class LogWriter {
   }
 
   applyPrune(record: Uint8Array, head?: Uint8Array): void {
+    // Events that waited for those before them may be stored now.
+    this.#hasOthers = true
     this.#removing(() => this.#remover.prune(record, head))
   }
 
@@ -143,10 +147,14 @@ export class LogWriter {
     for (const { first } of ranges) this.dropIndexAt(stream, first)
   }
 
+  /** Seals chunks in this thread. */
+  sealHere(plan: SealPlan): boolean {
+    return this.applySeal(buildSeal(this.#log.database, plan))
+  }
+
   /** Seals everything that can be sealed, here and now. */
   sealAll(): void {
-    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal())
-      this.applySeal(buildSeal(this.#log.database, plan))
+    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal()) this.sealHere(plan)
     for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
       this.applyMerge(buildMerge(this.#log.database, plan))
   }
@@ -165,12 +173,19 @@ export class LogWriter {
 
   /** Folds the write-ahead log back into the database. Its file stays: to write over it is faster than to let it grow again. */
   foldLog(): void {
-    this.#log.database.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    this.#log.checkpointLog('PASSIVE')
+    this.noteCount()
   }
 
   /** The same, and gives its room back. */
   emptyLog(): void {
-    this.#log.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    this.#log.checkpointLog('TRUNCATE')
+    this.noteCount()
+  }
+
+  /** Writes something that changes nothing, to see whether the disk works. */
+  probe(): void {
+    this.#log.probe()
   }
 
   /** Gives up what is kept for the next commit: nobody makes any. */
@@ -178,7 +193,18 @@ export class LogWriter {
     this.#log.database.exec('PRAGMA shrink_memory')
   }
 
+  /** Damage that was found when the log was opened. */
+  get damage(): readonly StoreDamage[] {
+    return this.#log.damage
+  }
+
+  /** Notes how many events there are beside the log. Nobody waits for it. */
+  noteCount(): void {
+    this.#log.noteCount()
+  }
+
   close(): void {
+    this.#log.noteCount()
     this.#log.close()
   }
 
@@ -212,11 +238,17 @@ export class LogWriter {
     }
   }
 
+  /**
+   * Publishes a commit to the readers. Lamport timestamps of own events rise from commit to commit: each is taken from a clock
+   * that is ahead of everything published before. So of two snapshots, the later one has own events only after those of the earlier one.
+   */
   #tell(): void {
-    for (const { number, count, pruned, sealed } of this.#log.changed) {
-      if (count > this.counts.count(number)) this.#grown.push(number)
-      this.counts.set(number, count, pruned, sealed)
+    const { changed, clock } = this.#log
+    for (const { number, count, lamport } of changed) {
+      assert(lamport < clock, 'the clock is ahead of all events that are published')
+      if (count > this.counts.count(number)) this.#grown = true
     }
-    this.#log.changed.clear()
+    this.counts.publish(changed)
+    changed.clear()
   }
 }

@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts'
+import { clockError } from '../../clock-error.ts'
 import { ShoalError } from '../../errors.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
@@ -19,6 +20,7 @@ import {
   type StreamKey,
   type TopicKind,
 } from '../../protocol/index.ts'
+import { isStorableTime } from '../../time.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { ChunkSize } from '../log/chunk-sizes.ts'
 import type { NewestTime } from '../log/newest-time.ts'
@@ -64,12 +66,19 @@ export class MemoryEventStore implements EventStore {
     this.#options = options
   }
 
+  /** The time by the wall clock; throws when it is one that cannot be stored. */
+  #now(): number {
+    const now = this.#options.now()
+    if (!isStorableTime(now)) throw clockError(now)
+    return now
+  }
+
   /** Everything is ready always. */
   expect(): void {}
 
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
-    const time = this.#options.now()
+    const time = this.#now()
     const lamport = this.#clock
     const size = request.streams.length
     if (lamport + size > Number.MAX_SAFE_INTEGER) throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
@@ -110,9 +119,9 @@ export class MemoryEventStore implements EventStore {
 
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
-    const { topic, key, now } = this.#options
+    const { topic, key } = this.#options
     const stream = { node: key.publicKey, number }
-    const record = pruneRecords.sign({ topic, stream, count, time: now() }, key)
+    const record = pruneRecords.sign({ topic, stream, count, time: this.#now() }, key)
     this.#prune(record)
     return record
   }
@@ -124,11 +133,11 @@ export class MemoryEventStore implements EventStore {
 
   async redact(number: number, offset: number): Promise<Uint8Array> {
     this.#check()
-    const { topic, key, now } = this.#options
+    const { topic, key } = this.#options
     const stream = { node: key.publicKey, number }
     if (offset >= (this.#find(stream)?.count ?? 0))
       throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
-    const record = redactionRecords.sign({ topic, stream, offset, time: now() }, key)
+    const record = redactionRecords.sign({ topic, stream, offset, time: this.#now() }, key)
     this.#redact(record)
     return record
   }
@@ -323,8 +332,8 @@ export class MemoryEventStore implements EventStore {
   }
 
   #signHead({ key: stream, count, lamport, hash }: MemoryStream, checkpoint: boolean): Uint8Array {
-    const { topic, key, now } = this.#options
-    return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: now() }, key)
+    const { topic, key } = this.#options
+    return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: this.#now() }, key)
   }
 }
 

@@ -1,8 +1,11 @@
 import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
+import { isOutOfDescriptors } from '../../descriptors.ts'
 import { failure } from '../../errors.ts'
 import { restAfterWork } from '../../resting.ts'
+import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from './messages.ts'
-import { spawn, untilOpen } from './spawn.ts'
+import { noThread, spawn, type ThreadFailed, type ThreadName, untilOpen } from './spawn.ts'
 import { Waiting } from './waiting.ts'
 
 interface Call {
@@ -19,21 +22,41 @@ interface Answer {
 
 type Method = (...args: never) => unknown
 
-/** Opens something in a thread, and answers calls of its methods. Bytes as an answer are handed over, not copied. */
-export function answerCalls<T extends { rest(): void }>(port: MessagePort, make: () => T): void {
-  open(port, () => {
+/**
+ * Opens something in a thread, and answers calls of its methods, one after the other: a call that waits for the disk is
+ * settled before the next one begins. Bytes as an answer are handed over, not copied.
+ */
+export function answerCalls<T extends { rest(): void; readonly damage?: readonly StoreDamage[] }>(
+  port: MessagePort,
+  make: () => T,
+): void {
+  const openTarget = (): T => {
     const target = make()
     restAfterWork({ begins: () => target.rest() })
-    port.on('message', ({ id, name, args }: Call) => {
-      try {
-        const method = target[name as keyof T] as (...args: readonly unknown[]) => unknown
-        const result = method.apply(target, args as unknown[])
-        port.postMessage({ id, result } satisfies Answer, handedOver(result))
-      } catch (error) {
-        port.postMessage({ id, error: toMessage(error) } satisfies Answer)
-      }
+    const queue: Call[] = []
+    let isBusy = false
+    const drain = async (): Promise<void> => {
+      isBusy = true
+      for (let call = queue.shift(); call !== undefined; call = queue.shift()) await answer(port, target, call)
+      isBusy = false
+    }
+    port.on('message', (call: Call) => {
+      queue.push(call)
+      if (!isBusy) void drain()
     })
-  })
+    return target
+  }
+  open(port, openTarget, undefined, ({ damage = [] }) => damage)
+}
+
+async function answer(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
+  try {
+    const method = target[name as keyof typeof target] as (...args: readonly unknown[]) => unknown
+    const result = await method.apply(target, args as unknown[])
+    port.postMessage({ id, result } satisfies Answer, handedOver(result))
+  } catch (error) {
+    port.postMessage({ id, error: toMessage(error) } satisfies Answer)
+  }
 }
 
 function handedOver(result: unknown): TransferListItem[] {
@@ -41,17 +64,53 @@ function handedOver(result: unknown): TransferListItem[] {
   return result instanceof Uint8Array && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
 }
 
+/** What the calls of a thread use the disk for. */
+export interface DiskUse<T> {
+  readonly notify: (notice: DiskNotice) => void
+  readonly work: Readonly<Partial<Record<keyof T, DiskWork>>>
+  /** The calls whose success shows that the disk works. */
+  readonly proof: ReadonlySet<keyof T>
+}
+
+export interface CalledThreadOptions<T> {
+  /** Called when the thread could not be started; the next call tries it again. */
+  readonly failed?: ThreadFailed | undefined
+  /** Called for what is damaged in the store that the thread opens, and does not keep it from opening. */
+  readonly onDamage?: ((damage: StoreDamage) => void) | undefined
+  readonly disk?: DiskUse<T>
+}
+
 /** Something in a thread of its own, which starts with the first call. It has a method to close it. */
-export class CalledThread<T extends { close(): void }> {
+export class CalledThread<T extends { close(): void | Promise<void> }> {
+  readonly #name: ThreadName
   readonly #module: URL
   readonly #workerData: unknown
+  readonly #failed: ThreadFailed
+  readonly #onDamage: (damage: StoreDamage) => void
   readonly #waiting = new Waiting()
+  readonly #use: DiskUse<T> | undefined
+  readonly #disk: DiskReporter
   #thread: Promise<Worker> | undefined
   #isClosed = false
 
-  constructor(module: URL, workerData: unknown) {
+  constructor(
+    name: ThreadName,
+    module: URL,
+    workerData: unknown,
+    { failed, onDamage, disk }: CalledThreadOptions<T> = {},
+  ) {
+    this.#name = name
     this.#module = module
     this.#workerData = workerData
+    this.#failed = failed ?? (() => {})
+    this.#onDamage = onDamage ?? (() => {})
+    this.#use = disk
+    this.#disk = new DiskReporter(disk?.notify)
+  }
+
+  /** What the disk refused before may work again. */
+  recovered(): void {
+    this.#disk.recovered(Object.values(this.#use?.work ?? {}) as DiskWork[])
   }
 
   /** Calls a method; memory in the list is handed over to the thread. */
@@ -59,11 +118,18 @@ export class CalledThread<T extends { close(): void }> {
     name: K,
     args: T[K] extends (...args: infer A) => unknown ? A : never,
     transfer: readonly TransferListItem[] = [],
-  ): Promise<T[K] extends Method ? ReturnType<T[K]> : never> {
+  ): Promise<T[K] extends Method ? Awaited<ReturnType<T[K]>> : never> {
     if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
-    this.#thread ??= this.#start()
-    const result = await this.#post(await this.#thread, name, args, transfer)
-    return result as T[K] extends Method ? ReturnType<T[K]> : never
+    const work = this.#use?.work[name]
+    try {
+      this.#thread ??= this.#start()
+      const result = await this.#post(await this.#thread, name, args, transfer)
+      if (work !== undefined && this.#use?.proof.has(name)) this.#disk.succeeded(work)
+      return result as T[K] extends Method ? Awaited<ReturnType<T[K]>> : never
+    } catch (error) {
+      if (work !== undefined) this.#disk.failed(work, error)
+      throw error
+    }
   }
 
   async close(): Promise<void> {
@@ -86,12 +152,15 @@ export class CalledThread<T extends { close(): void }> {
   async #start(): Promise<Worker> {
     const thread = spawn(this.#module, this.#workerData)
     try {
-      await untilOpen(thread)
+      await untilOpen(thread, this.#onDamage)
     } catch (error) {
       // Whoever comes next tries again.
       this.#thread = undefined
       await thread.terminate()
-      throw error
+      if (!isOutOfDescriptors(error)) throw error
+      const reason = noThread(this.#name, error)
+      this.#failed(this.#name, reason)
+      throw reason
     }
     thread.on('message', ({ id, result, error }: Answer) =>
       this.#waiting.settle(id, result, error && fromMessage(error)),

@@ -1,8 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
-import { type ErrorCode, errorTable, ShoalError } from '../../errors.ts'
+import { type ErrorCode, errorTable, failure, ShoalError } from '../../errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
 import { type Appended, type AppendRequest, DamagedData, type Run } from '../log/index.ts'
+import { DiskRefusal, refusalIn } from '../log/sqlite-error.ts'
+import type { StoreDamage } from '../wal-check.ts'
 
 /** What a request on its way is: all of it or its last part, a part that others follow, or the end of one that was given up. */
 const parts = ['last', 'more', 'givenUp'] as const
@@ -112,6 +114,8 @@ export function unpackAppended(numbers: Float64Array, tell: (id: number, appende
 /** What a thread says first: that it is open, or what has kept it from that. */
 export interface Opened {
   readonly error?: ErrorMessage
+  /** Damage that was found on the way, which does not keep it from working. */
+  readonly damage?: readonly StoreDamage[]
 }
 
 /** A gate in memory that threads share: it is opened once, and who waits in front of it does not hear any messages. */
@@ -148,11 +152,16 @@ export function pause(milliseconds: number): void {
 }
 
 /** Opens what a thread works with, and says so to whoever waits for it. */
-export function open<T>(port: MessagePort, work: () => T, gate?: SharedArrayBuffer): T | undefined {
+export function open<T>(
+  port: MessagePort,
+  work: () => T,
+  gate?: SharedArrayBuffer,
+  damageOf: (opened: T) => readonly StoreDamage[] = () => [],
+): T | undefined {
   try {
     if (gate !== undefined) new Gate(gate).pass()
     const opened = work()
-    port.postMessage({} satisfies Opened)
+    port.postMessage({ damage: damageOf(opened) } satisfies Opened)
     return opened
   } catch (error) {
     port.postMessage({ error: toMessage(error) } satisfies Opened)
@@ -166,6 +175,8 @@ export interface ErrorMessage {
   readonly code: string
   readonly message: string
   readonly stack: string
+  /** What the disk has refused, where that is the reason. */
+  readonly refused?: string | undefined
 }
 
 export function toMessage(error: unknown): ErrorMessage {
@@ -179,13 +190,17 @@ export function toMessage(error: unknown): ErrorMessage {
         : error instanceof DamagedData
           ? 'DamagedData'
           : 'Error'
-  return { kind, code, message, stack: stack ?? message }
+  return { kind, code, message, stack: stack ?? message, refused: refusalIn(error) }
 }
 
-export function fromMessage({ kind, code, message, stack }: ErrorMessage): Error {
-  if (kind === 'ShoalError' && Object.hasOwn(errorTable, code)) return new ShoalError(code as ErrorCode, message)
+export function fromMessage({ kind, code, message, stack, refused }: ErrorMessage): Error {
+  const options = refused === undefined ? undefined : { cause: new DiskRefusal(refused) }
+  if (kind === 'ShoalError' && Object.hasOwn(errorTable, code))
+    return new ShoalError(code as ErrorCode, message, options)
   if (kind === 'MalformedBytes') return new MalformedBytes(message)
   if (kind === 'DamagedData') return new DamagedData(message)
+  // What could not be stored has a code already.
+  if (refused !== undefined) return failure('ERR_STORAGE_READ', { cause: refused }, options)
   const error = new Error(message)
   error.stack = stack
   return error

@@ -1,3 +1,4 @@
+import type { MemoryHolder } from '../../client-memory.ts'
 import { limits } from '../../limits.ts'
 import { isOwn, release } from '../../memory.ts'
 import type { Reading } from '../event-store.ts'
@@ -30,6 +31,9 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   #spare: ArrayBuffer[] = []
   /** Bytes that were taken and not yet told. */
   #untold = 0
+  /** Who is charged for the pieces that wait. */
+  #holder: MemoryHolder | undefined
+  #charged = 0
 
   constructor(taken: (bytes: number, spare: ArrayBuffer[]) => void, cancelled: () => void) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -48,11 +52,16 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#started.resolve()
   }
 
+  chargeTo(holder: MemoryHolder): void {
+    this.#holder = holder
+  }
+
   push(piece: Buffer): void {
+    if (this.#ended) return
     const waiting = this.#waiting
     this.#waiting = undefined
-    if (waiting === undefined) this.#pieces.push(piece)
-    else waiting(this.#give(piece))
+    if (waiting !== undefined) waiting(this.#give(piece))
+    else if (this.#charge(piece)) this.#pieces.push(piece)
   }
 
   end(error: Error | undefined): void {
@@ -69,7 +78,9 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
 
   cancel(): void {
     const ended = this.#ended
-    this.#pieces.length = 0
+    // At once: until the next garbage collection they could add up to a multiple of what is charged.
+    for (const piece of this.#pieces.splice(0)) release(piece)
+    this.#refund(this.#charged)
     this.end(undefined)
     if (!ended) this.#cancelled()
   }
@@ -100,7 +111,10 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#tell(this.#given)
     this.#given = 0
     const piece = this.#pieces.shift()
-    if (piece !== undefined) return Promise.resolve(this.#give(piece))
+    if (piece !== undefined) {
+      this.#refund(piece.length)
+      return Promise.resolve(this.#give(piece))
+    }
     if (this.#ended) return this.#last()
     return new Promise((resolve) => {
       this.#waiting = resolve
@@ -110,6 +124,25 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   return(): Promise<IteratorResult<Buffer>> {
     this.cancel()
     return Promise.resolve(over)
+  }
+
+  #charge(piece: Buffer): boolean {
+    const holder = this.#holder
+    if (holder === undefined) return true
+    if (!holder.charge(piece.length)) {
+      release(piece)
+      this.fail(holder.refusal)
+      return false
+    }
+    this.#charged += piece.length
+    return true
+  }
+
+  #refund(bytes: number): void {
+    // What came before there was a holder was not charged.
+    const refunded = Math.min(bytes, this.#charged)
+    this.#charged -= refunded
+    this.#holder?.refund(refunded)
   }
 
   #give(piece: Buffer): IteratorResult<Buffer> {

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
+import { Holding, MemoryAccount, outOfClientMemory } from '../../client-memory.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
@@ -7,8 +8,9 @@ import { letOthersGoFirst, priorities } from '../../priority.ts'
 import { ByteReader } from '../../protocol/index.ts'
 import { restAfterWork } from '../../resting.ts'
 import { Samples } from '../../samples.ts'
-import { LogReader, SharedCounts, type StreamNumber, spareMemory } from '../log/index.ts'
+import { LogReader, SharedCounts, spareMemory } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
+import { JobQueue, type Queued } from './job-queue.ts'
 import { type ErrorMessage, open, pause, toMessage } from './messages.ts'
 import { joinPieces, type Piece, type Pieces } from './pieces.ts'
 
@@ -16,9 +18,11 @@ export interface ReaderData {
   readonly file: string
   readonly own: Uint8Array
   readonly counts: SharedArrayBuffer
-  /** Through which the writer tells which streams have grown. */
+  /** Through which the writer tells that streams have grown: by how much is in the shared counts. */
   readonly commits: MessagePort
   readonly gate: SharedArrayBuffer
+  /** The account of client memory that queries are charged to. */
+  readonly clientMemory: SharedArrayBuffer | undefined
 }
 
 export type ToReader =
@@ -53,6 +57,8 @@ export type FromReader =
 
 /** Something that is read for somebody, in slices: a query, or a subscription. */
 export interface Job {
+  /** Whether it waits for the next commit when it has read everything. */
+  readonly isLive?: boolean
   /** The app whose events it waits for, where it waits for those of one app only. */
   readonly appId?: string | undefined
   /**
@@ -62,12 +68,18 @@ export interface Job {
   run(deadline: number): 'busy' | 'waiting' | 'done'
   /** What it has written since the last time: good until the job runs again, and its memory may be taken away. */
   take(): Uint8Array<ArrayBuffer>
-  /** These streams have grown. */
-  wake?(grown: ReadonlySet<StreamNumber>): void
+  /** Bytes that it holds until it runs again, roughly: charged to the memory of clients. */
+  readonly heldBytes?: number
 }
 
-/** Makes a job; what is wrong with the request is thrown. */
-export type JobMaker = (reader: LogReader, request: unknown) => Job
+/** Makes a job in steps: it gives way at every `yield`. What is wrong with the request is thrown. */
+export type Preparation = Generator<void, Job>
+
+/** Makes a job, at once where that takes little time. */
+export type JobMaker = (reader: LogReader, request: unknown) => Job | Preparation
+
+/** Bytes that a request takes up while it is open, whatever it holds beside that. */
+export type CostOf = (request: unknown) => number
 
 /** Something that may be asked for, as an example. */
 export interface SampleJob {
@@ -78,12 +90,16 @@ export interface SampleJob {
 /** Makes samples that read little of what there is. */
 export type SamplesOf = (reader: LogReader) => readonly SampleJob[]
 
-interface Running {
+interface Running extends Queued {
   readonly id: number
-  readonly job: Job
+  /** There is none before it was prepared. */
+  job: Job | undefined
+  readonly preparation: Preparation
   /** Bytes that whoever reads it takes before it has to wait. */
   credit: number
   state: 'busy' | 'waiting' | 'done'
+  /** What it is charged for. */
+  readonly holding: Holding
 }
 
 /**
@@ -92,17 +108,19 @@ interface Running {
  */
 const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 
-/** Runs jobs in slices, one after the other in turn, each only as far ahead of its reader as its credit goes. */
+/** Runs jobs in slices, the short ones first, each only as far ahead of its reader as its credit goes. */
 class ReaderHost {
   readonly #port: MessagePort
   readonly #makers: Readonly<Record<string, JobMaker>>
   readonly #samplesOf: SamplesOf
+  readonly #costOf: CostOf
   readonly #samples = new Samples<'jobs'>()
   readonly #reader: LogReader
   readonly #counts: SharedCounts
+  readonly #account: MemoryAccount
   readonly #jobs = new Map<number, Running>()
-  /** Those that have something to do, in the order of their turns. */
-  #turns: Running[] = []
+  /** Those that have something to do. */
+  readonly #queue = new JobQueue<Running>()
   #scheduled = false
   /** Whether a job was not done with its slice of the last round. */
   #hasLongJob = false
@@ -111,19 +129,22 @@ class ReaderHost {
 
   constructor(
     port: MessagePort,
-    { file, own, counts, commits }: ReaderData,
+    { file, own, counts, commits, clientMemory }: ReaderData,
     makers: Readonly<Record<string, JobMaker>>,
     samplesOf: SamplesOf,
+    costOf: CostOf,
   ) {
     this.#port = port
     this.#makers = makers
     this.#samplesOf = samplesOf
+    this.#costOf = costOf
     this.#counts = new SharedCounts(counts)
     this.#reader = new LogReader(file, this.#counts, own as PublicKey)
+    this.#account = new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.mostClientMemory).memory, 'reader')
     this.#counts.waitFor('none')
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
-    commits.on('message', (grown: readonly StreamNumber[]) => this.#wake(new Set(grown)))
+    commits.on('message', () => this.#wake())
     restAfterWork({ begins: () => this.#rest() })
   }
 
@@ -140,16 +161,18 @@ class ReaderHost {
 
   /** A job that has done a little, and is not run again. */
   #begin({ name, request }: SampleJob): Job {
-    const job = this.#make(name, request)
+    const job = stepsUntil(this.#make(name, request), Number.POSITIVE_INFINITY)
+    assert(job !== undefined, 'there is time to prepare a sample')
     job.run(performance.now())
     release(job.take())
     return job
   }
 
-  #make(name: string, request: unknown): Job {
+  *#make(name: string, request: unknown): Preparation {
     const maker = this.#makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
-    return maker(this.#reader, request)
+    const made = maker(this.#reader, request)
+    return 'run' in made ? made : yield* made
   }
 
   #receive(message: ToReader): void {
@@ -161,7 +184,7 @@ class ReaderHost {
     } catch (error) {
       this.#post({ id: message.id, error: toMessage(error) })
     }
-    if (message.type === 'start' || message.type === 'cancel') this.#wait()
+    if (message.type === 'cancel') this.#wait()
   }
 
   #call(message: Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>): unknown {
@@ -185,11 +208,19 @@ class ReaderHost {
   }
 
   #start(id: number, name: string, request: unknown): void {
-    this.#counts.waitFor('all')
-    const running: Running = { id, job: this.#make(name, request), credit: limits.bytesAhead, state: 'busy' }
-    this.#post({ started: id })
+    const running: Running = {
+      id,
+      job: undefined,
+      preparation: this.#make(name, request),
+      credit: limits.bytesAhead,
+      state: 'busy',
+      ranMs: 0,
+      holding: new Holding(this.#account),
+    }
+    // Before it is prepared: many that are prepared in turns hold as much as many that run.
+    this.#charge(running, this.#costOf(request))
     this.#jobs.set(id, running)
-    this.#turns.push(running)
+    this.#queue.push(running)
     this.#schedule()
   }
 
@@ -200,7 +231,7 @@ class ReaderHost {
     const waited = running.credit <= 0
     running.credit += bytes
     if (!waited || running.credit <= 0 || running.state !== 'busy') return
-    this.#turns.push(running)
+    this.#queue.push(running)
     this.#schedule()
   }
 
@@ -208,27 +239,35 @@ class ReaderHost {
     const running = this.#jobs.get(id)
     if (running === undefined) return
     running.state = 'done'
+    running.holding.close()
     this.#jobs.delete(id)
   }
 
-  /** Those who wait for a commit come first: they have little to do, and somebody looks at them. */
-  #wake(grown: ReadonlySet<StreamNumber>): void {
+  /** Charges what a job holds; throws when there is no room for that. */
+  #charge({ holding }: Running, bytes: number): void {
+    const more = bytes - holding.bytes
+    if (more < 0) holding.refund(-more)
+    else if (!holding.charge(more)) throw outOfClientMemory(this.#account)
+  }
+
+  #wake(): void {
     const woken: Running[] = []
     for (const running of this.#jobs.values()) {
-      running.job.wake?.(grown)
       if (running.state !== 'waiting') continue
       running.state = 'busy'
+      // What has come since is as much work as a new query.
+      running.ranMs = 0
       if (running.credit > 0) woken.push(running)
     }
     if (woken.length === 0) return
-    this.#turns = [...woken, ...this.#turns]
+    this.#queue.wake(woken)
     this.#schedule()
   }
 
   /** Says whose events to be told of: being told costs time, and looking at what nobody waits for even more. */
   #wait(): void {
     const apps = new Set<string | undefined>()
-    for (const { job } of this.#jobs.values()) if (job.wake !== undefined) apps.add(job.appId)
+    for (const { job } of this.#jobs.values()) if (job?.isLive === true) apps.add(job.appId)
     const [app] = apps
     if (apps.size === 0) this.#counts.waitFor('none')
     else this.#counts.waitFor(apps.size > 1 || app === undefined ? 'all' : { app: appHash(app) })
@@ -248,24 +287,44 @@ class ReaderHost {
     const givesWay = this.#hasLongJob && isPublishing
     if (givesWay) pause(givingWay.pauseMs)
     this.#hasLongJob = false
-    const end = performance.now() + (givesWay ? givingWay.sliceMs : limits.sliceMs)
+    let now = performance.now()
+    const end = now + (givesWay ? givingWay.sliceMs : limits.sliceMs)
     const pieces: Piece[] = []
     const ended: FromReader[] = []
-    const turns = this.#turns
-    this.#turns = []
-    let at = 0
+    const sliced: Running[] = []
     // At most one slice for each: what a job has written stays as it is until it is sent.
     do {
-      const running = turns[at++]
-      if (running?.state === 'busy') this.#slice(running, end, pieces, ended)
-    } while (at < turns.length && performance.now() < end)
-    this.#turns = [...turns.slice(at), ...this.#turns]
+      const running = this.#queue.next(now)
+      if (running === undefined) break
+      if (running.state !== 'busy') continue
+      const isFirst = running.ranMs === 0 && this.#queue.size > 0
+      this.#slice(running, isFirst ? Math.min(end, now + limits.firstSliceMs) : end, pieces, ended)
+      const began = now
+      now = performance.now()
+      running.ranMs += now - began
+      if (this.#jobs.has(running.id)) sliced.push(running)
+    } while (now < end)
     if (pieces.length > 0) {
       const joined = joinPieces(pieces)
       this.#port.postMessage({ pieces: joined } satisfies FromReader, [joined.bytes.buffer])
     }
     for (const message of ended) this.#post(message)
-    if (this.#turns.length > 0) this.#schedule()
+    // After what was written has been handed over: it is charged to the connection that it goes to.
+    for (const running of sliced) this.#goOn(running)
+    if (this.#queue.size > 0) this.#schedule()
+  }
+
+  /** Charges what a job holds until its next slice, and has it wait for that; ends it when there is no room. */
+  #goOn(running: Running): void {
+    const heldBytes = running.job?.heldBytes
+    try {
+      if (heldBytes !== undefined) this.#charge(running, heldBytes)
+      if (running.state === 'busy' && running.credit > 0) this.#queue.push(running)
+    } catch (error) {
+      this.#cancel(running.id)
+      this.#post({ id: running.id, error: toMessage(error) })
+      this.#wait()
+    }
   }
 
   /** Whether events were published not long before this was asked the last time. */
@@ -277,8 +336,13 @@ class ReaderHost {
   }
 
   #slice(running: Running, end: number, pieces: Piece[], ended: FromReader[]): void {
-    const { id, job } = running
+    const { id } = running
     try {
+      const job = running.job ?? this.#prepare(running, end)
+      if (job === undefined) {
+        this.#hasLongJob = true
+        return
+      }
       running.state = job.run(end)
       const bytes = job.take()
       if (bytes.length > 0) {
@@ -286,15 +350,28 @@ class ReaderHost {
         pieces.push({ id, bytes })
       }
       if (running.state === 'busy') this.#hasLongJob = true
-      if (running.state === 'busy' && running.credit > 0) this.#turns.push(running)
       if (running.state !== 'done') return
       ended.push({ id, result: undefined })
     } catch (error) {
       running.state = 'done'
       ended.push({ id, error: toMessage(error) })
     }
+    running.holding.close()
     this.#jobs.delete(id)
     this.#wait()
+  }
+
+  /** Prepares a job until the time is over. Nothing when that has to go on in its next slice. */
+  #prepare(running: Running, end: number): Job | undefined {
+    // From the moment on when a job looks at what is there it must not miss what comes.
+    this.#counts.waitFor('all')
+    try {
+      running.job = stepsUntil(running.preparation, end)
+      if (running.job !== undefined) this.#post({ started: running.id })
+      return running.job
+    } finally {
+      this.#wait()
+    }
   }
 
   #post(message: FromReader): void {
@@ -302,11 +379,24 @@ class ReaderHost {
   }
 }
 
+/** Goes on with a preparation until the time is over; nothing when it is not done then. */
+function stepsUntil(preparation: Preparation, end: number): Job | undefined {
+  do {
+    const step = preparation.next()
+    if (step.done === true) return step.value
+  } while (performance.now() < end)
+  return undefined
+}
+
 /** Makes this thread one that reads: it runs the jobs that it has makers for. The samples are of what is asked for most. */
-export function runReader(makers: Readonly<Record<string, JobMaker>>, samplesOf: SamplesOf = () => []): void {
+export function runReader(
+  makers: Readonly<Record<string, JobMaker>>,
+  samplesOf: SamplesOf = () => [],
+  costOf: CostOf = () => 0,
+): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
   letOthersGoFirst(priorities.reading)
-  open(port, () => new ReaderHost(port, data, makers, samplesOf), data.gate)
+  open(port, () => new ReaderHost(port, data, makers, samplesOf, costOf), data.gate)
 }

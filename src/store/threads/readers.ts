@@ -1,11 +1,14 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import { MemoryAccount } from '../../client-memory.ts'
+import { isOutOfDescriptors } from '../../descriptors.ts'
 import { limits } from '../../limits.ts'
+import type { DiskReporter } from '../disk-notice.ts'
 import type { Reading } from '../event-store.ts'
-import { fromMessage } from './messages.ts'
+import { fromMessage, type Opened } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
-import { spawn, untilOpen } from './spawn.ts'
+import { noThread, spawn, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 
 interface ReadersOptions {
@@ -16,6 +19,9 @@ interface ReadersOptions {
   readonly damagedIndex: (stream: number, offset: number) => void
   /** There is no thread any more, and there will not be another one. */
   readonly failed: (error: Error) => void
+  /** Another thread could not be started; it is tried again. */
+  readonly notStarted: (error: Error) => void
+  readonly disk: DiskReporter
 }
 
 /**
@@ -27,7 +33,12 @@ export class Readers {
   readonly #waiting = new Waiting()
   readonly #readings = new Map<number, PieceQueue>()
   #worker: Worker
+  /** Whether there was a thread that could read. */
+  #hasOpened = false
   #isClosing = false
+  /** Why there is no thread at the moment. */
+  #missing: Error | undefined
+  #retry: NodeJS.Timeout | undefined
 
   constructor(options: ReadersOptions, commits: MessagePort) {
     this.#options = options
@@ -35,11 +46,13 @@ export class Readers {
   }
 
   /** Fulfilled when the thread is ready for the first time. */
-  opened(): Promise<void> {
-    return untilOpen(this.#worker)
+  async opened(): Promise<void> {
+    await untilOpen(this.#worker)
+    this.#hasOpened = true
   }
 
   call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
+    if (this.#missing !== undefined) return Promise.reject(this.#missing)
     return this.#waiting.ask((id) => this.#worker.postMessage({ ...message, id }))
   }
 
@@ -54,6 +67,10 @@ export class Readers {
         worker.postMessage({ type: 'cancel', id } satisfies ToReader)
       },
     )
+    if (this.#missing !== undefined) {
+      queue.end(this.#missing)
+      return queue
+    }
     this.#readings.set(id, queue)
     worker.postMessage({ type: 'start', id, job, request } satisfies ToReader)
     return queue
@@ -68,6 +85,7 @@ export class Readers {
   /** Nothing can be lost here, so a thread that is busy is not waited for long. */
   async close(): Promise<void> {
     this.#isClosing = true
+    clearTimeout(this.#retry)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limits.readersStopMs)
@@ -85,28 +103,53 @@ export class Readers {
   #start(commits: MessagePort): Worker {
     const { module, data } = this.#options
     const readerData: ReaderData = { ...data, commits }
-    const worker = spawn(module, readerData, [commits], limits.readerYoungGenerationMb)
+    const worker = spawn(module, readerData, [commits], { maxYoungGenerationSizeMb: limits.readerYoungGenerationMb })
     let cause: Error = new Error('the thread that reads has ended')
-    worker.on('message', (message: FromReader) => this.#receive(message))
-    worker.on('error', (error) => {
+    let state: 'starting' | 'open' | 'failed' = 'starting'
+    const failed = (error: Error): void => {
       cause = error
+      if (state !== 'starting') return
+      state = 'failed'
+      this.#notStarted(error)
+    }
+    worker.once('message', ({ error }: Opened) => {
+      if (error === undefined) state = 'open'
+      else failed(fromMessage(error))
     })
+    worker.on('message', (message: FromReader) => this.#receive(message))
+    worker.on('error', failed)
     worker.on('exit', () => {
-      if (!this.#isClosing) this.#replace(cause)
+      if (state !== 'open') failed(cause)
+      else if (!this.#isClosing) this.#replace(cause)
     })
     return worker
   }
 
   #replace(cause: Error): void {
     const { port1, port2 } = new MessageChannel()
+    // What the thread held is gone with it.
+    const { clientMemory } = this.#options.data
+    if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
+    this.#missing = undefined
     this.#worker = this.#start(port2)
     this.#options.connect(port1)
     this.failAll(cause)
-    untilOpen(this.#worker).catch((error: Error) => {
-      if (this.#isClosing) return
+  }
+
+  /** When the first thread cannot be started, whoever opens the store is told. */
+  #notStarted(error: Error): void {
+    if (this.#isClosing || !this.#hasOpened) return
+    void this.#worker.terminate()
+    if (!isOutOfDescriptors(error)) {
       this.#isClosing = true
       this.#options.failed(error)
-    })
+      return
+    }
+    const missing = noThread('reader', error)
+    this.#missing = missing
+    this.#options.notStarted(missing)
+    this.failAll(missing)
+    this.#retry = setTimeout(() => this.#replace(missing), limits.threadRetryMs)
   }
 
   #receive(message: FromReader): void {
@@ -118,6 +161,8 @@ export class Readers {
 
   #answered(message: Extract<FromReader, { id: number }>): void {
     const error = 'error' in message ? fromMessage(message.error) : undefined
+    if (error === undefined) this.#options.disk.succeeded('query')
+    else this.#options.disk.failed('query', error)
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
       this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)

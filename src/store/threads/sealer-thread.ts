@@ -11,10 +11,14 @@ import { type ErrorMessage, open, toMessage } from './messages.ts'
 
 export interface SealerData {
   readonly file: string
-  /** To the writer, which says what to seal and puts it in its place. */
-  readonly port: MessagePort
   /** Beside which the writer may wait for what is sealed. */
   readonly mailbox: SharedArrayBuffer
+}
+
+/** What the sealer gets once it is open: a thread that could not be started would take the port with it. */
+export interface SealerStart {
+  /** To the writer, which says what to seal and puts it in its place. */
+  readonly port: MessagePort
   /** What it was started for. */
   readonly first: ToSealer
 }
@@ -26,21 +30,24 @@ export type FromSealer =
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
-const { file, port, mailbox, first } = workerData as SealerData
-assert(parentPort !== null, 'the sealer runs in a thread of its own')
-open(parentPort, () => {
+const { file, mailbox } = workerData as SealerData
+const parent = parentPort
+assert(parent !== null, 'the sealer runs in a thread of its own')
+open(parent, () => {
   letOthersGoFirst(priorities.sealing)
   const database = openForReading(file)
-  const work = (task: ToSealer): void => {
-    const answer = answerTo(database, task)
-    port.postMessage(answer)
-    ringBell(mailbox)
-    if ('sealed' in answer) releaseSealed(answer.sealed)
-  }
   restAfterWork({ begins: () => database.exec('PRAGMA shrink_memory') })
-  work(first)
-  port.on('message', work)
-  port.on('close', () => database.close())
+  parent.once('message', ({ port, first }: SealerStart) => {
+    const work = (task: ToSealer): void => {
+      const answer = answerTo(database, task)
+      port.postMessage(answer)
+      ringBell(mailbox)
+      if ('sealed' in answer) releaseSealed(answer.sealed)
+    }
+    work(first)
+    port.on('message', work)
+    port.on('close', () => database.close())
+  })
 })
 
 function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {

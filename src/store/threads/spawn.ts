@@ -1,19 +1,34 @@
-import { type MessagePort, Worker } from 'node:worker_threads'
+import { type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
+import { ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import { fromMessage, type Opened } from './messages.ts'
+
+/** Threads that can be missing for a while: they are started when they are needed, or again after they have ended. */
+export type ThreadName = 'sealer' | 'reader' | 'files' | 'blobs'
+
+/** Called when a thread could not be started; it is tried again. */
+export type ThreadFailed = (thread: ThreadName, error: Error) => void
+
+/** What those get who need a thread that cannot be started for want of file descriptors. */
+export function noThread(thread: ThreadName, cause: unknown): ShoalError {
+  const message = `Service overloaded. The ${thread} thread cannot be started, since too many files are open. Try again.`
+  return new ShoalError('ERR_SERVICE_OVERLOADED', message, { cause })
+}
 
 export function spawn(
   module: URL,
   workerData: unknown,
   transferList: MessagePort[] = [],
-  maxYoungGenerationSizeMb: number = limits.youngGenerationMb,
+  resourceLimits: ResourceLimits = {},
 ): Worker {
-  return new Worker(module, { workerData, transferList, resourceLimits: { maxYoungGenerationSizeMb } })
+  const bounds = { maxYoungGenerationSizeMb: limits.youngGenerationMb, ...resourceLimits }
+  return new Worker(module, { workerData, transferList, resourceLimits: bounds })
 }
 
-/** Waits until a thread says that it is open: what keeps it from that is thrown here. */
-export async function untilOpen(worker: Worker): Promise<void> {
-  const { error } = await new Promise<Opened>((resolve, reject) => {
+/** Waits until a thread says that it is open, and with which damage: what keeps it from that is thrown here. */
+export async function untilOpen(worker: Worker, onDamage: (damage: StoreDamage) => void = () => {}): Promise<void> {
+  const { error, damage = [] } = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', (message: Opened) => {
       worker.off('error', reject)
       resolve(message)
@@ -21,4 +36,5 @@ export async function untilOpen(worker: Worker): Promise<void> {
     worker.once('error', reject)
   })
   if (error !== undefined) throw fromMessage(error)
+  for (const found of damage) onDamage(found)
 }

@@ -1,19 +1,22 @@
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import type { KeyPair } from '../../identity/index.ts'
+import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { threadModule } from '../../thread-module.ts'
 import { nowMicros } from '../../time.ts'
+import { type DiskNotice, DiskReporter } from '../disk-notice.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import { AnswersLookedFor, newAnswers } from './answers.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
-import { announcedFrom, newMailbox, Outbox } from './mailbox.ts'
-import { fromMessage, Gate, type Opened, unpackAppended } from './messages.ts'
+import { announcedFrom, newMailbox, Outbox, ringBell } from './mailbox.ts'
+import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
-import type { SealerData, ToSealer } from './sealer-thread.ts'
-import { spawn, untilOpen } from './spawn.ts'
+import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer-thread.ts'
+import { spawn, type ThreadFailed, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
@@ -27,10 +30,18 @@ export interface EventStoreOptions {
   readonly key: KeyPair
   /** The module that runs in the thread that reads: it may know more jobs than the store does. */
   readonly readerModule?: URL
+  /** The account of client memory that queries are charged to; without one they are not. */
+  readonly clientMemory?: SharedArrayBuffer
   /** Is told how many requests went into a commit. */
   readonly committed?: (requests: number) => void
+  /** Called for damage that was found when the store was opened, and did not keep it from opening. */
+  readonly onDamage?: (damage: StoreDamage) => void
   /** Is told when a thread has ended without which nothing can be stored any more. */
   readonly failed?: (error: Error) => void
+  /** Called when a thread could not be started that can be missing for a while. */
+  readonly threadFailed?: ThreadFailed
+  /** Is told when the disk refuses something, and when it works again. */
+  readonly disk?: (notice: DiskNotice) => void
 }
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
@@ -43,7 +54,11 @@ export class SqliteEventStore implements EventStore {
   readonly #readers: Readers
   /** Nobody talks to it from here. */
   #sealer: Worker | undefined
+  /** Why the sealer could not be started, and when it is tried again. */
+  #noSealer: { readonly error: Error; readonly until: number } | undefined
   readonly #toWriter = new Waiting()
+  /** What readers say of the disk. */
+  readonly #disk: DiskReporter
   readonly #gate = new Gate()
   /** Tells the writer not to wait for the sealer any more. */
   readonly #unsealed = new Gate()
@@ -54,8 +69,9 @@ export class SqliteEventStore implements EventStore {
   #ended: Error | undefined
 
   private constructor(options: EventStoreOptions) {
-    const { file, topic, kind, key, readerModule = moduleOf('reader-thread'), committed } = options
+    const { file, topic, kind, key, readerModule = moduleOf('reader-thread'), committed, clientMemory } = options
     this.#options = options
+    this.#disk = new DiskReporter(options.disk)
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
@@ -67,11 +83,13 @@ export class SqliteEventStore implements EventStore {
     this.#readers = new Readers(
       {
         module: readerModule,
-        data: { file, own: key.publicKey, counts, gate: this.#gate.memory },
+        data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
         connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
         // Nobody waits for it; when it fails, the next query that meets the damage tells it again.
         damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
         failed: (error) => this.#fail(error),
+        notStarted: (error) => options.threadFailed?.('reader', error),
+        disk: this.#disk,
       },
       commits.port2,
     )
@@ -86,6 +104,7 @@ export class SqliteEventStore implements EventStore {
         this.#answers.messageCame(() => {
           for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
         })
+      else if ('disk' in messages) options.disk?.(messages.disk)
     })
   }
 
@@ -97,25 +116,50 @@ export class SqliteEventStore implements EventStore {
 
   async #open(): Promise<void> {
     try {
-      await Promise.all([untilOpen(this.#writer).then(() => this.#gate.open()), this.#readers.opened()])
+      const writer = untilOpen(this.#writer, this.#options.onDamage)
+      await Promise.all([writer.then(() => this.#gate.open()), this.#readers.opened()])
     } catch (error) {
       await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
     this.#watch(this.#writer)
     // Also while the store is being closed: whoever does that waits for the writer.
-    this.#writer.once('exit', () => this.#end(new Error('the writer has ended')))
+    this.#writer.once('exit', () =>
+      this.#end(new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
+    )
     // A start is quicker without another thread, and many a node never has anything to seal.
-    this.#seals.port2.once('message', (first: ToSealer) => this.#startSealer(first))
+    const port = this.#seals.port2
+    const ask = async (first: ToSealer): Promise<void> => {
+      const error = await this.#startSealer(first, () => port.off('message', ask))
+      if (error === undefined) return
+      // The writer asks again with the next chunk.
+      port.postMessage({ error: toMessage(error), task: first } satisfies FromSealer)
+      ringBell(this.#mailbox)
+    }
+    port.on('message', ask)
   }
 
-  #startSealer(first: ToSealer): void {
-    if (this.#closing !== undefined || this.#ended !== undefined) return
-    const port = this.#seals.port2
-    const data: SealerData = { file: this.#options.file, port, mailbox: this.#mailbox, first }
-    this.#sealer = spawn(moduleOf('sealer-thread'), data, [port])
-    untilOpen(this.#sealer).catch((error) => this.#fail(error))
-    this.#watch(this.#sealer)
+  /** Starts the sealer with its first task, or says why it cannot be started. `opened` is called before it gets the port to the writer. */
+  async #startSealer(first: ToSealer, opened: () => void): Promise<Error | undefined> {
+    if (this.#closing !== undefined || this.#ended !== undefined) return new Error('the store is closed')
+    if (this.#noSealer !== undefined && performance.now() < this.#noSealer.until) return this.#noSealer.error
+    const data: SealerData = { file: this.#options.file, mailbox: this.#mailbox }
+    const sealer = spawn(moduleOf('sealer-thread'), data)
+    this.#sealer = sealer
+    try {
+      await untilOpen(sealer)
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+      this.#noSealer = { error, until: performance.now() + limits.threadRetryMs }
+      this.#options.threadFailed?.('sealer', error)
+      await sealer.terminate()
+      return error
+    }
+    this.#watch(sealer)
+    opened()
+    const { port2: port } = this.#seals
+    sealer.postMessage({ port, first } satisfies SealerStart, [port])
+    return undefined
   }
 
   #watch(thread: Worker): void {
@@ -195,6 +239,12 @@ export class SqliteEventStore implements EventStore {
     await this.#write('emptyLog')
   }
 
+  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  async probe(): Promise<void> {
+    await this.#write('probe')
+    this.#disk.succeeded('query')
+  }
+
   /** Copies everything that is stored at one moment into a new file, while the store is used. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#options.file, target, now: nowMicros() }
@@ -235,7 +285,10 @@ export class SqliteEventStore implements EventStore {
       await this.#sealer?.terminate()
       if (this.#ended === undefined) await this.#write('close')
     } finally {
-      this.#end(new Error('the store is closed'))
+      const closed = new Error('the store is closed')
+      this.#end(closed)
+      // The writer may have ended before this, which is no reason any more.
+      this.#ended = closed
       await this.#writer.terminate()
     }
   }

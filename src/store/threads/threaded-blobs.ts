@@ -1,17 +1,42 @@
+import { existsSync } from 'node:fs'
 import { threadModule } from '../../thread-module.ts'
 import type { Blob, BlobEntry, BlobStore } from '../blobs.ts'
+import type { DiskNotice } from '../disk-notice.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import type { BlobData } from './blob-thread.ts'
-import { CalledThread } from './calls.ts'
+import { CalledThread, type DiskUse } from './calls.ts'
+import type { ThreadFailed } from './spawn.ts'
+
+const use: Omit<DiskUse<BlobStore>, 'notify'> = {
+  work: { size: 'blob_read', get: 'blob_read', list: 'blob_read', put: 'blob_write', delete: 'blob_write' },
+  proof: new Set(['get', 'list', 'put', 'delete']),
+}
+
+export interface BlobThreadOptions {
+  readonly failed?: ThreadFailed
+  readonly onDamage?: (damage: StoreDamage) => void
+  /** Called when the disk refuses something, and when it works again. */
+  readonly notify?: (notice: DiskNotice) => void
+}
 
 /** The blobs of apps in a thread of their own, which starts with the first one that is asked for: most nodes have none. */
 export class ThreadedBlobs {
+  readonly #file: string
   readonly #thread: CalledThread<BlobStore>
 
-  constructor(file: string) {
-    this.#thread = new CalledThread(threadModule('blob-thread', import.meta.url), { file } satisfies BlobData)
+  constructor(file: string, { failed, onDamage, notify = () => {} }: BlobThreadOptions = {}) {
+    this.#file = file
+    const module = threadModule('blob-thread', import.meta.url)
+    const disk = { ...use, notify }
+    this.#thread = new CalledThread('blobs', module, { file } satisfies BlobData, { failed, onDamage, disk })
+  }
+
+  async size(app: string, path: string): Promise<number | undefined> {
+    return this.#exists ? await this.#thread.call('size', [app, path]) : undefined
   }
 
   async get(app: string, path: string): Promise<Blob | undefined> {
+    if (!this.#exists) return undefined
     const blob = await this.#thread.call('get', [app, path])
     if (blob === undefined) return undefined
     // What comes from another thread is a view of a part of its memory.
@@ -19,8 +44,8 @@ export class ThreadedBlobs {
     return { type: blob.type, bytes: Buffer.from(buffer, byteOffset, length) }
   }
 
-  list(app: string, path: string): Promise<Map<string, BlobEntry> | undefined> {
-    return this.#thread.call('list', [app, path])
+  async list(app: string, path: string): Promise<Map<string, BlobEntry> | undefined> {
+    return this.#exists ? await this.#thread.call('list', [app, path]) : undefined
   }
 
   async put(app: string, path: string, blob: Blob): Promise<void> {
@@ -31,7 +56,18 @@ export class ThreadedBlobs {
     await this.#thread.call('delete', [app, path])
   }
 
+  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  async probe(): Promise<void> {
+    await this.#thread.call('probe', [])
+    this.#thread.recovered()
+  }
+
   close(): Promise<void> {
     return this.#thread.close()
+  }
+
+  /** Whether there is a database: reading makes none, and needs no room on the disk for it. */
+  get #exists(): boolean {
+    return existsSync(this.#file)
   }
 }

@@ -6,11 +6,13 @@ import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
+import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
 import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
+import type { StoreDamage } from '../wal-check.ts'
 import { AnswersTold } from './answers.ts'
 import { announcedFrom, Inbox, type Numbered } from './mailbox.ts'
-import { type ErrorMessage, Gate, type Letter, open, packAppended, toMessage } from './messages.ts'
+import { type ErrorMessage, fromMessage, Gate, type Letter, open, packAppended, toMessage } from './messages.ts'
 import { Parts } from './parts.ts'
 import type { FromSealer, ToSealer } from './sealer-thread.ts'
 
@@ -43,6 +45,7 @@ export type WriterCall =
   | 'dropIndexAt'
   | 'sealAll'
   | 'emptyLog'
+  | 'probe'
   | 'close'
 
 /** What comes to the writer besides requests to append. */
@@ -59,8 +62,20 @@ interface WriterAnswer {
   readonly error?: ErrorMessage
 }
 
-/** What became of a commit, by `packAppended`; or of anything else. */
-export type FromWriter = Float64Array | readonly WriterAnswer[]
+/** What became of a commit, by `packAppended`; or of anything else; or what the disk does. */
+export type FromWriter = Float64Array | readonly WriterAnswer[] | { readonly disk: DiskNotice }
+
+/** What the disk is used for in a call; nothing for those that only read. */
+const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
+  receive: 'receive',
+  prune: 'prune',
+  applyPrune: 'prune',
+  redact: 'redact',
+  applyRedaction: 'redact',
+  dropIndexAt: 'index',
+  sealAll: 'seal',
+  emptyLog: 'checkpoint',
+}
 
 /** How long nothing has to happen before there is time to seal, in milliseconds, and before all that is there is sealed. */
 const calmMs = 10
@@ -88,6 +103,7 @@ const pauseMs = 1
 /** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
 class WriterThread {
   readonly #port: MessagePort
+  readonly #disk: DiskReporter
   readonly #inbox: Inbox<ToWriter>
   readonly #answers: AnswersTold<FromWriter>
   readonly #writer: LogWriter
@@ -110,8 +126,11 @@ class WriterThread {
   constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData) {
     const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
     this.#port = port
+    this.#disk = new DiskReporter((disk) => port.postMessage({ disk } satisfies FromWriter))
+    // The first message says that the thread is open.
+    const notScrubbed = (error: unknown): void => void setImmediate(() => this.#disk.failed('redact', error, file))
     this.#writer = new LogWriter(
-      { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros },
+      { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros, notScrubbed },
       new SharedCounts(counts),
     )
     this.#sealer = sealer
@@ -127,6 +146,10 @@ class WriterThread {
     this.#tidy(false)
   }
 
+  get damage(): readonly StoreDamage[] {
+    return this.#writer.damage
+  }
+
   /** Works until nothing comes any more. */
   #enter(message: ToWriter | ArrayBuffer | null): void {
     this.#inbox.enter(message)
@@ -138,6 +161,7 @@ class WriterThread {
     this.#writer.link()
     // Whatever was announced and did not come is nothing that has happened.
     if (hasWorked) {
+      this.#writer.noteCount()
       this.#calm.refresh()
       this.#idle.refresh()
     }
@@ -193,12 +217,14 @@ class WriterThread {
       if ('commits' in next) {
         this.#commits.close()
         this.#commits = next.commits
+        // The last commits were told to the thread that has ended, and the new one may not have seen them.
+        this.#commits.postMessage(null)
         continue
       }
       // Whatever came before it is done before it.
       this.#commit(appends.splice(0))
       const { id, call, args } = next
-      this.#answer(id, () => this.#call(call, args))
+      this.#answer(id, call, args)
       this.#tellReaders()
     }
     this.#commit(appends)
@@ -235,6 +261,7 @@ class WriterThread {
         appends.map(({ id }) => id),
         results,
       )
+      this.#disk.succeeded('publish')
       for (const { request } of appends) release(request.source)
     } catch (error) {
       // What one of them has done wrong is no failure of the others.
@@ -242,6 +269,7 @@ class WriterThread {
         for (const append of appends) this.#commit([append])
         return
       }
+      this.#disk.failed('publish', error)
       const message = toMessage(error)
       this.#answers.send(appends.map(({ id }) => ({ id, error: message })))
     }
@@ -254,7 +282,9 @@ class WriterThread {
     const parts = new Parts(first, () => this.#nextPart())
     try {
       this.#tellAppended([id], [this.#writer.appendParts(parts)])
+      this.#disk.succeeded('publish')
     } catch (error) {
+      this.#disk.failed('publish', error)
       parts.finish()
       // Whoever gave it up knows.
       if (!parts.isGivenUp) this.#answers.send([{ id, error: toMessage(error) }])
@@ -280,14 +310,17 @@ class WriterThread {
 
   /** After the answers: whoever has published something waits for them. */
   #tellReaders(): void {
-    const grown = this.#writer.takeGrown()
-    if (grown.length > 0) this.#commits.postMessage(grown)
+    if (this.#writer.takeGrown()) this.#commits.postMessage(null)
   }
 
-  #answer(id: number, work: () => unknown): void {
+  #answer(id: number, call: WriterCall, args: readonly unknown[]): void {
+    const work = diskWork[call]
     try {
-      this.#answers.send([{ id, result: work() }])
+      this.#answers.send([{ id, result: this.#call(call, args) }])
+      if (work !== undefined) this.#disk.succeeded(work)
+      if (call === 'probe') this.#disk.recovered(['publish', 'receive', 'prune', 'redact'])
     } catch (error) {
+      if (work !== undefined) this.#disk.failed(work, error)
       this.#answers.send([{ id, error: toMessage(error) }])
     }
   }
@@ -312,13 +345,24 @@ class WriterThread {
     if (this.#tidying) return
     this.#chunksSeen.ever = this.#writer.chunksEnded
     if (this.#isCalm) this.#chunksSeen.calm = this.#writer.chunksEnded
-    const task = this.#attempt(() => this.#nextTask(idle))
+    const task = this.#attempt('seal', () => this.#nextTask(idle))
     if (task !== undefined) {
       this.#tidying = true
       this.#sealer.postMessage(task)
-    } else if (idle && this.#attempt(() => this.#writer.reindexNext()) !== true)
-      this.#attempt(() => this.#writer.foldLog())
+    } else if (idle && this.#attempt('index', () => this.#reindexNext()) !== true)
+      this.#attempt('checkpoint', () => this.#foldLog())
     else this.#idle.refresh()
+  }
+
+  #reindexNext(): boolean {
+    const isMade = this.#writer.reindexNext()
+    this.#disk.succeeded('index')
+    return isMade
+  }
+
+  #foldLog(): void {
+    this.#writer.foldLog()
+    this.#disk.succeeded('checkpoint')
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
@@ -327,37 +371,50 @@ class WriterThread {
     const seal = this.#writer.planSeal(idle ? 1 : enough)
     if (seal !== undefined) return { seal }
     const merge = this.#writer.planMerge()
-    return merge && { merge }
+    if (merge !== undefined) return { merge }
+    // Nothing is left that could fail.
+    if (idle) this.#disk.succeeded('seal')
+    return undefined
   }
 
   #tidied(message: FromSealer): void {
     if (this.#isClosed) return
     this.#tidying = false
-    const done = this.#attempt(() => ('error' in message ? this.#skip(message) : this.#apply(message)))
+    const done = this.#attempt('seal', () => ('error' in message ? this.#skip(message) : this.#apply(message)))
     // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next chunk.
     if (done === true) this.#tidy(false)
   }
 
   /** What is damaged is not tried again and again: whatever else is to be done would never be. */
   #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
-    if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') return false
+    if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
+      // Without a sealer the tail must not grow for ever, nor block those who append.
+      if ('seal' in task && this.#writer.isBehind) return this.#writer.sealHere(task.seal)
+      throw fromMessage(error)
+    }
     if ('seal' in task) this.#writer.doNotSeal(task.seal)
     else this.#writer.dropDamaged(task.merge)
     return true
   }
 
   #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
-    if ('merged' in message) return this.#writer.applyMerge(message.merged)
+    if ('merged' in message) return this.#applied(this.#writer.applyMerge(message.merged))
     const isApplied = this.#writer.applySeal(message.sealed)
     releaseSealed(message.sealed)
+    return this.#applied(isApplied)
+  }
+
+  #applied(isApplied: boolean): boolean {
+    if (isApplied) this.#disk.succeeded('seal')
     return isApplied
   }
 
-  /** Work that nobody waits for: when it fails, it is done another time. */
-  #attempt<T>(work: () => T): T | undefined {
+  /** Background work: when it fails, it is done another time. */
+  #attempt<T>(work: DiskWork, task: () => T): T | undefined {
     try {
-      return work()
-    } catch {
+      return task()
+    } catch (error) {
+      this.#disk.failed(work, error)
       return undefined
     }
   }
@@ -365,4 +422,5 @@ class WriterThread {
 
 const port = parentPort
 assert(port !== null, 'the writer runs in a thread of its own')
-open(port, () => new WriterThread(port, workerData as WriterData))
+const openWriter = (): WriterThread => new WriterThread(port, workerData as WriterData)
+open(port, openWriter, undefined, ({ damage }) => damage)

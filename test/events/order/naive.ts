@@ -2,9 +2,9 @@ import type { PlainEvent } from './world.ts'
 
 /** What a query or a subscription says, as far as the order of events is concerned. */
 export type Said =
-  | { readonly type: 'event'; readonly node: string; readonly offset: number; readonly caughtUp?: boolean }
+  | { readonly type: 'event'; readonly stream: string; readonly offset: number; readonly caughtUp?: boolean }
   | { readonly type: 'offsets'; readonly offsets: Readonly<Record<string, number>> }
-  | { readonly type: 'timeTravel'; readonly node: string; readonly offset: number }
+  | { readonly type: 'timeTravel'; readonly stream: string; readonly offset: number }
 
 export type Offsets = Readonly<Record<string, number>>
 
@@ -15,18 +15,18 @@ export interface Wanted {
   readonly evenOnly: boolean
 }
 
-/** The total order: by lamport timestamp, then by node. */
+/** The total order: by lamport timestamp, then by stream. */
 export function inOrder(events: readonly PlainEvent[]): PlainEvent[] {
-  return events.toSorted((a, b) => a.lamport - b.lamport || (a.node < b.node ? -1 : a.node > b.node ? 1 : 0))
+  return events.toSorted((a, b) => a.lamport - b.lamport || (a.stream < b.stream ? -1 : a.stream > b.stream ? 1 : 0))
 }
 
 export function isAfter(a: PlainEvent, b: PlainEvent): boolean {
-  return a.lamport > b.lamport || (a.lamport === b.lamport && a.node > b.node)
+  return a.lamport > b.lamport || (a.lamport === b.lamport && a.stream > b.stream)
 }
 
 export function presentOf(events: readonly PlainEvent[]): Record<string, number> {
   const present: Record<string, number> = {}
-  for (const { node, offset } of events) present[node] = Math.max(offset, present[node] ?? -1)
+  for (const { stream, offset } of events) present[stream] = Math.max(offset, present[stream] ?? -1)
   return present
 }
 
@@ -38,12 +38,12 @@ function passes({ evenOnly }: Wanted, { payload }: PlainEvent): boolean {
   return !evenOnly || payload % 2 === 0
 }
 
-function said({ node, offset }: PlainEvent): Extract<Said, { type: 'event' }> {
-  return { type: 'event', node, offset }
+function said({ stream, offset }: PlainEvent): Extract<Said, { type: 'event' }> {
+  return { type: 'event', stream, offset }
 }
 
-function isAbove(bound: Offsets, { node, offset }: PlainEvent): boolean {
-  return offset > (bound[node] ?? -1)
+function isAbove(bound: Offsets, { stream, offset }: PlainEvent): boolean {
+  return offset > (bound[stream] ?? -1)
 }
 
 export function naiveQuery(
@@ -77,7 +77,7 @@ export function naiveMonotonic(bursts: readonly (readonly PlainEvent[])[], wante
     const news = inOrder(burst).filter((event) => isAbove(lower, event) && matches(wanted, event))
     const [first] = news
     if (first !== undefined && latest !== undefined && !isAfter(first, latest))
-      return [...out, { type: 'timeTravel', node: first.node, offset: first.offset }]
+      return [...out, { type: 'timeTravel', stream: first.stream, offset: first.offset }]
     latest = news.at(-1) ?? latest
     const results = news.filter((event) => passes(wanted, event)).map(said)
     out.push(...results.map((result, at) => ({ ...result, caughtUp: at === results.length - 1 })))

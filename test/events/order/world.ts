@@ -8,7 +8,7 @@ import { packed } from '../../support/events.ts'
 /** An event as the naive definition sees it. */
 export interface PlainEvent {
   readonly lamport: number
-  readonly node: string
+  readonly stream: string
   readonly offset: number
   readonly tags: readonly string[]
   readonly payload: number
@@ -19,9 +19,15 @@ export interface Batch {
   readonly tag: 'a' | 'b'
 }
 
-/** What another node has written: chunks that begin at its start, each with more than the one before. */
+/** A request of this node: its events go to several streams in turn, beginning with one of them. */
+export interface OwnBatch extends Batch {
+  readonly streams: number
+  readonly first: number
+}
+
+/** What another node has written to its one stream: chunks that begin at its start, each with more than the one before. */
 export interface OtherNode {
-  readonly name: string
+  readonly stream: string
   readonly chunks: readonly Uint8Array[]
   /** How many events each chunk has. */
   readonly counts: readonly number[]
@@ -33,76 +39,79 @@ const now = (): number => 1_700_000_000_000_000
 
 function request(events: readonly PlainEvent[]): Parameters<LogWriter['append']>[0][number] {
   const list = events.map(({ tags, payload }) => ({ appId: 'com.example.a', tags, payload: String(payload) }))
-  return { ...packed(list), streams: new Uint32Array(events.length) }
+  return { ...packed(list), streams: Uint32Array.from(events, ({ stream }) => Number(stream.split('-')[1])) }
 }
 
-function eventsOf(node: string, lamport: number, offset: number, { count, tag }: Batch): PlainEvent[] {
-  return Array.from({ length: count }, (_, i) => ({
-    lamport: lamport + i,
-    node,
-    offset: offset + i,
-    tags: [tag],
-    payload: offset + i,
-  }))
+/** Adds the events of a batch to the streams of a node: from the first number on, so many of them in turn. */
+class Writing {
+  readonly #node: string
+  readonly #counts = new Map<string, number>()
+
+  constructor(node: string) {
+    this.#node = node
+  }
+
+  add(lamport: number, { count, tag, streams, first }: OwnBatch): PlainEvent[] {
+    return Array.from({ length: count }, (_, i) => {
+      const stream = `${this.#node}-${(first + i) % streams}`
+      const offset = this.#counts.get(stream) ?? 0
+      this.#counts.set(stream, offset + 1)
+      return { lamport: lamport + i, stream, offset, tags: [tag], payload: offset }
+    })
+  }
 }
 
 /** Lets another node write batches, with pauses in which its clock goes on. */
 export async function otherNode(seed: number, batches: readonly Batch[]): Promise<OtherNode> {
   const key = new KeyPair(Buffer.alloc(32, `node ${seed}`))
   const store = new MemoryEventStore({ topic, kind: 'live', key, now })
-  const name = nodeIdOf(key.publicKey)
+  const writing = new Writing(nodeIdOf(key.publicKey))
   const chunks: Uint8Array[] = []
   const counts: number[] = []
   const events: PlainEvent[] = []
   for (const batch of batches) {
-    const added = eventsOf(name, events.length, events.length, batch)
+    const added = writing.add(events.length, { ...batch, streams: 1, first: 0 })
     await store.append(request(added))
     events.push(...added)
     chunks.push((await store.chunk(0, 0)) as Uint8Array)
     counts.push(events.length)
   }
   await store.close()
-  return { name, chunks, counts, events }
+  return { stream: events[0]?.stream as string, chunks, counts, events }
 }
 
 /** The log of this node, and everything that has come to it in the order in which it came. */
 export class World {
   readonly reader: LogReader
-  readonly name: string
   readonly arrived: PlainEvent[] = []
   readonly #file: string
   readonly #writer: LogWriter
-  #own = 0
+  readonly #own: Writing
   readonly #received = new Map<string, number>()
 
   constructor(folder: string, number: number) {
     const file = join(folder, `${number}.db`)
     this.#file = file
     const key = new KeyPair(Buffer.alloc(32, 'this node'))
-    this.name = nodeIdOf(key.publicKey)
+    this.#own = new Writing(nodeIdOf(key.publicKey))
     this.#writer = new LogWriter({ file, topic, kind: 'live', key, now })
     this.reader = new LogReader(file, this.#writer.counts, key.publicKey)
   }
 
-  publish(batch: Batch): void {
-    const planned = eventsOf(this.name, 0, this.#own, batch)
+  publish(batch: OwnBatch): void {
+    const planned = this.#own.add(0, batch)
     const [appended] = this.#writer.append([request(planned)])
     this.arrived.push(...planned.map((event, i) => ({ ...event, lamport: (appended?.lamport ?? 0) + i })))
-    this.#own += batch.count
   }
 
   /** Receives what another node had written up to one of its batches. */
-  receive({ name, chunks, counts, events }: OtherNode, upTo: number): void {
-    const have = this.#received.get(name) ?? 0
+  receive({ stream, chunks, counts, events }: OtherNode, upTo: number): void {
+    const have = this.#received.get(stream) ?? 0
     const count = counts[upTo] as number
     if (count <= have) return
     this.#writer.receive(chunks[upTo] as Uint8Array)
     this.arrived.push(...events.slice(have, count))
-    this.#received.set(name, count)
-  }
-
-  takeGrown(): Set<number> {
-    return new Set(this.#writer.takeGrown())
+    this.#received.set(stream, count)
   }
 
   close(): void {

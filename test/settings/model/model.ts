@@ -53,7 +53,11 @@ export class Model {
   }
 
   perform(operation: Operation): Outcome {
-    if (operation.kind === 'rollback' && this.versions[operation.revision - 1] === undefined)
+    if (
+      operation.kind === 'rollback' &&
+      operation.revision !== 0 &&
+      this.versions[operation.revision - 1] === undefined
+    )
       return { refused: 'ERR_SETTINGS_REVISION_UNKNOWN' }
     const document = this.#documentAfter(operation)
     if (document === undefined || !isValid(document)) return { refused: 'ERR_SETTINGS_INVALID' }
@@ -74,7 +78,7 @@ export class Model {
       case 'unset':
         return withoutValue(stored, operation.scope)
       case 'rollback':
-        return this.versions[operation.revision - 1]
+        return operation.revision === 0 ? new Map() : this.versions[operation.revision - 1]
     }
   }
 

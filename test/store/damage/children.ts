@@ -17,15 +17,19 @@ const hangMs = 60_000
  * has led to. A process that ends early or stands still is what must not be, too: it ends with an error that says after
  * which bit.
  */
-export async function runFlips(
+export async function runFlips<T extends Pick<Flipped, 'place'> = Flipped>(
   program: URL,
   processes: readonly (readonly string[])[],
-  take: (flipped: Flipped) => void,
+  take: (flipped: T) => void,
 ): Promise<void> {
   await Promise.all(processes.map((args) => runOne(program, args, take)))
 }
 
-function runOne(program: URL, args: readonly string[], take: (flipped: Flipped) => void): Promise<void> {
+function runOne<T extends Pick<Flipped, 'place'>>(
+  program: URL,
+  args: readonly string[],
+  take: (flipped: T) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(program, args)
     let last = 'before the first bit'
@@ -33,9 +37,9 @@ function runOne(program: URL, args: readonly string[], take: (flipped: Flipped) 
       reject(new Error(`a process stands still: ${last}`))
       child.kill('SIGKILL')
     }, hangMs)
-    child.on('message', (flipped: Flipped) => {
+    child.on('message', (flipped: T & Partial<Flipped>) => {
       watchdog.refresh()
-      last = `after ${flipped.place}, ${flipped.bit}`
+      last = `after ${flipped.place}${flipped.bit === undefined ? '' : `, ${flipped.bit}`}`
       take(flipped)
     })
     child.on('error', reject)

@@ -52,8 +52,9 @@ ${parameters.map(parameterInput).join('')}${requestBody === undefined ? '' : bod
 <button>Send</button> <button type="button" class="stop" hidden>Stop</button><output></output><pre class="answer" hidden></pre></form>`
 }
 
-function parameterInput({ name, description, example }: Parameter): string {
-  const input = `<input name="${escaped(name)}" data-parameter value="${escaped(example)}">`
+function parameterInput({ name, description, example, in: place }: Parameter): string {
+  const kind = place === 'query' ? 'data-query' : 'data-parameter'
+  const input = `<input name="${escaped(name)}" ${kind} value="${escaped(example)}">`
   return `<label>${escaped(name)} <i>${escaped(description)}</i>${input}</label>`
 }
 

@@ -18,6 +18,9 @@ function requestOf(form, signal) {
   let path = form.dataset.path
   for (const input of form.querySelectorAll('[data-parameter]'))
     path = path.replace('{' + input.name + '}', () => input.value.split('/').map(encodeURIComponent).join('/'))
+  const query = new URLSearchParams()
+  for (const input of form.querySelectorAll('[data-query]')) if (input.value) query.set(input.name, input.value)
+  if (query.size > 0) path += '?' + query
   const headers = {}
   const { body: text, files } = form.elements
   let body

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { FileStore } from '../../src/files/thread/file-store.ts'
+import type { KeyPair } from '../../src/identity/index.ts'
+import { nodeIdOf } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
+import { Settings } from '../../src/settings/index.ts'
+import {
+  BlobStore,
+  blobFile,
+  blockFile,
+  DataFolder,
+  NodeDatabase,
+  topicFile,
+  topicsFolder,
+} from '../../src/store/index.ts'
+import { LogWriter } from '../../src/store/log/index.ts'
+import { packed } from '../../test/support/events.ts'
+import { chunkOf } from '../../test/support/upload.ts'
+
+export const topic = 'damage'
+export const appId = 'com.example.damage'
+
+/** The state of a data folder: what a clean stop leaves behind, or a kill, with write-ahead logs beside the databases. */
+export const states = ['stopped', 'killed'] as const
+export type State = (typeof states)[number]
+
+/** Makes data folders with something of everything that a node stores, one for each state. */
+export async function makeFolders(parent: string): Promise<Record<State, string>> {
+  const [running, killed] = [join(parent, 'stopped'), join(parent, 'killed')]
+  const folder = DataFolder.open(running, { create: true })
+  const database = NodeDatabase.open(folder.nodeDatabase)
+  const settings = await Settings.open(database.settings)
+  await settings.set(['swarm', 'topic'], topic, 'first')
+  await settings.set(['admin', 'displayName'], 'Press 7', 'second')
+  const { key } = database.beginStart()
+  mkdirSync(topicsFolder(running), { mode: 0o700 })
+  const closers = [storeEvents(running, key), await storeFiles(running, key), storeBlobs(running)]
+  cpSync(running, killed, { recursive: true })
+  for (const close of closers) await close()
+  database.close()
+  folder.close()
+  return { stopped: running, killed }
+}
+
+function storeEvents(path: string, key: KeyPair): () => void {
+  let time = 1_700_000_000_000_000
+  const writer = new LogWriter({ file: topicFile(path, topic), topic, kind: 'live', key, now: () => time++ })
+  const append = (count: number, stream: number): void => {
+    const events = Array.from({ length: count }, (_, i) => ({
+      appId,
+      tags: ['all', `mod:${i % 7}`, `id:${time}`],
+      payload: JSON.stringify({ time, i }),
+    }))
+    writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
+  }
+  append(limits.eventsPerCheckpoint + 100, 0)
+  append(limits.eventsPerCheckpoint, 3)
+  writer.sealAll()
+  // Damage of free pages shows nothing.
+  writer.database.exec('PRAGMA incremental_vacuum')
+  writer.emptyLog()
+  for (let i = 0; i < 12; i++) append(1 + (i % 3), i % 2 === 0 ? 0 : 3)
+  writer.noteCount()
+  return () => writer.close()
+}
+
+async function storeFiles(path: string, key: KeyPair): Promise<() => Promise<void>> {
+  const store = new FileStore(blockFile(path, topic), Date.now)
+  const stream = `${nodeIdOf(key.publicKey)}-0`
+  for (const [i, name] of ['large', 'small', 'other'].entries()) {
+    const upload = store.beginUpload()
+    await store.addChunks(upload, ...chunkOf(contents(name, i === 0 ? limits.fileChunkBytes : 3000)))
+    const { cid } = await store.endFile(upload)
+    await store.commitUpload(upload)
+    await store.apply([
+      { fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 10 * i, stream } },
+      { fact: { kind: 'name', name, cid }, place: { lamport: 10 * i + 1, stream } },
+    ])
+    store.endUpload(upload)
+    await store.apply([], { [stream]: 10 * i + 1 })
+  }
+  return () => store.close()
+}
+
+/** Bytes that cannot be compressed, the same for the same name. */
+function contents(name: string, length: number): Buffer {
+  const blocks = Array.from({ length: Math.ceil(length / 32) }, (_, i) =>
+    createHash('sha256').update(`${name} ${i}`).digest(),
+  )
+  return Buffer.concat(blocks).subarray(0, length)
+}
+
+function storeBlobs(path: string): () => void {
+  const blobs = new BlobStore(blobFile(path, topic), () => 1_700_000_000_000)
+  const names = ['a', 'b', 'folder/c', 'folder/d', 'text', 'last']
+  for (const [i, name] of names.entries())
+    blobs.put(appId, name, { type: i % 2 === 0 ? 'text/plain' : 'image/png', bytes: contents(name, 200 + 2500 * i) })
+  return () => blobs.close()
+}

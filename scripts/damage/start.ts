@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { FileStore } from '../../src/files/thread/file-store.ts'
+import type { KeyPair } from '../../src/identity/index.ts'
+import { Settings, type SettingsDocument } from '../../src/settings/index.ts'
+import {
+  BlobStore,
+  blobFile,
+  blockFile,
+  DataFolder,
+  NodeDatabase,
+  type StoreDamage,
+  topicFile,
+  topicFiles,
+} from '../../src/store/index.ts'
+import { LogReader, LogWriter, type Selection } from '../../src/store/log/index.ts'
+import { linesOf } from '../../test/store/damage/questions.ts'
+import { appId } from './data-folder.ts'
+
+/** What a question was answered with: a value, or an error. */
+export type Answer = { readonly value: string } | { readonly error: unknown }
+
+/** What a start has come to. */
+export interface Started {
+  /** By the question. A part that could not be opened has an error for all of its questions. */
+  readonly answers: ReadonlyMap<string, Answer>
+  /** Damage that was reported by a part that was opened all the same, by its name. */
+  readonly damage: ReadonlyMap<string, readonly StoreDamage[]>
+}
+
+/** Opens everything in a data folder as the start of a node does, and asks it everything. The topic is the one in the settings. */
+export async function startOn(path: string): Promise<Started> {
+  const answers = new Map<string, Answer>()
+  const damage = new Map<string, readonly StoreDamage[]>()
+  try {
+    const folder = DataFolder.open(path, { create: true })
+    try {
+      const database = NodeDatabase.open(folder.nodeDatabase)
+      try {
+        const { document } = await Settings.open(database.settings)
+        const { key, cycle } = database.beginStart(topicFiles(path))
+        answers.set('node', { value: JSON.stringify([key.toPrivateText(), cycle, document]) })
+        askParts(path, key, document, answers, damage)
+      } finally {
+        database.close()
+      }
+    } finally {
+      folder.close()
+    }
+  } catch (error) {
+    if (!answers.has('node')) answers.set('node', { error })
+    else throw error
+  }
+  return { answers, damage }
+}
+
+type Ask = (question: string, answer: () => unknown) => void
+
+function askParts(
+  path: string,
+  key: KeyPair,
+  { swarm }: SettingsDocument,
+  answers: Map<string, Answer>,
+  damage: Map<string, readonly StoreDamage[]>,
+): void {
+  const part = (name: string, work: (ask: Ask) => readonly StoreDamage[]): void => {
+    const ask: Ask = (question, answer) => {
+      try {
+        answers.set(`${name}: ${question}`, { value: hashOf(answer()) })
+      } catch (error) {
+        answers.set(`${name}: ${question}`, { error })
+      }
+    }
+    try {
+      damage.set(name, work(ask))
+    } catch (error) {
+      answers.set(name, { error })
+    }
+  }
+  part('events', (ask) => askEvents(topicFile(path, swarm.topic), swarm.topic, key, ask))
+  part('files', (ask) => askFiles(blockFile(path, swarm.topic), ask))
+  part('blobs', (ask) => askBlobs(blobFile(path, swarm.topic), ask))
+}
+
+const selections: Readonly<Record<string, Selection>> = {
+  everything: { anyOf: [{ tags: [] }], order: 'asc' },
+  'one of seven, downwards': { anyOf: [{ tags: ['mod:3'] }], order: 'desc' },
+  'one tag': { anyOf: [{ tags: ['id:1700000000000000'] }], order: 'asc' },
+}
+
+function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonly StoreDamage[] {
+  const writer = new LogWriter({ file, topic, kind: 'live', key, now: () => 1_700_000_001_000_000 })
+  try {
+    const reader = new LogReader(file, writer.counts, key.publicKey)
+    try {
+      for (const [name, selection] of Object.entries(selections))
+        ask(name, () => {
+          const { bytes, error } = linesOf(reader, selection)
+          if (error !== undefined) throw error
+          return bytes
+        })
+      ask('streams', () => JSON.stringify(reader.status().map(({ number, count, pruned }) => [number, count, pruned])))
+      return writer.damage
+    } finally {
+      reader.close()
+    }
+  } finally {
+    writer.close()
+  }
+}
+
+function askFiles(file: string, ask: Ask): readonly StoreDamage[] {
+  const store = new FileStore(file, Date.now)
+  try {
+    ask('names', () => JSON.stringify(store.names()))
+    ask('followed', () => JSON.stringify(store.followed()))
+    for (const name of ['large', 'small', 'other']) ask(name, () => fileOf(store, name))
+    ask('no name', () => JSON.stringify(store.find('nothing', [])))
+    return store.damage
+  } finally {
+    store.close()
+  }
+}
+
+function fileOf(store: FileStore, name: string): Buffer {
+  const { content } = store.find(name, [])
+  if (content === undefined || !('size' in content)) throw new Error(`${name} is not found`)
+  const pieces: Uint8Array[] = []
+  const cid = store.cidOf(name) ?? ''
+  for (let at = 0; at < (content.size ?? 0); ) {
+    const piece = store.read(cid, at)
+    if (piece === undefined) throw new Error(`${name} ends at ${at}`)
+    pieces.push(piece)
+    at += piece.length
+  }
+  return Buffer.concat(pieces)
+}
+
+function askBlobs(file: string, ask: Ask): readonly StoreDamage[] {
+  const blobs = new BlobStore(file, () => 1_700_000_000_000)
+  try {
+    for (const path of ['', 'folder', 'nothing'])
+      ask(`list ${path}`, () => JSON.stringify([...(blobs.list(appId, path) ?? [])]))
+    for (const path of ['a', 'b', 'folder/c', 'folder/d', 'text', 'last', 'nothing'])
+      ask(path, () => {
+        const blob = blobs.get(appId, path)
+        return Buffer.concat([Buffer.from(`${blob?.type}\n`), blob?.bytes ?? Buffer.alloc(0)])
+      })
+    return blobs.damage
+  } finally {
+    blobs.close()
+  }
+}
+
+function hashOf(answer: unknown): string {
+  const bytes = answer instanceof Uint8Array ? answer : Buffer.from(String(answer))
+  return `${bytes.length} bytes ${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`
+}

@@ -1,0 +1,107 @@
+import type { Socket } from 'node:net'
+import { assert } from '../../assert.ts'
+import type { MemoryAccount } from '../../client-memory.ts'
+import { limits } from '../../limits.ts'
+import { type Logger, RateLimit } from '../../log/index.ts'
+import { Connection } from './connection.ts'
+import { HttpUse } from './http-use.ts'
+
+export interface Client {
+  readonly connection: Connection
+  readonly http: HttpUse
+}
+
+export interface ConnectionsOptions {
+  readonly account: MemoryAccount
+  readonly log: Logger
+  /** Called for each connection that was closed for the sake of memory. */
+  readonly evicted?: (reason: 'stalled' | 'refused') => void
+  readonly auditMs?: number
+  readonly stalledMs?: number
+  readonly stalledUnderPressureMs?: number
+}
+
+/** All connections of clients, whichever address they came to. Those that make no progress are closed after a time limit. */
+export class Connections {
+  readonly account: MemoryAccount
+  readonly #options: ConnectionsOptions
+  readonly #clients = new Map<Socket, Client>()
+  readonly #stalled = new RateLimit(limits.refusalLogMs)
+  readonly #refused = new RateLimit(limits.refusalLogMs)
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: ConnectionsOptions) {
+    this.account = options.account
+    this.#options = options
+  }
+
+  get count(): number {
+    return this.#clients.size
+  }
+
+  /** Takes a connection in, or closes it when connections alone would use up half of the account. */
+  add(socket: Socket): void {
+    const { account } = this
+    const connection = new Connection(socket, account, performance.now())
+    const isTooMany = (this.#clients.size + 1) * limits.connectionBytes > account.limitBytes / 2
+    if (isTooMany || !connection.charge(limits.connectionBytes)) {
+      const { log, evicted } = this.#options
+      this.#refused.occurred((count) => log.warn('closed a new connection: no memory left for clients', { count }))
+      evicted?.('refused')
+      connection.close()
+      socket.destroy()
+      return
+    }
+    const http = new HttpUse(socket, connection)
+    connection.use = http
+    this.#clients.set(socket, { connection, http })
+    socket.once('close', () => {
+      this.#clients.delete(socket)
+      connection.close()
+    })
+    this.#timer ??= setInterval(() => this.audit(), this.#options.auditMs ?? limits.connectionAuditMs).unref()
+  }
+
+  /** The client at the other end of a socket. */
+  of(socket: Socket): Client {
+    const client = this.#clients.get(socket)
+    assert(client !== undefined, 'a request comes over a connection that was taken in')
+    return client
+  }
+
+  /** Looks at all connections, and closes those that make no progress. */
+  audit(now = performance.now()): void {
+    if (this.#clients.size === 0) {
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+    const stalled: { readonly connection: Connection; readonly ms: number }[] = []
+    for (const { connection } of this.#clients.values()) {
+      const ms = connection.audit(now)
+      if (ms > 0) stalled.push({ connection, ms })
+    }
+    // The largest first: few have to go to make room for many.
+    stalled.sort((a, b) => b.connection.heldBytes - a.connection.heldBytes)
+    const { stalledMs = limits.stalledMs, stalledUnderPressureMs = limits.stalledUnderPressureMs } = this.#options
+    // What is evicted is refunded when its connection is closed.
+    let excess = this.account.pressureBytes
+    for (const { connection, ms } of stalled) {
+      if (ms < (excess > 0 ? stalledUnderPressureMs : stalledMs)) continue
+      excess -= connection.heldBytes
+      this.#evict(connection, ms)
+    }
+  }
+
+  #evict(connection: Connection, ms: number): void {
+    const { log, evicted } = this.#options
+    const seconds = Math.round(ms / 1000)
+    const { remote, heldBytes } = connection
+    this.#stalled.occurred((count) =>
+      log.warn(`closed the connection from ${remote}: no progress for ${seconds} s, ${heldBytes} bytes held`, {
+        count,
+      }),
+    )
+    evicted?.('stalled')
+    connection.evict()
+  }
+}

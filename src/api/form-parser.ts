@@ -1,0 +1,194 @@
+import type { Dicer } from '@fastify/busboy'
+import { failure, messageOf, ShoalError } from '../errors.ts'
+import { limits } from '../limits.ts'
+import { fileNameOf } from './file-name.ts'
+
+/** A part of a multipart form. Its content has to be read before the next part is asked for. */
+export interface FormPart {
+  /** Nothing for a part that is not a file. */
+  readonly fileName: string | undefined
+  readonly content: AsyncIterable<Buffer>
+}
+
+/** The boundary that a content type names; nothing for a content type that is not multipart. */
+export function boundaryOf(contentType: string | undefined): string | undefined {
+  const [, parameters = ''] = /^\s*multipart\/[^;]+;(.*)$/is.exec(contentType ?? '') ?? []
+  const [, quoted, plain] =
+    /(?:^|;)\s*boundary=(?:"([ !#-~]{1,200})"|([!#-:<-~]{1,200})(?=$|[\s;]))/i.exec(parameters) ?? []
+  return quoted ?? plain
+}
+
+/**
+ * The parts of a form, parsed as its body arrives. A chunk of the body is only used until the next one is asked for, which
+ * happens when everything in it was taken.
+ */
+export async function* formParts(body: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<FormPart> {
+  // Loaded with the first upload: it would delay the start of every node.
+  const parser = new FormParser((await import('@fastify/busboy')).Dicer, body, boundary)
+  try {
+    for (let part = await parser.nextPart(); part !== undefined; part = await parser.nextPart()) {
+      yield part
+      for await (const _ of part.content);
+    }
+    await parser.drain()
+  } finally {
+    await parser.close()
+  }
+}
+
+type PartHeaders = Readonly<Record<string, readonly string[]>>
+
+/** A part that has begun in what was received so far. */
+interface ReceivedPart {
+  readonly stream: Dicer.PartStream
+  headers: PartHeaders | undefined
+  /** Content that was received and not yet read. */
+  readonly chunks: Buffer[]
+}
+
+/** Bytes of the largest chunk of a body: the size of Node's read buffer. */
+const largestChunkBytes = 64 * 1024
+
+/**
+ * Drives the Dicer of busboy by pulling: one chunk of the body is parsed at a time, and what the Dicer makes of it is taken
+ * out of its streams at once. They never reach their high water mark, so the Dicer never pauses: with several parts in one
+ * chunk it can forget to call back (docs/decisions/0026-busboy.md).
+ */
+class FormParser {
+  readonly #dicer: Dicer
+  readonly #chunks: AsyncIterator<Buffer>
+  /** Parts that were not yet handed over, in their order. */
+  readonly #waiting: ReceivedPart[] = []
+  /** The part that has begun last. */
+  #last: ReceivedPart | undefined
+  /** Parts whose streams can have content. */
+  #open: ReceivedPart[] = []
+  /** Bytes of the chunks after the one in which the last part has begun, while its headers are incomplete. */
+  #headerBytes = 0
+  #error: ShoalError | undefined
+  /** Whether the closing boundary was found. */
+  #finished = false
+
+  constructor(DicerClass: typeof Dicer, body: AsyncIterable<Buffer>, boundary: string) {
+    this.#chunks = body[Symbol.asyncIterator]()
+    const options = {
+      boundary,
+      partHwm: Number.MAX_SAFE_INTEGER,
+      // The Dicer cuts longer headers off in silence. #parse refuses them before they can be that long.
+      maxHeaderSize: limits.partHeadBytes + 2 * largestChunkBytes,
+    }
+    this.#dicer = new DicerClass(options)
+    this.#dicer.on('part', (part) => this.#begin(part))
+    this.#dicer.on('finish', () => {
+      this.#finished = true
+    })
+    // The only error it has.
+    this.#dicer.on('error', () => {
+      this.#error = malformed('it ends before its closing boundary')
+    })
+  }
+
+  /** The next part; nothing after the last one. */
+  async nextPart(): Promise<FormPart | undefined> {
+    while (this.#waiting[0]?.headers === undefined && (await this.#receive()));
+    const part = this.#waiting.shift()
+    if (part === undefined) return undefined
+    if (part.headers === undefined) throw endlessHeaders()
+    const [disposition = ''] = part.headers['content-disposition'] ?? []
+    // The Dicer gives bytes as characters.
+    const fileName = fileNameOf(Buffer.from(disposition, 'latin1').toString('utf8'))
+    return { fileName, content: this.#content(part) }
+  }
+
+  /** Drains what follows the closing boundary. */
+  async drain(): Promise<void> {
+    while ((await this.#chunks.next()).done !== true);
+  }
+
+  async close(): Promise<void> {
+    await this.#chunks.return?.()
+  }
+
+  async *#content(part: ReceivedPart): AsyncGenerator<Buffer> {
+    yield* part.chunks.splice(0)
+    while (part === this.#last) {
+      const more = await this.#receive()
+      yield* part.chunks.splice(0)
+      if (!more) return
+    }
+  }
+
+  /** Throws out of the `write` that is being parsed, so that nothing after an error is parsed. */
+  #begin(stream: Dicer.PartStream): void {
+    if (this.#last !== undefined && this.#last.headers === undefined) throw endlessHeaders()
+    const part: ReceivedPart = { stream, headers: undefined, chunks: [] }
+    stream.on('header', (headers) => {
+      part.headers = headers as PartHeaders
+      if (sizeOf(part.headers) > limits.partHeadBytes) throw longHeaders()
+    })
+    // The Dicer reports the same error itself.
+    stream.on('error', () => {})
+    this.#headerBytes = 0
+    this.#last = part
+    this.#waiting.push(part)
+    this.#open.push(part)
+  }
+
+  /** Parses the next chunk of the body; false when the form is complete. */
+  async #receive(): Promise<boolean> {
+    if (this.#finished) return false
+    const { done, value } = await this.#chunks.next()
+    if (done === true) await this.#end()
+    else this.#parse(value)
+    return !this.#finished
+  }
+
+  #parse(chunk: Buffer): void {
+    const before = this.#last
+    try {
+      this.#dicer.write(chunk)
+    } catch (error) {
+      throw error instanceof ShoalError ? error : malformed(messageOf(error))
+    }
+    for (const { stream, chunks } of this.#open) {
+      const content = stream.read() as Buffer | null
+      if (content !== null) chunks.push(content)
+    }
+    const last = this.#last
+    this.#open = last === undefined ? [] : [last]
+    if (last === undefined || last.headers !== undefined || last !== before) return
+    this.#headerBytes += chunk.length
+    if (this.#headerBytes > limits.partHeadBytes) throw longHeaders()
+  }
+
+  /** Tells the Dicer that the body has ended, and waits for what it says to that. */
+  async #end(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#dicer.once('finish', resolve).once('error', resolve).once('close', resolve)
+    if (!this.#finished) {
+      this.#dicer.end()
+      await promise
+    }
+    if (this.#error !== undefined) throw this.#error
+    if (!this.#finished) throw malformed('it is incomplete')
+  }
+}
+
+function sizeOf(headers: PartHeaders): number {
+  const lines = Object.entries(headers).flatMap(([name, values]) =>
+    values.map((value) => name.length + value.length + 4),
+  )
+  return lines.reduce((sum, length) => sum + length, 0)
+}
+
+function longHeaders(): ShoalError {
+  return malformed(`the headers of a part have more than ${limits.partHeadBytes} bytes`)
+}
+
+function endlessHeaders(): ShoalError {
+  return malformed('the headers of a part do not end before the next boundary')
+}
+
+function malformed(cause: string): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause: `Malformed multipart body: ${cause}.` })
+}

@@ -1,0 +1,27 @@
+import type { Pace, Steps } from '../steps.ts'
+
+/** Characters of the text of an expression that are compared with another in a unit of work. */
+const charactersPerUnit = 16
+
+/** Sorts things whose comparison takes as long as they are large, in steps. Those that are equal stay as they stand. */
+export function* sorted<T extends { readonly size: number }>(
+  things: readonly T[],
+  compare: (a: T, b: T) => number,
+  pace: Pace,
+): Steps<readonly T[]> {
+  if (things.length < 2) return things
+  const middle = things.length >> 1
+  const left = yield* sorted(things.slice(0, middle), compare, pace)
+  const right = yield* sorted(things.slice(middle), compare, pace)
+  const merged: T[] = []
+  let [i, j] = [0, 0]
+  while (i < left.length && j < right.length) {
+    const [a, b] = [left[i] as T, right[j] as T]
+    const takesLeft = compare(a, b) <= 0
+    merged.push(takesLeft ? a : b)
+    if (takesLeft) i++
+    else j++
+    if (pace.isDue(1 + Math.min(a.size, b.size) / charactersPerUnit)) yield
+  }
+  return [...merged, ...left.slice(i), ...right.slice(j)]
+}

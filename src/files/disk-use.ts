@@ -1,0 +1,28 @@
+import type { DiskUse } from '../store/index.ts'
+import type { FileStore } from './thread/file-store.ts'
+
+/** What calls of the files thread use the disk for. An upload is stored when it is committed, not before. */
+export const diskUse: Omit<DiskUse<FileStore>, 'notify'> = {
+  work: {
+    addChunks: 'upload',
+    endFile: 'upload',
+    makeFolder: 'upload',
+    commitUpload: 'upload',
+    endUpload: 'upload',
+    apply: 'upload',
+    discardLeftovers: 'upload',
+    keepResults: 'upload',
+    keepMore: 'upload',
+    beginUpload: 'upload',
+    collect: 'evict',
+    find: 'download',
+    findSite: 'download',
+    read: 'download',
+    names: 'download',
+    cidOf: 'download',
+    isUploaded: 'download',
+    queries: 'download',
+    followed: 'download',
+  },
+  proof: new Set(['commitUpload', 'keepResults', 'collect', 'find', 'findSite', 'read', 'names', 'followed']),
+}

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+
+/** Characters of a commit hash that a version shows. */
+const shownLength = 8
+
+/**
+ * The commit that is checked out in a folder, as its first characters; nothing when it is no checkout. Git's files are
+ * read directly: git may be missing, and starting it would take longer than all the rest of `shoal --version`.
+ */
+export function gitCommit(folder: string): string | undefined {
+  try {
+    const git = gitFolder(folder)
+    const head = textOf(join(git, 'HEAD'))
+    const [, ref] = /^ref: (\S+)$/.exec(head) ?? []
+    const hash = ref === undefined ? head : refIn([git, commonFolder(git)], ref)
+    return hash !== undefined && /^[0-9a-f]{40,64}$/.test(hash) ? hash.slice(0, shownLength) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** In a worktree or a submodule `.git` is a file that says where the folder is. */
+function gitFolder(folder: string): string {
+  const entry = join(folder, '.git')
+  try {
+    const [, target = ''] = /^gitdir: (.+)$/.exec(textOf(entry)) ?? []
+    return isAbsolute(target) ? target : join(folder, target)
+  } catch {
+    return entry
+  }
+}
+
+/** Where branches are: a worktree has only its own HEAD. */
+function commonFolder(git: string): string {
+  try {
+    const target = textOf(join(git, 'commondir'))
+    return isAbsolute(target) ? target : join(git, target)
+  } catch {
+    return git
+  }
+}
+
+function refIn(folders: readonly string[], ref: string): string | undefined {
+  for (const folder of folders) {
+    try {
+      return textOf(join(folder, ref))
+    } catch {
+      // It may be in the other folder, or packed.
+    }
+  }
+  const packed = textOf(join(folders.at(-1) ?? '', 'packed-refs'))
+  return packed
+    .split('\n')
+    .find((line) => line.endsWith(` ${ref}`))
+    ?.split(' ')[0]
+}
+
+function textOf(file: string): string {
+  return readFileSync(file, 'utf8').trim()
+}

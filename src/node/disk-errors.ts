@@ -1,0 +1,95 @@
+import type { Health } from '../health.ts'
+import { limits } from '../limits.ts'
+import type { Logger } from '../log/index.ts'
+import type { Counter, Metrics } from '../metrics.ts'
+import { Outage } from '../outage.ts'
+import type { DiskNotice, DiskWork } from '../store/index.ts'
+
+interface Parts {
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+/** What is on the disk, by what it is used for, with the subjects of log lines and reasons. */
+const areas = {
+  events: {
+    publish: 'storing events',
+    receive: 'storing events of other nodes',
+    prune: 'removing events beyond the limits of their streams',
+    redact: 'removing payloads',
+    seal: 'sealing events',
+    index: 'making the index of events',
+    checkpoint: 'checkpointing the write-ahead log',
+    query: 'reading events',
+  },
+  files: { upload: 'storing files', evict: 'evicting blocks of files', download: 'reading files' },
+  blobs: { blob_write: 'storing blobs', blob_read: 'reading blobs' },
+} as const satisfies Readonly<Record<string, Readonly<Partial<Record<DiskWork, string>>>>>
+
+type Area = keyof typeof areas
+
+const words: Readonly<Record<DiskWork, string>> = { ...areas.events, ...areas.files, ...areas.blobs }
+
+/** The one place where failures of the disk come together: the log, a counter, and a reason for not being ready. */
+export class DiskErrors {
+  readonly #health: Health
+  readonly #counter: Counter
+  readonly #outages: ReadonlyMap<DiskWork, Outage>
+  readonly #probes = new Map<Area, () => Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor({ health, metrics, log }: Parts) {
+    this.#health = health
+    this.#counter = metrics.counter('shoal_disk_errors_total', 'Failures of the disk, by what it was used for.', 'work')
+    this.#outages = new Map(Object.entries(words).map(([work, what]) => [work as DiskWork, new Outage(what, log)]))
+  }
+
+  readonly take = ({ work, refused }: DiskNotice): void => {
+    const outage = this.#outages.get(work)
+    if (refused === undefined) outage?.succeeded()
+    else {
+      this.#counter.add(1, work)
+      outage?.failed(refused)
+    }
+    this.#tell()
+  }
+
+  /**
+   * Sets what is tried from time to time while an area of the disk fails, and tells when it works again. A supervisor may
+   * keep requests away from a node that is not ready, so that none would ever show that.
+   */
+  setProbe(area: Area, probe: () => Promise<void>): void {
+    this.#probes.set(area, probe)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+  }
+
+  #tell(): void {
+    const details = [...this.#outages].flatMap(([work, { detail }]) =>
+      detail === undefined ? [] : [`${words[work]} fails: ${detail}`],
+    )
+    if (details.length > 0) {
+      this.#health.report('Disk', details.join('; '))
+      if (!this.#isStopped) this.#timer ??= setInterval(() => this.#probe(), limits.diskProbeMs).unref()
+    } else {
+      this.#health.resolve('Disk')
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  #detail(work: DiskWork): string | undefined {
+    return this.#outages.get(work)?.detail
+  }
+
+  #probe(): void {
+    // A probe that fails says what is known already.
+    for (const [area, probe] of this.#probes)
+      if (Object.keys(areas[area]).some((work) => this.#detail(work as DiskWork) !== undefined)) probe().catch(() => {})
+  }
+}

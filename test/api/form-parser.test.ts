@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { boundaryOf, formParts } from '../../src/api/form-parser.ts'
+import { ShoalError } from '../../src/errors.ts'
+import { limits } from '../../src/limits.ts'
+import { anyMutation, mutated } from '../support/mutations.ts'
+
+/** Each chunk is only valid until the next one is asked for, as in a request. */
+async function* inChunks(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
+  let at = 0
+  for (const length of [...lengths, bytes.length]) {
+    const chunk = Buffer.from(bytes.subarray(at, at + length))
+    if (chunk.length > 0) yield chunk
+    chunk.fill(0)
+    at += length
+  }
+}
+
+type File = readonly [name: string | undefined, content: string]
+
+async function parse(bytes: Buffer, lengths: readonly number[] = [], boundary = 'b'): Promise<File[]> {
+  const files: File[] = []
+  for await (const { fileName, content } of formParts(inChunks(bytes, lengths), boundary)) {
+    const chunks: Buffer[] = []
+    for await (const chunk of content) chunks.push(Buffer.from(chunk))
+    files.push([fileName, Buffer.concat(chunks).toString('latin1')])
+  }
+  return files
+}
+
+function part(name: string, content: string): string {
+  return `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n${content}\r\n`
+}
+
+/** The bytes of a form as characters; names are in UTF-8. */
+function textOf(files: readonly File[]): string {
+  const parts = files.map(([name = '', content]) => part(Buffer.from(name).toString('latin1'), content))
+  return `${parts.join('')}--b--\r\n`
+}
+
+function formOf(files: readonly File[]): Buffer {
+  return Buffer.from(textOf(files), 'latin1')
+}
+
+const malformed = { code: 'ERR_BAD_REQUEST', message: /Malformed multipart body: / }
+
+// Characters that also are in the boundary and its line ends.
+const content = fc
+  .string({ unit: fc.constantFrom('\r', '\n', '-', 'b', 'x'), maxLength: 40 })
+  .filter((text) => !`\r\n${text}`.includes('\r\n--b'))
+const files = fc.array(fc.tuple(fc.constantFrom('a', 'ü/ö', '💧', 'd/e'), content), { maxLength: 5 })
+const lengths = fc.oneof(
+  fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 90 }),
+  fc.array(fc.constant(1), { minLength: 600, maxLength: 600 }),
+)
+
+const piece = fc.oneof(
+  fc.string({ unit: 'binary-ascii', maxLength: 3 }),
+  fc.constantFrom('\r\n', '\r\n\r\n', '--b', '\r\n--b', '\r\n--b--', '--', '-', '\r', '\n', ':', ' ', '"', 'filename'),
+)
+const mutations = fc.array(anyMutation(piece), { minLength: 1, maxLength: 6 })
+
+test('a form gives the same files however it is cut into chunks', async () => {
+  await fc.assert(
+    fc.asyncProperty(files, lengths, async (given, cuts) => {
+      assert.deepEqual(await parse(formOf(given), cuts), given)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a form gives the same files wherever one cut is', async () => {
+  const given: File[] = [
+    ['a', 'abc\r'],
+    ['b', ''],
+    ['c', '\r\n--'],
+    ['d', '\r\n-\r\n-b'],
+  ]
+  const form = formOf(given)
+  for (let cut = 1; cut < form.length; cut++) assert.deepEqual(await parse(form, [cut]), given, `cut at ${cut}`)
+})
+
+test('a form that ends before its closing boundary is refused wherever it ends', async () => {
+  const form = Buffer.from(`${part('a', 'abc')}${part('b', '')}--b--`)
+  for (let end = 0; end < form.length; end++)
+    await assert.rejects(parse(form.subarray(0, end)), malformed, `cut at ${end}`)
+  assert.equal((await parse(form)).length, 2)
+})
+
+test('a malformed form gives files or an error that says so, and never hangs', async () => {
+  await fc.assert(
+    fc.asyncProperty(files, mutations, lengths, async (given, changes, cuts) => {
+      try {
+        await parse(Buffer.from(mutated(textOf(given), changes), 'latin1'), cuts)
+      } catch (error) {
+        assert.ok(error instanceof ShoalError, String(error))
+        assert.equal(error.code, 'ERR_BAD_REQUEST')
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('what comes before the first boundary and after the closing one is ignored', async () => {
+  const form = Buffer.from(`hello\r\n${part('a', 'abc')}--b--\r\nbye\r\n--b\r\n\r\n--b--\r\n--b`)
+  assert.deepEqual(await parse(form), [['a', 'abc']])
+  for (let cut = 1; cut < form.length; cut++)
+    assert.deepEqual(await parse(form, [cut]), [['a', 'abc']], `cut at ${cut}`)
+})
+
+test('a part without headers has no file name, a part whose headers do not end is refused', async () => {
+  assert.deepEqual(await parse(Buffer.from('--b\r\n\r\nabc\r\n--b--')), [[undefined, 'abc']])
+  assert.deepEqual(await parse(Buffer.from('--b\r\nA: 1\r\n\r\nabc\r\n--b--')), [[undefined, 'abc']])
+  for (const form of ['--b--', '--b\r\n--b--', `--b\r\nA: 1\r\n--b--`, `--b\r\n${part('a', 'x')}--b--`])
+    if (form === '--b--') assert.deepEqual(await parse(Buffer.from(form)), [])
+    else await assert.rejects(parse(Buffer.from(form)), malformed, form)
+})
+
+test('headers of a part that are too long are refused, whatever is in them', async () => {
+  const form = (headers: string) =>
+    Buffer.from(`--b\r\nContent-Disposition: form-data; filename="a"\r\n${headers}\r\n\r\nabc\r\n--b--`)
+  const most = limits.partHeadBytes - 100
+  assert.deepEqual(await parse(form(`A: ${'x'.repeat(most)}`)), [['a', 'abc']])
+  const lines = Array.from({ length: 3000 }, (_, i) => `A${i}: x`).join('\r\n')
+  for (const long of [
+    `A: ${'x'.repeat(limits.partHeadBytes)}`,
+    lines,
+    'x'.repeat(4_000_000),
+    `A: ${'\r'.repeat(400_000)}`,
+  ])
+    for (const size of [1000, 65_536]) {
+      const bytes = form(long)
+      const cuts = Array.from({ length: Math.ceil(bytes.length / size) }, () => size)
+      await assert.rejects(parse(bytes, cuts), /headers of a part have more than 16384 bytes/)
+    }
+})
+
+test('a chunk of the body is only asked for when the content of the one before was taken', async () => {
+  let taken = 0
+  async function* body(): AsyncGenerator<Buffer> {
+    const chunks = [part('a', '').slice(0, -2), ...Array.from({ length: 100 }, () => 'x'.repeat(60_000)), '\r\n--b--']
+    for (const chunk of chunks) {
+      taken++
+      yield Buffer.from(chunk)
+    }
+  }
+  let read = 0
+  for await (const { content: chunks } of formParts(body(), 'b'))
+    for await (const _ of chunks) assert.ok(taken <= ++read + 1, `${taken} taken, ${read} read`)
+  assert.ok(read >= 100)
+  assert.equal(taken, 102)
+})
+
+test('neither a large preamble nor many parts are held in memory', async () => {
+  const before = process.memoryUsage()
+  let most = 0
+  /** Chunks from the network come in turns of the event loop. */
+  const received = async (text: string | Buffer): Promise<Buffer> => {
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    most = Math.max(most, heapUsed - before.heapUsed + arrayBuffers - before.arrayBuffers)
+    return await turn(Buffer.from(text))
+  }
+  const chunk = Buffer.alloc(65_536, 'x\r\n--')
+  async function* body(): AsyncGenerator<Buffer> {
+    for (let i = 0; i < 1600; i++) yield await received(chunk)
+    yield Buffer.from('\r\n')
+    for (let i = 0; i < 300; i++)
+      yield await received(Array.from({ length: 100 }, (_, k) => part(`${i}/${k}`, '')).join(''))
+    yield await received('--b--')
+  }
+  let parts = 0
+  for await (const _ of formParts(body(), 'b')) parts++
+  assert.equal(parts, 30_000)
+  assert.ok(most < 64 * 1024 * 1024, `${most} bytes`)
+})
+
+test('the boundary is found in every multipart content type, with and without quotation marks', () => {
+  assert.equal(boundaryOf('multipart/form-data; boundary=abc'), 'abc')
+  assert.equal(boundaryOf('multipart/formdata; charset=x; boundary="a b"'), 'a b')
+  assert.equal(
+    boundaryOf('multipart/mixed; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW'),
+    '----WebKitFormBoundary7MA4YWxkTrZu0gW',
+  )
+  assert.equal(boundaryOf('Multipart/Form-Data;BOUNDARY=abc;x=y'), 'abc')
+  assert.equal(boundaryOf(`multipart/form-data; boundary=${'x'.repeat(200)}`), 'x'.repeat(200))
+  for (const none of [
+    undefined,
+    '',
+    'multipart/form-data',
+    'multipart/form-data; boundary=',
+    `multipart/form-data; boundary=${'x'.repeat(201)}`,
+    'multipart/form-data; boundary=ü',
+    'application/json; boundary=a',
+  ])
+    assert.equal(boundaryOf(none), undefined)
+})
+
+test('the longest boundary is understood', async () => {
+  const boundary = `"${'x'.repeat(199)}`
+  const form = Buffer.from(`${part('a', 'abc').replace('--b', `--${boundary}`)}--${boundary}--`)
+  assert.deepEqual(await parse(form, [], boundary), [['a', 'abc']])
+})

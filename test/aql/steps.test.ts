@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { compileSteps } from '../../src/aql/eval/compile.ts'
+import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
+import { MessageWriter } from '../../src/aql/eval/messages.ts'
+import { type Cursor, type Events, later } from '../../src/aql/eval/port.ts'
+import { answer, outside } from '../../src/aql/eval/query.ts'
+import {
+  aqlLimits,
+  featuresUsed,
+  finish,
+  givenSteps,
+  type MainQuery,
+  type Plan,
+  parseQuery,
+  parseTagExpr,
+  plainSteps,
+  printSteps,
+  type Steps,
+} from '../../src/aql/index.ts'
+import { readSteps } from '../../src/aql/parse.ts'
+import { planFor } from '../../src/aql/plan/tag-plan.ts'
+import { unitsPerStep } from '../../src/aql/steps.ts'
+import { Reader, stepsPerYield } from '../../src/aql/text/reader.ts'
+import { eventsFrom, messagesOf, now } from './eval/run.ts'
+
+const count = 20_000
+
+function many(part: (at: number) => string, separator: string): string {
+  return Array.from({ length: count }, (_, at) => part(at)).join(separator)
+}
+
+/** Long texts, each of a kind of part that a query can have as many of as fit. */
+const long: readonly (readonly [name: string, text: string])[] = [
+  ['operators', `FROM [1] SELECT ${many(() => '1', '+')}`],
+  ['operators of all kinds', `FROM [1] SELECT ${many((at) => `1 ${'+*^&'.charAt(at % 4)} 1`, '-')}`],
+  ['items', `FROM [1] SELECT [${many(() => '_', ',')}]`],
+  ['items of a source', `FROM [${many(() => '1', ',')}]`],
+  ['results', `FROM [1] SELECT ${many(() => '1', ',')}`],
+  ['entries', `FROM [1] SELECT {${many((at) => `a${at}: 1`, ',')}}`],
+  ['steps of a path', `FROM [1] SELECT _${many((at) => (at % 2 === 0 ? '.a' : '[_]'), '')}`],
+  ['parts of a template', `FROM [1] SELECT \`${many(() => '{_}', '')}\``],
+  ['clauses', `FROM [1] SELECT ${many(() => 'CASE TRUE => 1', ' ')} ENDCASE`],
+  ['arguments', `FROM [1] SELECT Foo(${many(() => '1', ',')})`],
+  ['nested queries', `FROM [1] SELECT [${many(() => 'FROM [1] END', ',')}]`],
+  ['the same aggregators', `FROM [1] AGGREGATE [${many(() => 'SUM(_.a)', ',')}]`],
+  [
+    'long aggregators',
+    `FROM [1] AGGREGATE [${Array.from({ length: 50 }, (_, at) => `SUM([${'1,'.repeat(400)}${at}])`)}]`,
+  ],
+  ['things in things', `FROM [1] SELECT [${Array(40).fill(`${'[{a:'.repeat(200)}1${'}]'.repeat(200)}`)}]`],
+  ['tags', `FROM ${many((at) => `'t${at}'`, ' | ')}`],
+  ['tags of which all are wanted', `FROM ${many((at) => `'t${at}'`, ' & ')}`],
+  ['pairs of tags', `FROM ${many((at) => `('t${at}' & ('a' | 'b'))`, ' | ')}`],
+  ['ranges', `FROM ${many((at) => `'t${at}' & KEY > ${at}`, ' | ')}`],
+  ['stages', `FROM [1] ${Array(1000).fill('LET a := [1,2,3,4,5,6,7,8,9,10]').join(' ')}`],
+]
+
+/** The steps of a computation, each with how much was counted in it. */
+function counted<T>(steps: Steps<T>, counter: () => number): { value: T; most: number; turns: number } {
+  let [turns, most, before] = [0, 0, counter()]
+  for (;;) {
+    const step = steps.next()
+    turns++
+    most = Math.max(most, counter() - before)
+    before = counter()
+    if (step.done === true) return { value: step.value, most, turns }
+  }
+}
+
+describe('a long query is prepared in steps', () => {
+  for (const [name, text] of long) {
+    test(`one of many ${name} is read without a step that is longer than others`, () => {
+      const reader = new Reader(text)
+      const { most, turns } = counted(readSteps(reader, now), () => reader.steps)
+      // One part may end after the step is due, and looks for what cannot follow it.
+      assert.ok(most <= stepsPerYield + 2000, `${most} steps`)
+      assert.ok(turns >= text.length / stepsPerYield / 4, `${turns} turns`)
+    })
+
+    test(`one of many ${name} is compiled, checked and printed in as many turns`, () => {
+      const query = parseQuery(text, { now })
+      const isOfTags = query.source.kind === 'events'
+      const turnsOf = (steps: Steps<unknown>): number => counted(steps, () => 0).turns
+      const least = Math.floor((isOfTags ? count : 1000) / unitsPerStep / 2) || 1
+      if (isOfTags) assert.ok(turnsOf(plainSteps(query, 'me')) >= count / unitsPerStep, 'planned')
+      else {
+        assert.ok(turnsOf(compileSteps(query, outside)) > least, 'compiled')
+        assert.ok(turnsOf(featuresUsed(query)) > least, 'features')
+      }
+      assert.ok(turnsOf(printSteps(query)) > least, 'printed')
+    })
+  }
+
+  test('one of many events that it brings along is read in as many turns', () => {
+    const text = `PRAGMA events\n${many(() => '{"payload":1}', '\n')}\nENDPRAGMA\nFROM allEvents`
+    const { value, turns } = counted(givenSteps(parseQuery(text, { now }), now), () => 0)
+    assert.equal(value?.length, count)
+    assert.ok(turns >= count / unitsPerStep)
+  })
+
+  test('a short one is prepared in one', () => {
+    const steps: ((query: MainQuery) => Steps<unknown>)[] = [
+      (query) => compileSteps(query, outside),
+      featuresUsed,
+      printSteps,
+      (query) => plainSteps(query, 'me'),
+    ]
+    for (const text of ["FROM 'a' & 'b' | 'c' FILTER _.a > 3 SELECT [_.a, _.b]", "FROM ('a' | 'b') & ('c' | 'd')"]) {
+      assert.equal(counted(readSteps(new Reader(text), now), () => 0).turns, 1)
+      const query = parseQuery(text, { now })
+      for (const prepared of steps) assert.equal(counted(prepared(query), () => 0).turns, 1)
+    }
+  })
+})
+
+test('a variable is found where it is bound, however many stages bind others', () => {
+  const lets = Array.from({ length: 900 }, (_, at) => `LET a${at} := ${at}`).join(' ')
+  const [message] = messagesOf(`FROM [1] LET b := a1 ?? 7 ${lets} LET a1 := a1 + 1 SELECT [b, a1, a899, _]`, [])
+  assert.deepEqual(message?.payload, [7, 2, 899, 1])
+})
+
+describe('combinations of tags', () => {
+  const planOf = (text: string) => planFor(parseTagExpr(text, { now }), { appId: 'me', tagOf: () => '' })
+
+  test('that come again are one', () => {
+    const plan = planOf(Array(12).fill("('a' | 'b')").join(' & '))
+    assert.deepEqual([plan.anyOf, plan.residual], [[{ tags: ['a'] }, { tags: ['b'] }], undefined])
+  })
+
+  test('are as many as there are when they are different', () => {
+    const plan = planOf(Array.from({ length: 8 }, (_, at) => `('a${at}' | 'b${at}')`).join(' & '))
+    assert.deepEqual([plan.anyOf.length, plan.residual], [256, undefined])
+  })
+})
+
+/** Remembers the plans that cursors were opened for. */
+class PlannedEvents implements Events {
+  readonly plans: Plan[] = []
+  readonly #events: Events
+
+  constructor(events: Events) {
+    this.#events = events
+  }
+
+  open(plan: Plan, order: 'asc' | 'desc' | 'stream-asc'): Cursor {
+    this.plans.push(plan)
+    return this.#events.open(plan, order)
+  }
+}
+
+describe('the plan of a nested query', () => {
+  const events = eventsFrom(
+    Array.from({ length: 20 }, (_, at) => ({
+      tags: ['n', `id:${Math.floor(at / 10)}`],
+      payload: { id: Math.floor(at / 10) },
+    })),
+  )
+  const plansOf = (tags: string): { plans: Plan[]; payloads: unknown[] } => {
+    const port = new PlannedEvents(new MemoryEvents(events))
+    const messages = messagesOf(`FROM 'n' SELECT FROM ${tags} AGGREGATE SUM(1)`, [], { port })
+    const payloads = messages.filter(({ type }) => type === 'event').map(({ payload }) => payload)
+    return { plans: port.plans.slice(1), payloads }
+  }
+
+  test('is made once when its tags do not depend on the event, also when they are templates', () => {
+    for (const tags of ["('n' | 'x') & ('n' | 'y')", "(`n` | 'x') & (`{'n'}` | `y{1}`)"]) {
+      const { plans, payloads } = plansOf(tags)
+      assert.deepEqual([plans.length, new Set(plans).size], [20, 1], tags)
+      assert.deepEqual(payloads, Array(20).fill([20]), tags)
+    }
+  })
+
+  test('is made again only when they come to something else', () => {
+    const { plans, payloads } = plansOf("(`id:{_.id}` | 'x') & 'n'")
+    assert.deepEqual([plans.length, new Set(plans).size], [20, 2])
+    assert.deepEqual(payloads, Array(20).fill([10]))
+  })
+
+  test('has few combinations when they depend on the event: beyond that, events are looked at one by one', () => {
+    const pairs = Array.from({ length: 12 }, (_, at) => `(\`id:{_.id}\` | \`x${at}{_.id}\`)`)
+    const distinct = Array.from({ length: 12 }, (_, at) => `(\`id:{_.id - 0 * ${at}}\` | \`n\` | \`x${at}{_.id}\`)`)
+    for (const tags of [pairs.join(' & '), distinct.join(' & ')]) {
+      const { plans, payloads } = plansOf(tags)
+      for (const { anyOf } of plans) assert.ok(anyOf.length <= aqlLimits.tagCombinationsPerEvent, `${anyOf.length}`)
+      assert.deepEqual(payloads, Array(20).fill([tags.includes('`n`') ? 20 : 10]))
+    }
+  })
+
+  test('is made in steps', () => {
+    const text = `FROM 'n' SELECT FROM ${many((at) => `\`{_.id}:${at}\``, ' | ')}`
+    const request = {
+      events: new MemoryEvents(events.slice(0, 1)),
+      appId: 'me',
+      order: 'asc' as const,
+      turn: { isOver: () => false },
+    }
+    const { turns } = counted(answer(parseQuery(text, { now }), request, new MessageWriter(() => {})), () => 0)
+    assert.ok(turns >= count / unitsPerStep, `${turns} turns`)
+  })
+})
+
+test('events in memory are looked at in turns when there are many that are not selected', () => {
+  const { anyOf } = planFor(
+    parseTagExpr(
+      many((at) => `'t${at}'`, '|'),
+      { now },
+    ),
+    { appId: 'me', tagOf: () => '' },
+  )
+  const cursor = new MemoryEvents(eventsFrom(Array(50).fill({ tags: ['n'], payload: 1 }))).open(
+    { anyOf, residual: undefined },
+    'asc',
+  )
+  for (let at = 0; at < 50; at++) assert.equal(cursor.next(), later)
+  assert.equal(cursor.next(), undefined)
+})
+
+test('a query of many parts counts as many steps with every event', () => {
+  const stepsOf = (text: string): number => {
+    let most = 0
+    const turn = {
+      isOver: (steps: number) => {
+        most = Math.max(most, steps)
+        return false
+      },
+    }
+    const request = { events: new MemoryEvents(eventsFrom([{ payload: 1 }])), appId: 'me', order: 'asc' as const, turn }
+    finish(answer(parseQuery(text, { now }), request, new MessageWriter(() => {})))
+    return most
+  }
+  assert.equal(stepsOf('FROM allEvents SELECT _ + 1'), 1)
+  assert.ok(stepsOf(`FROM allEvents SELECT ${many(() => '1', '+')}`) >= count / 16)
+})

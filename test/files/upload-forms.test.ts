@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { type Answer, textAnswer } from '../../src/api/answer.ts'
+import type { Call } from '../../src/api/call.ts'
+import { formParts } from '../../src/api/form-parser.ts'
+import type { Route } from '../../src/api/router.ts'
+import { limits } from '../../src/limits.ts'
+import { served } from '../support/api.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { anyMutation, mutated } from '../support/mutations.ts'
+import { startNode, type TestNode } from '../support/node.ts'
+
+const path = '/api/v2/files'
+
+/** What the files of a directory are called, and what is in them. */
+async function contents({ call }: TestNode, cid: string, names: readonly string[]): Promise<string[]> {
+  const url = (name: string) => `${path}/${cid}/${name.split('/').map(encodeURIComponent).join('/')}`
+  return await Promise.all(names.map(async (name) => await (await call(url(name))).text()))
+}
+
+test('forms of browsers are understood, whatever characters are in the names of their files', async (t) => {
+  const node = await startNode(t)
+  const names = ['a b.txt', 'ü/ö 💧.txt', 'say "hi".txt', "100%'s.txt"]
+  const body = new FormData()
+  for (const name of names) body.append('file', new File([`in ${name}`], name))
+  const answer = await node.call(path, { method: 'POST', body })
+  assert.equal(answer.status, 200)
+  assert.deepEqual(
+    await contents(node, await answer.text(), names),
+    names.map((name) => `in ${name}`),
+  )
+})
+
+test('forms of curl are understood', async (t) => {
+  const node = await startNode(t)
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'large.bin')
+  writeFileSync(file, 'x'.repeat(3_000_000))
+  const files = ['-F', `file=@${file};filename=d/ü.txt`, '-F', `file=@${file};filename="say \\"hi\\""`]
+  const sent = ['-s', '-H', `Authorization: Bearer ${node.token}`, ...files, `${node.url}${path}`]
+  const { stdout } = await promisify(execFile)('curl', sent)
+  const found = await contents(node, stdout, ['d/ü.txt', 'say "hi"'])
+  assert.deepEqual(
+    found.map((text) => text.length),
+    [3_000_000, 3_000_000],
+  )
+})
+
+test('every multipart content type with a boundary is accepted', async (t) => {
+  const { call } = await startNode(t)
+  const body = '--b\r\nContent-Disposition: form-data; name="file"; filename="q.txt"\r\n\r\n42\n\r\n--b--\r\n'
+  const cids = new Set<string>()
+  for (const type of [
+    'multipart/formdata; boundary=b',
+    'multipart/form-data; boundary="b"',
+    'multipart/x; boundary=b',
+  ]) {
+    const answer = await call(path, { method: 'POST', body, headers: { 'content-type': type } })
+    assert.equal(answer.status, 200, type)
+    cids.add(await answer.text())
+  }
+  assert.equal(cids.size, 1)
+  for (const type of ['multipart/formdata', 'text/plain; boundary=b', `multipart/x; boundary=${'b'.repeat(300)}`])
+    assert.equal((await call(path, { method: 'POST', body, headers: { 'content-type': type } })).status, 415, type)
+})
+
+function part(name: string): string {
+  return `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\nin ${name}\r\n`
+}
+
+const text = ['a', 'd/b', 'd/c'].map(part).join('')
+const piece = fc.constantFrom(
+  '\r\n',
+  '\r\n\r\n',
+  '--b',
+  '\r\n--b--',
+  '-',
+  '\r',
+  ':',
+  '"',
+  'filename',
+  '..',
+  '/',
+  '\0',
+  'x',
+)
+
+test('every malformed form is answered, and the node goes on', async (t) => {
+  const { call, upload } = await startNode(t)
+  const headers = { 'content-type': 'multipart/formdata; boundary=b' }
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyMutation(piece), { minLength: 1, maxLength: 4 }),
+      fc.nat(400),
+      async (changes, cut) => {
+        const whole = mutated(`${text}--b--\r\n`, changes)
+        const body = whole.slice(0, cut % 3 === 0 ? cut : whole.length)
+        const answer = await call(path, { method: 'POST', body, headers })
+        const message = await answer.text()
+        assert.ok([200, 400].includes(answer.status), `${answer.status} ${message}`)
+        if (answer.status === 400) assert.match(message, /^\{"code":"ERR_BAD_REQUEST"/)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  assert.equal((await upload({ a: 'x' })).status, 200)
+})
+
+/** Sends a form of a length in chunks, as long as the node takes them, and gives the answer. */
+async function sendSlowly(
+  { url, token }: Pick<TestNode, 'url' | 'token'>,
+  length: number,
+  chunks: Iterable<string | Buffer>,
+): Promise<string> {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', noDelay: true })
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (received: string) => {
+    answer += received
+  })
+  socket.on('error', () => {})
+  const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+  const type = 'Content-Type: multipart/formdata; boundary=b'
+  const head = `Host: localhost\r\nAuthorization: Bearer ${token}\r\n${type}\r\nContent-Length: ${length}`
+  socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`)
+  for (const chunk of chunks) {
+    if (answer !== '' || socket.destroyed) break
+    await new Promise((resolve) => socket.write(chunk, resolve))
+  }
+  await answered
+  socket.destroy()
+  return answer
+}
+
+function* repeated(times: number, chunk: Buffer): Generator<Buffer> {
+  for (let i = 0; i < times; i++) yield chunk
+}
+
+test('a client that pauses in the middle of a file gets an error that says so', async (t) => {
+  const read = async (call: Call): Promise<Answer> => {
+    for await (const { content } of formParts(call.bodyStream(), 'b')) for await (const _ of content);
+    return textAnswer('complete')
+  }
+  const routes: Route[] = [{ path, methods: { POST: { token: false, answer: read } } }]
+  const port = await served(t, routes, { bodyPauseMs: 50 })
+  const answer = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
+  assert.match(answer, /^HTTP\/1\.1 400 .*Nothing of its body came for 50 ms/s)
+})
+
+test('large and small parts of a form do not fill the memory, and get an answer', async (t) => {
+  const node = await startNode(t)
+  const mebibyte = Buffer.alloc(1024 * 1024, 'x')
+  const before = process.memoryUsage.rss()
+  const header = await sendSlowly(node, 100 * mebibyte.length, [
+    '--b\r\nContent-Disposition: form-data; filename="',
+    ...repeated(100, mebibyte),
+  ])
+  assert.match(header, /^HTTP\/1\.1 400 .*headers of a part have more than 16384 bytes/s)
+  const preamble = await sendSlowly(node, 100 * mebibyte.length + text.length + 9, [
+    ...repeated(100, mebibyte),
+    `\r\n${text}--b--\r\n`,
+  ])
+  assert.match(preamble, /^HTTP\/1\.1 200 /)
+  const parts = Array.from({ length: limits.filesPerUpload + 1 }, (_, i) => part(String(i)))
+  const body = `${parts.join('')}--b--`
+  const many = await sendSlowly(node, body.length, [body])
+  assert.match(many, /^HTTP\/1\.1 400 .*more than 20000 files/s)
+  const bytes = await sendSlowly(node, text.length + 5, `${text}--b--`)
+  assert.match(bytes, /^HTTP\/1\.1 200 /)
+  assert.ok(process.memoryUsage.rss() - before < 150 * 1024 * 1024, `${process.memoryUsage.rss() - before} bytes more`)
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Health } from '../../src/health.ts'
+import { limits } from '../../src/limits.ts'
+import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Metrics } from '../../src/metrics.ts'
+import { DiskErrors } from '../../src/node/disk-errors.ts'
+
+function diskErrors() {
+  const log: string[] = []
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  const [health, metrics] = [new Health([]), new Metrics()]
+  return { disk: new DiskErrors({ health, metrics, log: new Logger(output, 'disk') }), health, metrics, log }
+}
+
+test('failures of the disk are counted by what failed, logged once, and a reason until each of them works again', () => {
+  const { disk, health, metrics, log } = diskErrors()
+  for (let i = 0; i < 3; i++) disk.take({ work: 'publish', refused: 'it is full' })
+  disk.take({ work: 'blob_write', refused: 'it is full' })
+  const both = 'storing events fails: it is full; storing blobs fails: it is full'
+  assert.deepEqual(health.reasons(), [{ component: 'Disk', state: 'failed', detail: both }])
+  disk.take({ work: 'publish' })
+  assert.deepEqual(health.reasons()[0]?.detail, 'storing blobs fails: it is full')
+  disk.take({ work: 'blob_write' })
+  assert.deepEqual(health.reasons(), [])
+  assert.match(metrics.text(), /shoal_disk_errors_total\{work="publish"\} 3\n/)
+  assert.match(metrics.text(), /shoal_disk_errors_total\{work="blob_write"\} 1\n/)
+  assert.equal(log.length, 4)
+  disk.stop()
+})
+
+test('while an area of the disk fails it is probed, and no other one', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { disk } = diskErrors()
+  const probed: string[] = []
+  for (const area of ['events', 'files', 'blobs'] as const)
+    disk.setProbe(area, async () => {
+      probed.push(area)
+      throw new Error('it is full')
+    })
+  t.mock.timers.tick(2 * limits.diskProbeMs)
+  assert.deepEqual(probed, [], 'nothing is probed while the disk works')
+  disk.take({ work: 'upload', refused: 'it is full' })
+  t.mock.timers.tick(2 * limits.diskProbeMs)
+  assert.deepEqual(probed, ['files', 'files'])
+  disk.take({ work: 'upload' })
+  t.mock.timers.tick(2 * limits.diskProbeMs)
+  assert.deepEqual(probed, ['files', 'files'])
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Lines } from '../support/lines.ts'
+import { json, startNode, type TestNode } from '../support/node.ts'
+
+interface Message {
+  readonly type: string
+  readonly lamport: number
+  readonly stream: string
+  readonly offset: number
+}
+
+/** The messages of a monotonic subscription to all events from the beginning, up to the event that ends it. */
+async function follow({ call }: TestNode, isLast: (lamport: number) => boolean): Promise<Message[]> {
+  const body = JSON.stringify({ session: 'x', query: 'FROM allEvents', lowerBound: {} })
+  const lines = new Lines(await call('/api/v2/events/subscribe_monotonic', { method: 'POST', body, headers: json }))
+  const messages: Message[] = []
+  for (;;) {
+    const line = await lines.next()
+    if (line === '') continue
+    const message = JSON.parse(line) as Message
+    messages.push(message)
+    if (message.type === 'timeTravel' || (message.type === 'event' && isLast(message.lamport))) break
+  }
+  await lines.cancel()
+  return messages
+}
+
+/** Publishes events of several tags in one request; answers the lamport timestamp of the last one. */
+async function publish({ call }: TestNode, tags: readonly string[]): Promise<number> {
+  const body = JSON.stringify({ data: tags.map((tag) => ({ tags: [tag], payload: null })) })
+  const response = await call('/api/v2/events/publish', { method: 'POST', body, headers: json })
+  assert.equal(response.status, 200)
+  return ((await response.json()) as { data: { lamport: number }[] }).data.at(-1)?.lamport as number
+}
+
+/** Lamport timestamps of one node are dense: an event for each of them, in order, and nothing else. */
+function assertComplete(messages: readonly Message[]): void {
+  assert.deepEqual(
+    messages.filter(({ type }) => type !== 'offsets').map(({ type, lamport }) => [type, lamport]),
+    Array.from({ length: messages.length - 1 }, (_, i) => ['event', i]),
+  )
+  const next = new Map<string, number>()
+  for (const { type, stream, offset } of messages)
+    if (type === 'event') {
+      assert.equal(offset, next.get(stream) ?? 0, `the offsets of ${stream} follow each other`)
+      next.set(stream, offset + 1)
+    }
+}
+
+/** Lets several publish and follow at the same time; answers what those who follow were told. */
+async function followWhile(node: TestNode, publishers: readonly (() => Promise<void>)[]): Promise<Message[][]> {
+  let last = Number.POSITIVE_INFINITY
+  const following = Array.from({ length: 4 }, () => follow(node, (lamport) => lamport === last))
+  await Promise.all(publishers.map((publishing) => publishing()))
+  last = await publish(node, ['end'])
+  return await Promise.all(following)
+}
+
+test('a monotonic subscription to events of two routes meets no time travel on a lone node', async (t) => {
+  const node = await startNode(t)
+  const routes = ['a', 'b'].map((name) => ({ from: `'${name}'`, into: name }))
+  await node.node.settings.set(['eventRouting'], { routes }, 'test')
+  const batches = [['a'], ['b'], ['a', 'b'], ['b', 'a', 'a'], ['b', 'b', 'b', 'a']]
+  const publisher = async (): Promise<void> => {
+    for (let i = 0; i < 250; i++) await publish(node, batches[i % batches.length] as string[])
+  }
+  for (const messages of await followWhile(node, [publisher, publisher])) assertComplete(messages)
+})
+
+test('a monotonic subscription meets no time travel while files are uploaded to a node with default settings', async (t) => {
+  const node = await startNode(t)
+  const publisher = async (): Promise<void> => {
+    for (let i = 0; i < 250; i++) await publish(node, ['a'])
+  }
+  const uploader = async (): Promise<void> => {
+    for (let i = 0; i < 100; i++) assert.equal((await node.upload({ 'a.txt': `content ${i}` })).status, 200)
+  }
+  for (const messages of await followWhile(node, [publisher, uploader])) assertComplete(messages)
+})

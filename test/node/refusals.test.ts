@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manifest } from '../support/api.ts'
+import { json, startNode } from '../support/node.ts'
+import { until } from '../support/process.ts'
+
+/** The lines of a log without their times, as soon as there are as many of them. */
+async function linesLike(log: readonly string[], pattern: RegExp, count: number): Promise<string[]> {
+  return await until(
+    () => {
+      const found = log.filter((line) => pattern.test(line)).map((line) => line.replace(/^\S+ +/, '').trimEnd())
+      return found.length >= count ? found : undefined
+    },
+    () => `not ${count} lines like ${pattern} in:\n${log.join('')}`,
+  )
+}
+
+test('refused requests are in the log at INFO, once for each reason, without tokens and bodies', async (t) => {
+  const { url, call, token, log } = await startNode(t)
+  const forged = Buffer.from(token, 'base64')
+  forged.writeUInt8(forged.readUInt8(forged.length - 1) ^ 1, forged.length - 1)
+  const secret = forged.toString('base64')
+  const refused = [
+    () => fetch(`${url}/api/v1/auth`),
+    () => fetch(`${url}/api/v2/events/offsets`),
+    () => fetch(`${url}/api/v2/events/offsets?access_token=${encodeURIComponent(secret)}`),
+    () => fetch(`${url}/api/v2/events/offsets`, { headers: { authorization: 'Bearer some-secret' } }),
+    () =>
+      fetch(`${url}/api/v2/events/offsets`, {
+        headers: { origin: 'x', 'access-control-request-method': 'X' },
+        method: 'OPTIONS',
+      }),
+    () => call('/api/v2/events/publish', { method: 'POST', body: '{"my secret":1}', headers: json }),
+    () => call('/api/v2/events/publish', { method: 'DELETE' }),
+  ]
+  for (const ask of [...refused, ...refused]) assert.ok((await ask()).status >= 400)
+  const lines = await linesLike(log, /request refused/, refused.length)
+  const at = (method: string, path: string) => `method=${method} path=${path} remote=127.0.0.1`
+  assert.deepEqual(lines, [
+    `INFO api: request refused: 404 ERR_NOT_FOUND ${at('GET', '/api/v1/auth')}`,
+    `INFO api: request refused: 401 ERR_MISSING_AUTH_HEADER ${at('GET', '/api/v2/events/offsets')}`,
+    `INFO api: request refused: 401 ERR_TOKEN_UNAUTHORIZED ${at('GET', '/api/v2/events/offsets')}`,
+    `INFO api: request refused: 401 ERR_TOKEN_INVALID ${at('GET', '/api/v2/events/offsets')}`,
+    `INFO api: request refused: 403 CORS ${at('OPTIONS', '/api/v2/events/offsets')}`,
+    `INFO api: request refused: 400 ERR_BAD_REQUEST ${at('POST', '/api/v2/events/publish')}`,
+    `INFO api: request refused: 405 ERR_METHOD_NOT_ALLOWED ${at('DELETE', '/api/v2/events/publish')}`,
+  ])
+  for (const text of ['secret', 'access_token', token.slice(0, 40)]) assert.ok(!log.join('').includes(text), text)
+})
+
+test('a refused WebSocket is in the log, without its token', async (t) => {
+  const { url, log } = await startNode(t)
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v2/events?some-secret`)
+  await new Promise((resolve) => socket.addEventListener('error', resolve))
+  const [line] = await linesLike(log, /request refused/, 1)
+  assert.equal(line, 'INFO api: request refused: 401 ERR_TOKEN_INVALID method=GET path=/api/v2/events remote=127.0.0.1')
+})
+
+test('what is answered is not in the log at INFO, nor is a node that is not ready', async (t) => {
+  const { call, log } = await startNode(t)
+  await call('/api/v2/node/info')
+  await call('/readyz')
+  assert.ok(!log.some((line) => /refused/.test(line)))
+})
+
+test('a token that is issued is in the log with its app, once for each app', async (t) => {
+  const { url, log, token } = await startNode(t)
+  const ask = async (body: object): Promise<Response> =>
+    fetch(`${url}/api/v2/auth`, { method: 'POST', headers: json, body: JSON.stringify(body) })
+  for (let i = 0; i < 3; i++) await ask(manifest)
+  await ask({ ...manifest, appId: 'com.example.other', version: 'x'.repeat(1000) })
+  const lines = await linesLike(log, /AUTH/, 2)
+  assert.equal(lines.length, 2)
+  const good = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`
+  assert.match(
+    lines[0] ?? '',
+    new RegExp(
+      `^INFO AUTH: token issued for com\\.example\\.test 1\\.0 \\(trial\\), good until ${good} displayName=Test remote=127\\.0\\.0\\.1$`,
+    ),
+  )
+  assert.match(lines[1] ?? '', /^INFO AUTH: token issued for com\.example\.other x{64}… \(trial\)/)
+  assert.ok(!log.join('').includes(token.slice(0, 40)))
+})
+
+test('an app that gets no token is in the log with the reason', async (t) => {
+  const { url, log } = await startNode(t)
+  const body = JSON.stringify({ ...manifest, appId: 'com.actyx' })
+  assert.equal((await fetch(`${url}/api/v2/auth`, { method: 'POST', headers: json, body })).status, 400)
+  const [, line] = await linesLike(log, /AUTH/, 2)
+  assert.match(
+    line ?? '',
+    /^INFO AUTH: no token for com\.actyx 1\.0: Invalid request\. The app ID 'com\.actyx' is the node's own/,
+  )
+})

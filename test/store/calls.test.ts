@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { CalledThread, type DiskNotice, type DiskUse } from '../../src/store/index.ts'
+import type { RefusedCalls } from '../support/refused-calls-thread.ts'
+
+function open(t: TestContext) {
+  const notices: DiskNotice[] = []
+  const module = new URL('../support/refused-calls-thread.ts', import.meta.url)
+  const disk: DiskUse<RefusedCalls> = {
+    notify: (notice) => notices.push(notice),
+    work: { store: 'blob_write', read: 'blob_read', fail: 'blob_read' },
+    proof: new Set(['store']),
+  }
+  const thread = new CalledThread<RefusedCalls>('blobs', module, undefined, { disk })
+  t.after(() => thread.close())
+  return { thread, notices }
+}
+
+test('a call that the disk refuses fails with 503 and is told, and so is its next success', async (t) => {
+  const { thread, notices } = open(t)
+  await thread.call('store', [false])
+  assert.deepEqual(notices, [])
+  const stored = { code: 'ERR_STORAGE', status: 503, message: /no room left on the disk/ }
+  for (let i = 0; i < 2; i++) await assert.rejects(thread.call('store', [true]), stored)
+  const read = { code: 'ERR_STORAGE_READ', status: 503, message: /could not be read: EIO/ }
+  await assert.rejects(thread.call('read', []), read)
+  await assert.rejects(thread.call('fail', []), { message: 'a defect' })
+  await thread.call('store', [false])
+  await thread.call('store', [false])
+  const refused = 'there is no room left on the disk'
+  assert.deepEqual(notices.splice(0), [
+    { work: 'blob_write', refused },
+    { work: 'blob_write', refused },
+    { work: 'blob_read', refused: 'EIO: i/o error, read' },
+    { work: 'blob_write' },
+  ])
+  thread.recovered()
+  assert.deepEqual(notices, [{ work: 'blob_read' }])
+})
+
+test('calls are answered in their order, also when one of them waits', async (t) => {
+  const { thread } = open(t)
+  const order: unknown[] = []
+  await Promise.all([
+    thread.call('wait', [1]).then((value) => order.push(value)),
+    thread.call('store', [false]).then(() => order.push(2)),
+    thread.call('wait', [3]).then((value) => order.push(value)),
+  ])
+  assert.deepEqual(order, [1, 2, 3])
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import { KeyPair } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
+import { SqliteEventStore } from '../../src/store/index.ts'
+import { type AppendRequest, LogReader, LogWriter, verifyLog } from '../../src/store/log/index.ts'
+import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
+import { latestMicros } from '../../src/time.ts'
+import { packed } from '../support/events.ts'
+import { temporaryFolder } from '../support/folder.ts'
+
+const key = new KeyPair(Buffer.alloc(32, 7))
+const right = Date.UTC(2026, 0, 1) * 1000
+
+function requestOf(...payloads: string[]): AppendRequest {
+  const events = payloads.map((payload) => ({ appId: 'com.example.app', tags: ['a'], payload }))
+  return { ...packed(events), streams: new Uint32Array(events.length) }
+}
+
+const refused = { code: 'ERR_CLOCK', message: /The clock of this machine shows .* from 1970 to 2255/ }
+const unstorable = [-1, -(10 ** 15), latestMicros + 1, 10 ** 17, Number.NaN]
+
+test('a time that the format cannot hold is never written to a log, and the log goes on when the clock is right', (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  let time = right
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time })
+  const full = Array.from({ length: limits.eventsPerCheckpoint }, () => '1')
+  writer.append([requestOf(...full)])
+  for (const wrong of unstorable) {
+    time = wrong
+    assert.throws(() => writer.append([requestOf('1')]), refused)
+    assert.throws(() => writer.appendParts([requestOf('1'), requestOf('2')]), refused)
+    assert.throws(() => writer.prune(0, limits.eventsPerCheckpoint), refused)
+    assert.throws(() => writer.redact(0, 0), refused)
+    assert.throws(() => writer.head(0), refused)
+    time = right
+    writer.append([requestOf('1')])
+  }
+  for (const edge of [0, latestMicros]) {
+    time = edge
+    assert.equal(writer.append([requestOf('1')])[0]?.time, edge)
+  }
+  writer.close()
+  const { events, problems } = verifyLog(file)
+  assert.deepEqual({ events, problems }, { events: full.length + unstorable.length + 2, problems: [] })
+})
+
+test('a clock that becomes wrong while a chunk ends leaves nothing of the request', (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  let times: number[] = []
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => times.shift() ?? right })
+  const full = Array.from({ length: limits.eventsPerCheckpoint }, () => '1')
+  // The head is signed last.
+  times = [right, right, -1]
+  assert.throws(() => writer.append([requestOf(...full)]), refused)
+  assert.deepEqual(writer.append([requestOf('1')])[0]?.runs, [{ stream: 0, offset: 0, count: 1 }])
+  writer.close()
+  assert.deepEqual(verifyLog(file).problems, [])
+})
+
+test('a store in memory refuses what a log refuses', async () => {
+  let time = right
+  const store = new MemoryEventStore({ topic: 't', kind: 'live', key, now: () => time })
+  for (const wrong of unstorable) {
+    time = wrong
+    await assert.rejects(store.append(requestOf('1')), refused)
+  }
+  time = right
+  assert.deepEqual((await store.append(requestOf('1'))).runs, [{ stream: 0, offset: 0, count: 1 }])
+})
+
+/**
+ * A log of version 3.0.0 that was written while the clock was wrong: 3 events before that, then many requests, of which some
+ * share a commit, and one that ends a chunk, so that a checkpoint was signed as well. The payloads count.
+ */
+function legacyLog(t: TestContext, year: string): string {
+  const file = join(temporaryFolder(t), 'log.db')
+  const packedLog = readFileSync(new URL(`./fixtures/clock/${year}.db.zst`, import.meta.url))
+  writeFileSync(file, zstdDecompressSync(packedLog))
+  return file
+}
+
+const legacyEvents = 1074
+
+for (const [year, shown] of [
+  ['1969', (time: number) => time >= 0 && time < 256],
+  ['2300', (time: number) => time === latestMicros],
+  ['9999', (time: number) => time === latestMicros],
+] as const) {
+  test(`a log that an earlier version wrote in ${year} opens, is read, verifies with a note, and goes on`, (t) => {
+    const file = legacyLog(t, year)
+    const open = () => new LogWriter({ file, topic: 't', kind: 'live', key, now: () => right })
+    const writer = open()
+    assert.deepEqual(writer.append([requestOf(String(legacyEvents))])[0]?.runs, [
+      { stream: 0, offset: legacyEvents, count: 1 },
+    ])
+    writer.close()
+    const reopened = open()
+    const reader = new LogReader(file, reopened.counts, key.publicKey)
+    const [times, payloads] = [[] as number[], [] as string[]]
+    for (let offset = 0; offset <= legacyEvents; ) {
+      const block = reader.block(0, offset)
+      assert.ok(block)
+      for (; offset < block.first + block.count; offset++) {
+        times.push(block.times[offset - block.first] as number)
+        payloads.push(block.payload(offset - block.first))
+      }
+    }
+    assert.deepEqual(
+      payloads,
+      Array.from({ length: legacyEvents + 1 }, (_, i) => String(i)),
+    )
+    assert.ok(times.slice(3, legacyEvents).every(shown), String(times.slice(0, 10)))
+    assert.equal(times.at(-1), right)
+    reopened.redact(0, 5)
+    reader.close()
+    reopened.close()
+    const { events, problems, notes } = verifyLog(file)
+    assert.deepEqual({ events, problems }, { events: legacyEvents + 1, problems: [] })
+    assert.equal(notes.length, 1)
+    assert.match(notes[0] ?? '', /stream 0: 1071 events were written while the clock was before 1970 or after 2255/)
+  })
+
+  test(`a store of threads opens a log of ${year}, and is not kept busy by what it cannot seal`, async (t) => {
+    const file = legacyLog(t, year)
+    const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
+    t.after(() => store.close())
+    for (let i = 0; i < 3; i++) await store.append(requestOf(...Array.from({ length: 1024 }, () => '1')))
+    let lines = 0
+    for await (const piece of store.read({ anyOf: [{ tags: ['a'] }], order: 'desc' }))
+      lines += Buffer.from(piece).toString().split('\n').length - 1
+    assert.equal(lines, legacyEvents + 3 * 1024)
+    await store.close()
+    assert.deepEqual(verifyLog(file).problems, [])
+  })
+}

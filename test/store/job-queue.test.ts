@@ -1,0 +1,80 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/limits.ts'
+import { JobQueue } from '../../src/store/threads/job-queue.ts'
+
+interface TestJob {
+  readonly name: string
+  ranMs: number
+}
+
+const job = (name: string, ranMs = 0): TestJob => ({ name, ranMs })
+
+/** The names of all that wait, in the order of their turns at one moment. */
+function drained(queue: JobQueue<TestJob>, now: number): string[] {
+  const names: string[] = []
+  for (let next = queue.next(now); next !== undefined; next = queue.next(now)) names.push(next.name)
+  return names
+}
+
+test('a query that has run for 20 ms goes behind those that have not, and all others keep their order', () => {
+  equal(limits.shortJobMs, 20)
+  const queue = new JobQueue<TestJob>()
+  for (const one of [job('long', 20), job('short', 19), job('new'), job('longer', 5000), job('newer')]) queue.push(one)
+  equal(queue.size, 5)
+  deepEqual(drained(queue, 0), ['new', 'newer', 'short', 'long', 'longer'])
+  equal(queue.size, 0)
+})
+
+test('subscriptions that a commit has woken come first', () => {
+  const queue = new JobQueue<TestJob>()
+  queue.push(job('new'))
+  queue.push(job('long', 100))
+  queue.wake([job('woken'), job('also woken')])
+  deepEqual(drained(queue, 0), ['woken', 'also woken', 'new', 'long'])
+})
+
+test('long queries take turns', () => {
+  const queue = new JobQueue<TestJob>()
+  for (const name of ['a', 'b', 'c']) queue.push(job(name, 100))
+  const turns: string[] = []
+  for (let now = 0; now < 60; now += 10) {
+    const next = queue.next(now)
+    ok(next)
+    turns.push(next.name)
+    queue.push(next)
+  }
+  deepEqual(turns, ['a', 'b', 'c', 'a', 'b', 'c'])
+})
+
+test('a flood of quick queries, or of commits, does not starve the others', () => {
+  const queue = new JobQueue<TestJob>()
+  queue.push(job('short', 5))
+  for (let i = 0; i < 3; i++) queue.push(job('long', 100))
+  const turns: { name: string; now: number }[] = []
+  for (let now = 0; now < 1000; now += 2) {
+    queue.push(job('new'))
+    queue.wake([job('woken')])
+    const next = queue.next(now)
+    ok(next)
+    turns.push({ name: next.name, now })
+    if (next.name === 'long' || next.name === 'short') queue.push(next)
+  }
+  for (const name of ['long', 'short', 'new']) {
+    const at = turns.filter((turn) => turn.name === name).map(({ now }) => now)
+    ok(at.length >= 1000 / (limits.starvingMs + 10) - 1, `${name}: ${at.length} turns`)
+  }
+  ok(turns.filter(({ name }) => name === 'woken').length > turns.length / 2)
+})
+
+test('a new query goes after the step under way, however long the steps of others take', () => {
+  const queue = new JobQueue<TestJob>()
+  for (let i = 0; i < 3; i++) queue.push(job('long', 100))
+  for (let now = 0; now < 6000; now += 300) {
+    const long = queue.next(now)
+    equal(long?.name, 'long')
+    queue.push(long)
+    queue.push(job('new'))
+    equal(queue.next(now + 250)?.name, 'new')
+  }
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { limits } from '../../src/limits.ts'
+import { SharedCounts, type Snapshot } from '../../src/store/log/index.ts'
+import { Commits } from './counts/commits.ts'
+
+test('a snapshot has the counts after a whole commit, while another thread publishes as fast as it can', async () => {
+  const counts = new SharedCounts()
+  const commits = 200_000
+  const worker = new Worker(new URL('./counts/publisher-thread.ts', import.meta.url), {
+    workerData: { memory: counts.memory, commits },
+  })
+  let isOver = false
+  const ended = once(worker, 'exit').then(([code]) => {
+    isOver = true
+    assert.equal(code, 0)
+  })
+  const expected = new Commits()
+  const taken = { all: 0, moved: 0, fresh: 0 }
+  let last: Snapshot | undefined
+  const check = (isFresh: boolean): void => {
+    const snapshot = counts.snapshot(isFresh ? undefined : last)
+    if (snapshot.position !== last?.position) taken.moved++
+    if (isFresh) taken.fresh++
+    while (expected.changes < snapshot.position) expected.next()
+    assert.equal(snapshot.position, expected.changes, 'it stands between two commits')
+    // A stream that is about to get its first events may be known already.
+    const known = expected.counts.concat(Array(Math.max(0, snapshot.streams - expected.counts.length)).fill(0))
+    assert.deepEqual(snapshot.counts(), known)
+    last = snapshot
+    taken.all++
+  }
+  // The event loop turns now and then, so that the end of the thread is heard, and the ring wraps around.
+  while (!isOver) {
+    for (let i = 0; i < 200; i++) check(i % 3 === 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await ended
+  for (const isFresh of [false, true]) check(isFresh)
+  const all = new Commits()
+  for (let i = 0; i < commits; i++) all.next()
+  assert.equal(last?.position, all.changes)
+  assert.ok(taken.moved > 50 && taken.fresh > 50, JSON.stringify(taken))
+})
+
+test('a snapshot is complete when the ring of changes has wrapped around since the last one', () => {
+  const counts = new SharedCounts()
+  const publish = (number: number, count: number) => counts.publish([{ number, count, pruned: 0, sealed: 0 }])
+  for (const changes of [limits.streamsPerTopic - 1, limits.streamsPerTopic, 3 * limits.streamsPerTopic]) {
+    const last = counts.snapshot()
+    publish(0, last.count(0) + 1)
+    for (let i = 1; i <= changes; i++) publish(1, last.count(1) + i)
+    assert.deepEqual(counts.snapshot(last).counts(), [last.count(0) + 1, last.count(1) + changes])
+  }
+})
+
+test('a snapshot is the last one as long as no count changes, and tells which streams have grown since an earlier one', () => {
+  const counts = new SharedCounts()
+  const empty = counts.snapshot()
+  assert.deepEqual([empty.streams, empty.count(5), empty.counts()], [0, 0, []])
+  counts.publish([
+    { number: 0, count: 3, pruned: 0, sealed: 0 },
+    { number: 1, count: 0, pruned: 0, sealed: 0 },
+  ])
+  const first = counts.snapshot(empty)
+  assert.deepEqual(first.grownSince(empty), [0])
+  // Sealing and pruning change no count.
+  counts.publish([{ number: 0, count: 3, pruned: 2, sealed: 3 }])
+  assert.equal(counts.snapshot(first), first)
+  counts.publish([
+    { number: 2, count: 1, pruned: 0, sealed: 0 },
+    { number: 0, count: 4, pruned: 2, sealed: 3 },
+  ])
+  const second = counts.snapshot(first)
+  assert.deepEqual(second.grownSince(first), [0, 2])
+  assert.deepEqual(second.grownSince(empty), [0, 2])
+  assert.deepEqual(second.grownSince(second), [])
+  assert.deepEqual(
+    [0, 1, 2].map((stream) => first.count(stream)),
+    [3, 0, 0],
+  )
+})

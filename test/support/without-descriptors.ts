@@ -1,0 +1,101 @@
+// Uses a store while the process has no file descriptor left, and says as JSON what became of it. Run by test/store/without-descriptors.test.ts,
+// in a process with a low limit of open files.
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { ShoalError } from '../../src/errors.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { limits } from '../../src/limits.ts'
+import { residentBytes } from '../../src/memory.ts'
+import { logStats, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
+import { packed } from './events.ts'
+import { until } from './process.ts'
+
+const [folder = ''] = process.argv.slice(2)
+const file = join(folder, 'log.db')
+const failures: string[] = []
+const failedThreads = new Set<string>()
+const threadFailed = (thread: string): void => void failedThreads.add(thread)
+const held: number[] = []
+/** Takes all descriptors, also those that threads have given back since. */
+function takeDescriptors(): void {
+  try {
+    for (;;) held.push(openSync('/dev/null', 'r'))
+  } catch {
+    // There is none left.
+  }
+}
+
+let isExhausted = false
+// The descriptors of a thread that has ended are taken before another one can start with them.
+process.on('worker', (thread) => {
+  thread.prependListener('exit', () => {
+    if (isExhausted) takeDescriptors()
+  })
+})
+
+const store = await SqliteEventStore.open({
+  file,
+  topic: 't',
+  kind: 'live',
+  key: KeyPair.generate(),
+  readerModule: new URL('./breaking-reader-thread.ts', import.meta.url),
+  failed: (error) => failures.push(error.message),
+  threadFailed,
+})
+const blobs = new ThreadedBlobs(join(folder, 'blobs.db'), { failed: threadFailed })
+
+function chunk(): Parameters<SqliteEventStore['append']>[0] {
+  const events = Array.from({ length: 1024 }, (_, i) => ({
+    appId: 'com.example.a',
+    tags: ['all'],
+    payload: `{"i":${i}}`,
+  }))
+  return { ...packed(events), streams: new Uint32Array(events.length) }
+}
+
+async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+    return 'none'
+  } catch (error) {
+    return error instanceof ShoalError ? error.code : String(error)
+  }
+}
+
+async function read(): Promise<number> {
+  let lines = 0
+  for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' }))
+    lines += piece.toString('latin1').split('\n').length - 1
+  return lines
+}
+
+isExhausted = true
+takeDescriptors()
+const hasMemory = residentBytes() !== undefined
+const chunks = 2 * limits.chunksBehind
+for (let i = 0; i < chunks; i++) await store.append(chunk())
+const readWithout = await read()
+const blob = { type: 'text/plain', bytes: Buffer.from('x') }
+takeDescriptors()
+const putWithout = await codeOf(blobs.put('a', 'b', blob))
+await store.start('end', {}).ended
+const readBroken = await codeOf(read())
+const failed = [...failedThreads].sort()
+isExhausted = false
+for (const descriptor of held) closeSync(descriptor)
+const { sealed: sealedWithout = 0 } = logStats(file).streams[0] ?? {}
+
+const waitFor = async <T>(value: () => Promise<T | undefined>): Promise<T> =>
+  await until(value, () => 'it does not recover')
+const readAfter = await waitFor(async () => await read().catch(() => undefined))
+const putAfter = await codeOf(blobs.put('a', 'b', blob))
+// The sealer was missing for longer than the thread that reads.
+await store.append(chunk())
+await waitFor(async () => {
+  const { sealed = 0, events = 0 } = logStats(file).streams[0] ?? {}
+  return events - sealed < 2 * 1024 ? true : undefined
+})
+await blobs.close()
+await store.close()
+const without = { hasMemory, read: readWithout, put: putWithout, broken: readBroken, sealed: sealedWithout, failed }
+console.log(JSON.stringify({ failures, chunks, without, after: { read: readAfter, put: putAfter } }))
