@@ -64,16 +64,10 @@ export const limits = {
   starvingMs: 50,
   /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
   youngGenerationMb: 4,
-  /** Mebibytes that the main thread can fill with young objects once it has rested: it makes many for each request, and hardly any stay. */
-  mainYoungGenerationMb: 8,
   /** Mebibytes of young objects of the thread that reads: queries make many objects, and with less they take longer. */
   readerYoungGenerationMb: 8,
   /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
   readersStopMs: 300,
-  /** Bytes of memory of the process from which on threads give back what they can when they have nothing to do. */
-  restingBytes: 238 * 1024 * 1024,
-  /** Bytes of a block that a sample of a query may hold while a reader rests. */
-  sampleBytes: 512 * 1024,
   /** Bytes of the tail that a reader keeps decompressed. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Bytes of blocks that a reader keeps ready to be used. */

@@ -56,10 +56,3 @@ test('parts are copied as they are, wherever they stand and however long', () =>
     }),
   )
 })
-
-test('room that was given stays what it is when more is asked for', () => {
-  const writer = new ByteWriter(8)
-  const first = writer.more(8).fill(1)
-  const second = writer.more(100).fill(2)
-  assert.deepEqual([first, second], [Buffer.alloc(8, 1), Buffer.alloc(100, 2)])
-})

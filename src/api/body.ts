@@ -3,10 +3,6 @@ import { bodyCost } from '../client-memory.ts'
 import { failure, type ShoalError } from '../errors.ts'
 import { limits } from '../limits.ts'
 import { release } from '../memory.ts'
-import { Samples } from '../samples.ts'
-
-/** Bytes of a body that may stay for a while. */
-const smallBytes = 4096
 
 /** The client has gone before it had sent everything: there is nobody to answer to. */
 export class ClientGone extends Error {
@@ -26,7 +22,6 @@ export interface BodyHolder {
 /** Reads the bodies of requests. */
 export class BodyReader {
   readonly #pauseMs: number
-  readonly #samples = new Samples<'body'>()
 
   constructor(pauseMs: number) {
     this.#pauseMs = pauseMs
@@ -53,9 +48,7 @@ export class BodyReader {
       body.drop()
       throw error
     }
-    const whole = body.whole()
-    if (whole.buffer.byteLength < smallBytes) this.#samples.keep('body', [body, whole])
-    return whole
+    return body.whole()
   }
 
   /**

@@ -6,7 +6,6 @@ import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json-scanner.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import { Samples } from '../samples.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
@@ -16,7 +15,7 @@ import type { Cors } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
 import { RefusalLog } from './refusal-log.ts'
-import { type Endpoint, endpointOf, type Route, Router } from './router.ts'
+import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, settleTarget } from './target.ts'
@@ -50,7 +49,6 @@ export class HttpService {
   readonly #router: Router
   readonly #refusals: RefusalLog
   readonly #bodies: BodyReader
-  readonly #samples = new Samples<Endpoint | undefined>()
 
   constructor(options: HttpOptions) {
     this.#options = options
@@ -112,7 +110,6 @@ export class HttpService {
     const { request, response, client } = call
     response.once('close', () => {
       client.http.served()
-      this.#sent(call)
     })
     // Node would keep a body that no route reads, chunk by chunk, until the request is answered.
     if (!hasBody.has(call.method) && isWithBody(request)) drain(request)
@@ -151,13 +148,6 @@ export class HttpService {
       log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
       return errorAnswer(damageOf(error) ?? failure('ERR_INTERNAL', {}))
     }
-  }
-
-  /** Keeps it if it has come and was answered as a whole: then it holds nothing of its body, nor of the answer. */
-  #sent(call: Call): void {
-    if (!call.request.complete || !call.response.writableFinished) return
-    const route = this.#router.find(call.path)
-    this.#samples.keep(route && endpointOf(route, call.method), call)
   }
 
   /** The order of the checks is part of the interface: path, method, token, Accept, Content-Type, then the body. */

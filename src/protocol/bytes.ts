@@ -93,17 +93,6 @@ export class ByteWriter {
     return this
   }
 
-  /**
-   * Room for so many more bytes, for whoever asked to fill. It is theirs until this is cleared, also when more is asked for;
-   * then it may not be a part any more of what was written.
-   */
-  more(length: number): Buffer {
-    const at = this.#length
-    this.#reserve(length)
-    this.#length = at + length
-    return this.#buffer.subarray(at, at + length)
-  }
-
   #copy(at: number, bytes: Uint8Array, start: number, end: number): void {
     const length = end - start
     // Copying a few bytes by hand is faster than calling out, and a plain view is made faster than a buffer.

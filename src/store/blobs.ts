@@ -149,11 +149,6 @@ export class BlobStore {
     this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
   }
 
-  /** Gives up what is kept for the next call: nobody makes any. */
-  rest(): void {
-    this.#database.exec('PRAGMA shrink_memory')
-  }
-
   close(): void {
     this.#noted.close()
     this.#database.close()

@@ -3,13 +3,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
 import { ShoalError } from '../../src/errors.ts'
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
+import { collectGarbage } from '../support/collect-garbage.ts'
 
 /** A holder that is never refused. */
 const unlimited: BodyHolder = {
@@ -47,7 +43,7 @@ async function read(t: TestContext, pieces: readonly Buffer[], limit: number, is
 async function kept(parts: readonly WeakRef<Buffer>[]): Promise<number> {
   for (let turn = 0; ; turn++) {
     await new Promise(setImmediate)
-    collect()
+    collectGarbage()
     const left = parts.filter((part) => part.deref() !== undefined).length
     if (left === 0 || turn === 20) return left
   }

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { FieldReader } from '../../src/aql/values/json-field.ts'
 import { readJson } from '../../src/aql/values/json-read.ts'
 import { propertyOf } from '../../src/aql/values/value.ts'
-
-setFlagsFromString('--expose-gc')
+import { collectGarbage } from '../support/collect-garbage.ts'
 
 const names = [
   'a',
@@ -122,12 +119,11 @@ test('fields of ordinary events are told at once', () => {
 test('a text of a field does not keep all of the payload', () => {
   const reader = new FieldReader('id')
   const kept: unknown[] = []
-  const collect = runInNewContext('gc') as () => void
-  collect()
+  collectGarbage()
   const before = process.memoryUsage().heapUsed
   for (let i = 0; i < 100; i++)
     kept.push(reader.read(`{"id":"an id of more than 13 characters ${i}","x":"${'x'.repeat(500_000)}"}`))
-  collect()
+  collectGarbage()
   const grown = process.memoryUsage().heapUsed - before
   assert.equal(kept[99], 'an id of more than 13 characters 99')
   assert.ok(grown < 10_000_000, `${grown} bytes`)

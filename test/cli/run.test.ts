@@ -526,3 +526,19 @@ test('a reader of the log that stops reading does not stop the node', async (t) 
   const exited = new Promise((resolve) => run.child.once('exit', resolve))
   assert.equal(await exited, 0)
 })
+
+test('a node tells the allocator of Linux to give large buffers back, unless somebody has told it something else', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const threshold = async (env: NodeJS.ProcessEnv): Promise<string | undefined> => {
+    const options = ['--random', '--working-dir', temporaryFolder(t)]
+    const run = new ShoalProcess(t, ['run', ...options], { env })
+    await run.api()
+    const environment = readFileSync(`/proc/${run.child.pid}/environ`, 'utf8').split('\0')
+    run.kill('SIGTERM')
+    assert.equal((await run.ended).code, 0)
+    return environment.find((line) => line.startsWith('MALLOC_MMAP_THRESHOLD_='))?.split('=')[1]
+  }
+  assert.equal(await threshold({}), String(1024 * 1024))
+  assert.equal(await threshold({ MALLOC_MMAP_THRESHOLD_: '4194304' }), '4194304')
+})

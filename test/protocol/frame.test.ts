@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
-import { collectAll } from '../../src/memory.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -20,6 +19,7 @@ import {
   verifyChunk,
   withoutPayload,
 } from '../../src/protocol/index.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 import { frameOf, payloadsOf } from '../support/events.ts'
 import { type NaiveEvent, naiveFrame, uvarint } from './naive.ts'
 
@@ -231,10 +231,10 @@ test('many builders of large frames keep the memory of one', () => {
     return builder
   }
   const builders = [make()]
-  collectAll()
+  collectGarbage()
   const before = process.memoryUsage().arrayBuffers
   while (builders.length < 10) builders.push(make())
-  collectAll()
+  collectGarbage()
   const grown = process.memoryUsage().arrayBuffers - before
   assert.ok(grown < source.length, `${builders.length} builders: ${grown} bytes more`)
 })

@@ -4,11 +4,12 @@ import { limits } from '../../src/limits.ts'
 import { JobQueue } from '../../src/store/threads/job-queue.ts'
 
 interface TestJob {
+  readonly appId: string
   readonly name: string
   ranMs: number
 }
 
-const job = (name: string, ranMs = 0): TestJob => ({ name, ranMs })
+const job = (name: string, ranMs = 0, appId = 'an app'): TestJob => ({ appId, name, ranMs })
 
 /** The names of all that wait, in the order of their turns at one moment. */
 function drained(queue: JobQueue<TestJob>, now: number): string[] {
@@ -77,4 +78,26 @@ test('a new query goes after the step under way, however long the steps of other
     queue.push(job('new'))
     equal(queue.next(now + 250)?.name, 'new')
   }
+})
+
+test('apps take turns: who asks for much at once waits for itself', () => {
+  const queue = new JobQueue<TestJob>()
+  for (const name of ['a1', 'a2', 'a3']) queue.push(job(name, 0, 'a'))
+  for (const name of ['b1', 'b2']) queue.push(job(name, 0, 'b'))
+  queue.push(job('c1', 0, 'c'))
+  deepEqual(drained(queue, 0), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+  for (const name of ['long1', 'long2']) queue.push(job(name, 100, 'a'))
+  queue.push(job('long3', 100, 'b'))
+  deepEqual(drained(queue, 0), ['long1', 'long3', 'long2'])
+  equal(queue.size, 0)
+})
+
+test('an app that comes later has its turn after one step of each of the others', () => {
+  const queue = new JobQueue<TestJob>()
+  for (let i = 0; i < 96; i++) queue.push(job('many', 0, 'a'))
+  equal(queue.next(0)?.name, 'many')
+  queue.push(job('one', 0, 'b'))
+  equal(queue.next(500)?.name, 'many')
+  equal(queue.next(1000)?.name, 'one')
+  equal(queue.size, 94)
 })

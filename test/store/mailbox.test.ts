@@ -244,25 +244,23 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
 
 test('who gathers requests goes on when there are enough, or when it is late', () => {
   const { outbox, inbox, close } = mailbox()
+  const began = performance.now()
   const late = (): number => performance.now() + 60_000
   for (const id of [1, 2]) outbox.append(id, requestOf(id, 8))
   // Larger than what fits into the memory.
   outbox.append(3, requestOf(3, limits.letterBytes + 1))
   inbox.gather(3, late())
   for (let i = 0; i < 3; i++) assert.ok(inbox.next() !== undefined)
-  assert.equal(inbox.waitedMs, 0)
   // What was taken does not count any more.
   outbox.append(4, requestOf(4, 8))
   const start = performance.now()
   inbox.gather(2, start + 20)
   assert.ok(performance.now() - start >= 20)
-  const { waitedMs } = inbox
-  assert.ok(waitedMs > 0)
   inbox.gather(1, late())
   // What comes as a message does not wait for others.
   outbox.post({ id: 5, call: 'something' })
   inbox.gather(2, late())
-  assert.equal(inbox.waitedMs, waitedMs)
+  assert.ok(performance.now() < began + 30_000, 'nobody waited until it was late')
   close()
 })
 

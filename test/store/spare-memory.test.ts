@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/limits.ts'
 import { NdjsonWriter, spareMemory } from '../../src/store/log/index.ts'
+import { SpareMemory } from '../../src/store/log/spare-memory.ts'
 
-test('memory that came back is used again where it fits, and not kept beyond its limit', (t) => {
-  t.after(() => spareMemory.clear())
+test('memory that came back is used again where it fits, and not kept beyond its limit', () => {
+  const spareMemory = new SpareMemory()
   const memory = new ArrayBuffer(limits.pieceBytes + 1000)
   spareMemory.give(memory)
   const sizes = [limits.pieceBytes + 1001, limits.pieceBytes / 4, 2 * limits.pieceBytes]
@@ -17,13 +18,9 @@ test('memory that came back is used again where it fits, and not kept beyond its
   const kept = many.filter(({ detached }) => !detached)
   assert.ok(small.detached)
   assert.equal(kept.length, limits.sparePieceBytes / limits.pieceBytes)
-  spareMemory.clear()
-  assert.ok(kept.every(({ detached }) => detached))
-  assert.ok(!kept.some((memory) => memory === spareMemory.take(limits.pieceBytes).buffer))
 })
 
-test('what is written to memory that was used before has nothing of what stood there', (t) => {
-  t.after(() => spareMemory.clear())
+test('what is written to memory that was used before has nothing of what stood there', () => {
   const writer = new NdjsonWriter(limits.pieceBytes)
   const taken: string[] = []
   for (let round = 0; round < 5; round++) {
@@ -39,8 +36,7 @@ test('what is written to memory that was used before has nothing of what stood t
   assert.equal(new Set(taken).size, 1)
 })
 
-test('whoever had much to say once gives its memory up when there is little to say', (t) => {
-  t.after(() => spareMemory.clear())
+test('whoever had much to say once gives its memory up when there is little to say', () => {
   const writer = new NdjsonWriter(limits.pieceBytes)
   writer.line('x'.repeat(limits.pieceBytes))
   const sizes: number[] = []

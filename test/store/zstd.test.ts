@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { createZstdCompress, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { compress, decompress, KeptContext } from '../../src/store/log/zstd.ts'
+import { compress, decompress } from '../../src/store/log/zstd.ts'
 
 /** Texts that repeat themselves, noise that nothing can be made of, and both. */
 const pieces = fc
@@ -70,22 +70,4 @@ test('a piece of another size than it should have is damaged', () => {
   for (const size of [0, 1, bytes.length - 1, bytes.length + 1, bytes.length + 60, 2 * bytes.length])
     assert.throws(() => decompress(packed, size))
   assert.ok(decompress(packed, bytes.length).equals(bytes))
-})
-
-test('where there is no way into the streams of Node, a context has nothing to say', () => {
-  const context = new KeptContext(() => {
-    const stream = createZstdCompress()
-    Object.defineProperty(stream, '_handle', { value: undefined })
-    return stream
-  })
-  assert.equal(context.run(Buffer.alloc(10), Buffer.alloc(1000)), undefined)
-})
-
-test('a context that has too little room says so, and goes on with the next piece', () => {
-  const context = new KeptContext(() => createZstdCompress())
-  const room = Buffer.alloc(2000)
-  assert.equal(context.run(randomBytes(1000), Buffer.alloc(100)), undefined)
-  const length = context.run(Buffer.alloc(1000, 1), room)
-  assert.ok(length !== undefined)
-  assert.deepEqual(zstdDecompressSync(room.subarray(0, length)), Buffer.alloc(1000, 1))
 })

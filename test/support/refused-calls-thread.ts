@@ -21,8 +21,6 @@ export class RefusedCalls {
     return value
   }
 
-  rest(): void {}
-
   close(): void {}
 }
 

@@ -2,10 +2,8 @@ import { accessSync, constants, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf, ShoalError } from '../../errors.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
 import { socketText } from '../../listen.ts'
 import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
-import { boundHeaps, growRoom, prepareHeaps } from '../../memory.ts'
 import { parseMemoryLimit } from '../../memory-limit.ts'
 import {
   type Addresses,
@@ -19,7 +17,6 @@ import {
   onFreePorts,
   parseBinds,
 } from '../../node/index.ts'
-import { restAfterWork } from '../../resting.ts'
 import { hostName, originText } from '../addresses.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
@@ -58,7 +55,6 @@ export async function run(options: RunOptions): Promise<number> {
     process.stderr.isTTY === true && terminalHasColours(),
   )
   const nodeOptions = nodeOptionsOf(options)
-  prepareHeaps()
   const format = logJson ? jsonLine : textLine(colour)
   const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')
@@ -174,8 +170,6 @@ async function untilStopped(
   options: RunOptions,
   output: LogOutput,
 ): Promise<number> {
-  boundHeaps()
-  restAfterWork({ ends: () => growRoom(limits.mainYoungGenerationMb) })
   let hasPidFile = false
   try {
     if (options.pidFile !== undefined) {

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
-import { Samples } from '../../samples.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
@@ -23,7 +22,6 @@ export class Publisher {
   #bytes = 0
   /** For what is small: it is read and handed over in one go. */
   readonly #small = new Batch(smallBytes)
-  readonly #samples = new Samples<'scanner'>()
 
   constructor(store: EventStore, routing: Routing) {
     this.#store = store
@@ -45,8 +43,6 @@ export class Publisher {
       // Larger ones take longer to read than anybody would wait.
       if (body.length < inPartsFrom) this.#store.expect(body.length)
       const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
-      // A small body may be a part of something large.
-      if (body.buffer.byteLength < inPartsFrom) this.#samples.keep('scanner', scanner)
       return await this.#storeWhole(scanner, body.length)
     } finally {
       this.#requests--

@@ -5,8 +5,7 @@ import { makeReadJob } from '../../store/threads/read-job.ts'
 import { type ReaderData, runReader } from '../../store/threads/reader-host.ts'
 import { makeMonotonicJob } from './monotonic-job.ts'
 import { makeQueryJob } from './query-job.ts'
-import { requestBytes } from './requests.ts'
-import { samplesOf } from './samples.ts'
+import { appOf, requestBytes } from './requests.ts'
 import { makeSubscribeJob } from './subscribe-job.ts'
 import { makeValidateJob } from './validate-job.ts'
 
@@ -22,6 +21,5 @@ runReader(
     subscribe_monotonic: makeMonotonicJob,
     validate: makeValidateJob,
   },
-  samplesOf,
-  requestBytes,
+  { appOf, costOf: requestBytes },
 )

@@ -23,6 +23,11 @@ export interface SubscribeRequest extends ReadRequest {
   readonly lowerBound: OffsetMap
 }
 
+/** The app that asks; none where the node reads for itself. */
+export function appOf(request: unknown): string {
+  return (request as Partial<ReadRequest>).appId ?? ''
+}
+
 /** Bytes that a request takes up while it is open, roughly: the maps of offsets, and what its text is made into. */
 export function requestBytes(request: unknown): number {
   const { query = '', lowerBound = {}, upperBound = {} } = request as Partial<QueryRequest>

@@ -25,11 +25,6 @@ export class ContentReader {
     this.#blocks = blocks
   }
 
-  /** Gives up what is kept for the next call. */
-  rest(): void {
-    this.#cache.clear()
-  }
-
   /** What is at a path below an identifier; nothing when there is nothing, or it is not here. */
   find(root: CID, path: readonly string[]): Content | undefined {
     let cid = root

@@ -213,12 +213,6 @@ export class FileStore {
     return { by: 'name', content: known(() => this.#contents.find(cid, path)) }
   }
 
-  /** Gives up what is kept for the next call: nobody makes any. */
-  rest(): void {
-    this.#contents.rest()
-    this.#database.exec('PRAGMA shrink_memory')
-  }
-
   async close(): Promise<void> {
     try {
       await this.#batches.commit()

@@ -2,7 +2,6 @@ import { assert } from '../../assert.ts'
 import { ShoalError } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../protocol/index.ts'
-import { Samples } from '../../samples.ts'
 import type { ChainEnd } from './chain-end.ts'
 import type { LogState } from './log-state.ts'
 import type { Appended, AppendRequest, Run } from './requests.ts'
@@ -22,7 +21,6 @@ export class Appender {
   readonly #record = new ByteWriter(256 * 1024)
   /** The chain with the frame that is in the record. */
   #last: ChainEnd | undefined
-  readonly #samples = new Samples<'frame'>()
 
   constructor(log: LogState) {
     this.#log = log
@@ -126,7 +124,6 @@ export class Appender {
     const made = frame.finish(first, randomSeed(), record)
     state.chain = before.after(made)
     this.#last = state.chain
-    this.#samples.keep('frame', made)
     state.count += count
     state.lamport = lamport
     state.eventsSince += count

@@ -14,7 +14,6 @@ import { rowKey, type StreamNumber } from './row-key.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
 import type { Snapshot } from './snapshot.ts'
-import { spareMemory } from './spare-memory.ts'
 import { throwRefusal } from './sqlite-error.ts'
 import { streamIdOf } from './stream-id.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
@@ -114,14 +113,6 @@ export class LogReader {
     this.#tail.clear()
     this.#forgetRanges()
     return removals
-  }
-
-  /** Gives up what is kept for the next query: nobody asks any. */
-  rest(): void {
-    this.#sealed.clear()
-    this.#tail.clear()
-    spareMemory.clear()
-    this.#database.exec('PRAGMA shrink_memory')
   }
 
   /** The block that holds an event, for whoever goes up or down from there. Nothing when it was pruned. */

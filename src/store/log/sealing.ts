@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { ByteReader, ByteWriter, type Frame, MalformedBytes } from '../../protocol/index.ts'
-import { Samples } from '../../samples.ts'
+import { type Frame, MalformedBytes } from '../../protocol/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData, reading } from './checksum.ts'
 import type { LogState } from './log-state.ts'
@@ -13,9 +12,7 @@ import { type SegmentParts, segmentInserter } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
 import { IndexBuilder, type IndexRow } from './tag-index.ts'
-import { framesOf, type TailRow } from './tail-row.ts'
-
-const samples = new Samples<'frame' | 'index' | 'reader'>()
+import { type TailRow, takeFrames } from './tail-row.ts'
 
 /** What is to be sealed: whole chunks of one stream that stand in the tail. */
 export interface SealPlan {
@@ -77,45 +74,26 @@ function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): num
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
-  // With room for a chunk, unless its last frame is a large one.
-  const records = new ByteWriter(limits.bytesPerCheckpoint + limits.ownFrameBytes)
   let first = plan.from
-  try {
-    for (const end of plan.ends) {
-      const frames = reading(() => tailFrames(database, plan.stream, first, end, records.clear()))
-      const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
-      const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
-      const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
-      segments.push({ first, count: end - first, ...lamports, parts })
-      first = end
-      // The memory that it stands in goes back below.
-      samples.keep('frame', last)
-    }
-    const sealed = { plan, segments, ...index.finish() }
-    samples.keep('index', index)
-    samples.keep('reader', new ByteReader(new Uint8Array()))
-    return sealed
-  } finally {
-    release(records.written)
+  for (const end of plan.ends) {
+    const frames = reading(() => tailFrames(database, plan.stream, first, end))
+    const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
+    const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
+    const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
+    segments.push({ first, count: end - first, ...lamports, parts })
+    first = end
   }
+  return { plan, segments, ...index.finish() }
 }
 
-/** The frames of a chunk, as long as the memory that they are read into stays as it is. */
-function tailFrames(
-  database: DatabaseSync,
-  stream: StreamNumber,
-  first: number,
-  end: number,
-  into: ByteWriter,
-): Frame[] {
+/** The frames of a chunk. */
+function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number, end: number): Frame[] {
   const rows = database.prepare(
     'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
   )
   const frames: Frame[] = []
-  for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[]) {
-    frames.push(...framesOf(row, into))
-    release(row.body)
-  }
+  for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[])
+    frames.push(...takeFrames(row))
   // The rows are deleted afterwards: what is not all there must not take their place.
   let next = first
   for (const frame of frames) {

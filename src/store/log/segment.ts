@@ -1,7 +1,6 @@
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { ByteReader, ByteWriter, type Frame } from '../../protocol/index.ts'
-import { Samples } from '../../samples.ts'
 import { BlockBuilder } from './block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
@@ -10,8 +9,6 @@ import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import type { IndexBuilder } from './tag-index.ts'
 import { compress, decompress } from './zstd.ts'
-
-const samples = new Samples<'builder'>()
 
 /** How the events of one frame were framed. */
 export interface Framing {
@@ -51,7 +48,6 @@ export function encodeSegment(
     }
   close()
   builder.leave()
-  samples.keep('builder', builder)
   assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }

@@ -8,7 +8,7 @@ const leastBytes = limits.pieceBytes / 2
  * Memory of pieces that have been sent, for the next ones, instead of giving it back to the system and asking for more. Each
  * thread has its own.
  */
-class SpareMemory {
+export class SpareMemory {
   readonly #spare: ArrayBuffer[] = []
   #bytes = 0
 
@@ -30,11 +30,6 @@ class SpareMemory {
     }
     this.#spare.push(memory)
     this.#bytes += memory.byteLength
-  }
-
-  clear(): void {
-    for (const memory of this.#spare.splice(0)) release(new Uint8Array(memory))
-    this.#bytes = 0
   }
 }
 

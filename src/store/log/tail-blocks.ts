@@ -5,7 +5,7 @@ import type { Block } from './block.ts'
 import { LruCache } from './lru.ts'
 import { offsetOf, rowKey, streamOf } from './row-key.ts'
 import { TailBlock } from './tail-block.ts'
-import { framesOf, type TailRow } from './tail-row.ts'
+import { type TailRow, takeFrames } from './tail-row.ts'
 
 /** Rows of the tail that follow each other, for about a block or for one large row. */
 interface TailRun {
@@ -106,7 +106,7 @@ export class TailBlocks {
     let bytes = 0
     for (const row of rows) {
       if (row.key !== end) break
-      frames.push(...framesOf(row))
+      frames.push(...takeFrames(row))
       end = row.key + row.count
       bytes += row.raw
     }

@@ -1,15 +1,8 @@
 import { limits } from '../../limits.ts'
-import {
-  ByteReader,
-  type ByteWriter,
-  type Frame,
-  type Hash,
-  hashAfter,
-  hashLength,
-  readFrame,
-} from '../../protocol/index.ts'
+import { release } from '../../memory.ts'
+import { ByteReader, type Frame, type Hash, hashAfter, hashLength, readFrame } from '../../protocol/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
-import { compress, decompress, roomFor } from './zstd.ts'
+import { compress, decompress } from './zstd.ts'
 
 /** What one commit added to one stream: its frames as they came, until they are sealed. All of them are of one chunk. */
 export interface TailRow {
@@ -69,20 +62,22 @@ function isCompressed({ body, raw }: TailRow): boolean {
   return body.length !== raw
 }
 
-/** The records of a row, if it is as it was written, in the room for them if there is one. */
-export function recordsOf(row: TailRow, into?: ByteWriter): Buffer {
+/** The records of a row, if it is as it was written. */
+export function recordsOf(row: TailRow): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
-  if (isCompressed(row)) return decompress(body, raw, into?.more(roomFor(raw)))
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-  if (into === undefined) return bytes
-  const copy = into.more(raw)
-  bytes.copy(copy)
-  return copy
+  return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
 }
 
-export function framesOf(row: TailRow, into?: ByteWriter): Frame[] {
-  return framesIn(recordsOf(row, into))
+export function framesOf(row: TailRow): Frame[] {
+  return framesIn(recordsOf(row))
+}
+
+/** The frames of a row that nobody looks at any more: the memory of its compressed records goes back at once. */
+export function takeFrames(row: TailRow): Frame[] {
+  const frames = framesOf(row)
+  if (isCompressed(row)) release(row.body)
+  return frames
 }
 
 function framesIn(records: Buffer): Frame[] {

@@ -188,11 +188,6 @@ export class LogWriter {
     this.#log.probe()
   }
 
-  /** Gives up what is kept for the next commit: nobody makes any. */
-  rest(): void {
-    this.#log.database.exec('PRAGMA shrink_memory')
-  }
-
   /** Damage that was found when the log was opened. */
   get damage(): readonly StoreDamage[] {
     return this.#log.damage

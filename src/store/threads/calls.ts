@@ -1,7 +1,6 @@
 import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
 import { isOutOfDescriptors } from '../../descriptors.ts'
 import { failure } from '../../errors.ts'
-import { restAfterWork } from '../../resting.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
 import type { StoreDamage } from '../wal-check.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from './messages.ts'
@@ -26,13 +25,12 @@ type Method = (...args: never) => unknown
  * Opens something in a thread, and answers calls of its methods, one after the other: a call that waits for the disk is
  * settled before the next one begins. Bytes as an answer are handed over, not copied.
  */
-export function answerCalls<T extends { rest(): void; readonly damage?: readonly StoreDamage[] }>(
+export function answerCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
   port: MessagePort,
   make: () => T,
 ): void {
   const openTarget = (): T => {
     const target = make()
-    restAfterWork({ begins: () => target.rest() })
     const queue: Call[] = []
     let isBusy = false
     const drain = async (): Promise<void> => {

@@ -252,8 +252,6 @@ export class Inbox<M extends Numbered> {
   readonly #held: (M | ArrayBuffer)[] = []
   /** How often the bell had rung when somebody looked at everything. */
   #heard = 0
-  /** For how long it was asleep here, ever, in milliseconds. */
-  waitedMs = 0
   /** That the bell rings while it is watched, and while it is watched since a request was announced. */
   readonly #hope = new Hope()
   readonly #hopeOfAnnounced = new Hope()
@@ -295,7 +293,7 @@ export class Inbox<M extends Numbered> {
   wait(milliseconds: number, canWatch: boolean): boolean {
     if (this.#hasMore) return true
     const ring = this.#ring
-    if (!canWatch || !this.#watch()) this.#sleep(this.#heard, 1, milliseconds)
+    if (!canWatch || !this.#watch()) this.#ring.sleep(this.#heard, 1, milliseconds)
     const heard = ring.load(words.bell)
     const hasRung = heard !== this.#heard
     this.#heard = heard
@@ -310,14 +308,8 @@ export class Inbox<M extends Numbered> {
       const missing = requests - ((ring.load(words.requests) - this.#requests) | 0)
       const left = until - performance.now()
       if (missing <= 0 || left <= 0 || this.#held.length > 0 || this.#hasMessage) return
-      this.#sleep(rung, missing, left)
+      this.#ring.sleep(rung, missing, left)
     }
-  }
-
-  #sleep(rung: number, more: number, milliseconds: number): void {
-    const start = performance.now()
-    this.#ring.sleep(rung, more, milliseconds)
-    this.waitedMs += performance.now() - start
   }
 
   /** Goes back to the event loop. Answers whether that is all right; otherwise something has come in the meantime. */

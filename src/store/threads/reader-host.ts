@@ -3,11 +3,7 @@ import { assert } from '../../assert.ts'
 import { Holding, MemoryAccount, outOfClientMemory } from '../../client-memory.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
-import { release } from '../../memory.ts'
 import { letOthersGoFirst, priorities } from '../../priority.ts'
-import { ByteReader } from '../../protocol/index.ts'
-import { restAfterWork } from '../../resting.ts'
-import { Samples } from '../../samples.ts'
 import { LogReader, SharedCounts, spareMemory } from '../log/index.ts'
 import { appHash } from '../log/tag-index.ts'
 import { JobQueue, type Queued } from './job-queue.ts'
@@ -78,17 +74,13 @@ export type Preparation = Generator<void, Job>
 /** Makes a job, at once where that takes little time. */
 export type JobMaker = (reader: LogReader, request: unknown) => Job | Preparation
 
-/** Bytes that a request takes up while it is open, whatever it holds beside that. */
-export type CostOf = (request: unknown) => number
-
-/** Something that may be asked for, as an example. */
-export interface SampleJob {
-  readonly name: string
-  readonly request: unknown
+/** What has to be known of a request before a job is made of it. */
+export interface RequestFacts {
+  /** The app that asks: apps take turns. */
+  appOf(request: unknown): string
+  /** Bytes that it takes up while it is open, whatever it holds beside that. */
+  costOf(request: unknown): number
 }
-
-/** Makes samples that read little of what there is. */
-export type SamplesOf = (reader: LogReader) => readonly SampleJob[]
 
 interface Running extends Queued {
   readonly id: number
@@ -112,9 +104,7 @@ const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 class ReaderHost {
   readonly #port: MessagePort
   readonly #makers: Readonly<Record<string, JobMaker>>
-  readonly #samplesOf: SamplesOf
-  readonly #costOf: CostOf
-  readonly #samples = new Samples<'jobs'>()
+  readonly #facts: RequestFacts
   readonly #reader: LogReader
   readonly #counts: SharedCounts
   readonly #account: MemoryAccount
@@ -131,13 +121,11 @@ class ReaderHost {
     port: MessagePort,
     { file, own, counts, commits, clientMemory }: ReaderData,
     makers: Readonly<Record<string, JobMaker>>,
-    samplesOf: SamplesOf,
-    costOf: CostOf,
+    facts: RequestFacts,
   ) {
     this.#port = port
     this.#makers = makers
-    this.#samplesOf = samplesOf
-    this.#costOf = costOf
+    this.#facts = facts
     this.#counts = new SharedCounts(counts)
     this.#reader = new LogReader(file, this.#counts, own as PublicKey)
     this.#account = new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.mostClientMemory).memory, 'reader')
@@ -145,27 +133,6 @@ class ReaderHost {
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', () => this.#wake())
-    restAfterWork({ begins: () => this.#rest() })
-  }
-
-  /** Begins some jobs that are left where they are, so there is an object of each kind, and gives up what others have left. */
-  #rest(): void {
-    try {
-      const begun = this.#samplesOf(this.#reader).map((sample) => this.#begin(sample))
-      this.#samples.keep('jobs', [...begun, new ByteReader(new Uint8Array())])
-    } finally {
-      // They have read something as well.
-      this.#reader.rest()
-    }
-  }
-
-  /** A job that has done a little, and is not run again. */
-  #begin({ name, request }: SampleJob): Job {
-    const job = stepsUntil(this.#make(name, request), Number.POSITIVE_INFINITY)
-    assert(job !== undefined, 'there is time to prepare a sample')
-    job.run(performance.now())
-    release(job.take())
-    return job
   }
 
   *#make(name: string, request: unknown): Preparation {
@@ -211,6 +178,7 @@ class ReaderHost {
     const running: Running = {
       id,
       job: undefined,
+      appId: this.#facts.appOf(request),
       preparation: this.#make(name, request),
       credit: limits.bytesAhead,
       state: 'busy',
@@ -218,7 +186,7 @@ class ReaderHost {
       holding: new Holding(this.#account),
     }
     // Before it is prepared: many that are prepared in turns hold as much as many that run.
-    this.#charge(running, this.#costOf(request))
+    this.#charge(running, this.#facts.costOf(request))
     this.#jobs.set(id, running)
     this.#queue.push(running)
     this.#schedule()
@@ -388,15 +356,14 @@ function stepsUntil(preparation: Preparation, end: number): Job | undefined {
   return undefined
 }
 
-/** Makes this thread one that reads: it runs the jobs that it has makers for. The samples are of what is asked for most. */
+/** Makes this thread one that reads: it runs the jobs that it has makers for. */
 export function runReader(
   makers: Readonly<Record<string, JobMaker>>,
-  samplesOf: SamplesOf = () => [],
-  costOf: CostOf = () => 0,
+  facts: RequestFacts = { appOf: () => '', costOf: () => 0 },
 ): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
   letOthersGoFirst(priorities.reading)
-  open(port, () => new ReaderHost(port, data, makers, samplesOf, costOf), data.gate)
+  open(port, () => new ReaderHost(port, data, makers, facts), data.gate)
 }

@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../assert.ts'
 import { letOthersGoFirst, priorities } from '../../priority.ts'
-import { restAfterWork } from '../../resting.ts'
 import { openForReading } from '../log/database.ts'
 import { buildMerge, type Merged, type MergePlan } from '../log/merging.ts'
 import { buildSeal, releaseSealed, type Sealed, type SealPlan } from '../log/sealing.ts'
@@ -36,7 +35,6 @@ assert(parent !== null, 'the sealer runs in a thread of its own')
 open(parent, () => {
   letOthersGoFirst(priorities.sealing)
   const database = openForReading(file)
-  restAfterWork({ begins: () => database.exec('PRAGMA shrink_memory') })
   parent.once('message', ({ port, first }: SealerStart) => {
     const work = (task: ToSealer): void => {
       const answer = answerTo(database, task)

@@ -4,7 +4,6 @@ import { ShoalError } from '../../errors.ts'
 import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { restAfterWork } from '../../resting.ts'
 import { nowMicros } from '../../time.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
 import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
@@ -140,7 +139,6 @@ class WriterThread {
     this.#inbox = new Inbox(mailbox, port)
     this.#answers = new AnswersTold(answers, (message) => port.postMessage(message))
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
-    restAfterWork({ begins: () => this.#writer.rest(), waitedMs: () => this.#inbox.waitedMs })
     this.#calm = setTimeout(() => this.#calmDown(), calmMs)
     this.#idle = setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
