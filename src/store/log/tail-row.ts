@@ -1,13 +1,6 @@
 import { limits } from '../../limits.ts'
-import {
-  ByteReader,
-  type ByteWriter,
-  type Frame,
-  type Hash,
-  hashAfter,
-  hashLength,
-  readFrame,
-} from '../../protocol/index.ts'
+import { ByteReader, type ByteWriter, type Frame, type Hash, hashLength, readFrame } from '../../protocol/index.ts'
+import { hashThrough } from '../../replication/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { compress, decompress, roomFor } from './zstd.ts'
 
@@ -52,7 +45,7 @@ export function chainPointOf({ key, hash: bytes }: TailRow): ChainPoint {
 export function hashAfterRow(row: TailRow): Hash {
   const records = recordsOf(row)
   const { is, hash } = chainPointOf(row)
-  return is === 'after' ? hash : framesIn(records).reduce((previous, frame) => hashAfter(frame, previous), hash)
+  return is === 'after' ? hash : hashThrough(framesIn(records), hash)
 }
 
 /** A row for these records; its body is good until the next row is made, or they are others. */
@@ -79,6 +72,11 @@ export function recordsOf(row: TailRow, into?: ByteWriter): Buffer {
   const copy = into.more(raw)
   bytes.copy(copy)
   return copy
+}
+
+/** The records of frames, one after the other. */
+export function recordsOfFrames(frames: readonly Frame[]): Buffer {
+  return Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
 }
 
 export function framesOf(row: TailRow, into?: ByteWriter): Frame[] {
