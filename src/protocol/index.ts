@@ -1,5 +1,5 @@
 export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
-export { type Chunk, encodeChunk, readChunk, verifyChunk } from './chunk.ts'
+export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
 export { checkFrame, type Frame, FrameBuilder, hashAfter, type Linkable, readFrame, withoutPayload } from './frame.ts'
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
 export { randomSeed, saltsOf } from './salts.ts'

@@ -1,5 +1,6 @@
 import type { MemoryHolder } from '../client-memory.ts'
-import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Received, Selection } from './log/index.ts'
+import type { Received } from '../replication/index.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Selection } from './log/index.ts'
 
 /** Where a stream stands. */
 export interface StreamStatus extends ReadStream {

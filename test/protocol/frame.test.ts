@@ -6,17 +6,15 @@ import {
   ByteReader,
   ByteWriter,
   checkFrame,
+  decodeChunk,
   decodeLabels,
-  encodeChunk,
   FrameBuilder,
   genesis,
   type Hash,
   hashAfter,
   heads,
   MalformedBytes,
-  readChunk,
   readFrame,
-  verifyChunk,
   withoutPayload,
 } from '../../src/protocol/index.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
@@ -153,7 +151,7 @@ test('whatever the bytes are, reading them ends with an answer or MalformedBytes
       for (const parse of [
         () => read(bytes),
         () => readFrame(new ByteReader(bytes)),
-        () => readChunk(bytes),
+        () => decodeChunk(bytes),
         () => heads.verify(bytes),
       ]) {
         try {
@@ -187,35 +185,6 @@ test('frames that no honest node writes are refused', () => {
   refused(
     Array.from({ length: 1025 }, (_, i) => ({ ...event, lamport: i })),
     /1 to 1024/,
-  )
-})
-
-test('a chunk stands or falls with its signature, its places and its chain', () => {
-  const key = KeyPair.generate()
-  const stream = { node: key.publicKey, number: 3 }
-  const start = genesis('t', stream)
-  const a = frameOf(start, 0, [{ lamport: 1, time: 2, appId: 'a', tags: [], payload: '1' }], new Uint8Array(16))
-  const records = [Buffer.from(a.record)]
-  const b = frameOf(a.hash, 1, [{ lamport: 4, time: 2, appId: 'a', tags: [], payload: '2' }], new Uint8Array(16))
-  records.push(Buffer.from(b.record))
-  const head = { topic: 't', stream, count: 2, lamport: 4, hash: b.hash, checkpoint: false, time: 9 }
-  verifyChunk(readChunk(encodeChunk(records, heads.sign(head, key))), start)
-  const refused = (list: Uint8Array[], signed: Uint8Array, message: RegExp) =>
-    assert.throws(
-      () => verifyChunk(readChunk(encodeChunk(list, signed)), start),
-      (error) => error instanceof MalformedBytes && message.test(error.message),
-    )
-  refused(records, heads.sign(head, KeyPair.generate()), /signature/)
-  refused(records, heads.sign({ ...head, count: 3 }, key), /not that of these frames/)
-  refused(records, heads.sign({ ...head, lamport: 5 }, key), /not that of these frames/)
-  refused(records, heads.sign({ ...head, hash: a.hash }, key), /do not lead to the signed head/)
-  refused([...records].reverse(), heads.sign(head, key), /gap|not that/)
-  refused([], heads.sign(head, key), /too many frames, or none/)
-  const twice = frameOf(a.hash, 1, [{ lamport: 1, time: 2, appId: 'a', tags: [], payload: '2' }], new Uint8Array(16))
-  refused(
-    [records[0] ?? a.record, twice.record],
-    heads.sign({ ...head, hash: twice.hash, lamport: 1 }, key),
-    /do not rise/,
   )
 })
 

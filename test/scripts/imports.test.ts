@@ -49,6 +49,14 @@ test('aql stands alone, and a folder that nobody planned is named', (t) => {
   ])
 })
 
+test('replication imports protocol, identity and a few files of src, nothing of Node and no package', (t) => {
+  const files = { 'errors.ts': '', 'memory.ts': '', 'protocol/p.ts': '', 'store/s.ts': '' }
+  const of = (specifier: string) => problems(t, { ...files, 'replication/r.ts': `import { a } from '${specifier}'` })
+  for (const allowed of ['../protocol/p.ts', '../errors.ts']) assert.deepEqual(of(allowed), [], allowed)
+  for (const refused of ['../store/s.ts', '../memory.ts', 'node:sqlite', 'ws'])
+    assert.match(of(refused).join(), /^replication\/r\.ts: 'replication' must not import '.+$/, refused)
+})
+
 test('the tree of the project follows the arrows', () => {
   assert.deepEqual(importProblems(join(import.meta.dirname, '../../src')), [])
 })

@@ -1,8 +1,5 @@
-import { assert } from '../../assert.ts'
-import { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../protocol/index.ts'
-import type { ChainEnd } from './chain-end.ts'
+import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../replication/index.ts'
 import type { LogState } from './log-state.ts'
 import type { Appended, AppendRequest, Run } from './requests.ts'
 import { rowKey } from './row-key.ts'
@@ -68,7 +65,7 @@ export class Appender {
   /** Appends a request, the parts of which follow each other. */
   #append(parts: Iterable<AppendRequest>): Appended {
     const time = this.#log.now()
-    const lamport = this.#log.clock
+    const lamport = this.#log.clock.next
     const runs: Run[] = []
     for (const part of parts) this.#appendPart(part, time, runs)
     return { lamport, time, runs }
@@ -76,10 +73,7 @@ export class Appender {
 
   #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
     const log = this.#log
-    const lamport = log.clock
-    if (lamport + streams.length > Number.MAX_SAFE_INTEGER)
-      throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
-    log.clock += streams.length
+    const lamport = log.clock.take(streams.length)
     let state: StreamState | undefined
     let row: PendingRow | undefined
     let lastApp = -1
@@ -98,8 +92,7 @@ export class Appender {
       lastApp = app
       ;(runs.at(-1) as Run).count++
       row.lamport = lamport + i
-      if (row.frame.count === limits.eventsPerOwnFrame || row.frame.size >= limits.ownFrameBytes)
-        this.#endFrame(state, row)
+      if (isFrameFull(row.frame)) this.#endFrame(state, row)
     }
   }
 
@@ -115,25 +108,21 @@ export class Appender {
 
   /** Adds the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
   #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
-    assert(lamport > state.lamport, 'lamport timestamps rise within a stream')
     const { count: first } = state
     const { count } = frame
     this.link()
     const record = this.#record.clear()
     const before = state.chain
     const made = frame.finish(first, randomSeed(), record)
-    state.chain = before.after(made)
-    this.#last = state.chain
-    state.count += count
-    state.lamport = lamport
-    state.eventsSince += count
-    state.bytesSince += record.length
-    const endsChunk = state.eventsSince >= limits.eventsPerCheckpoint || state.bytesSince >= limits.bytesPerCheckpoint
+    const chain = before.after(made)
+    this.#last = chain
+    grow(state, { count, lamport, chain, bytes: record.length })
+    const endsChunk = isChunkFull(state)
     const point = { is: 'before', hash: before.hash } as const
     const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
     this.#log.insertTail(added, isAlone && !endsChunk)
     if (endsChunk && this.#log.options.kind === 'live')
-      this.#log.insertCheckpoint(state, this.#log.signHead(state, true))
+      this.#log.insertCheckpoint(state, signHead(state, true, this.#log.options))
   }
 }
 

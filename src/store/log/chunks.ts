@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { encodeChunk, type Frame, heads } from '../../protocol/index.ts'
+import { encodeChunk, type Frame } from '../../protocol/index.ts'
+import { endOfChunk } from '../../replication/index.ts'
 import { checkpointsAfter } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { framesOfSegment } from './records.ts'
@@ -9,23 +10,19 @@ import { segmentColumns } from './segment-columns.ts'
 import type { WholeSegmentRow } from './segment-row.ts'
 import { framesOf, type TailRow } from './tail-row.ts'
 
-/**
- * The chunk that starts at an offset. It ends at the next checkpoint, or where there is none, at the head that is given.
- * Nothing when there are no events after the start.
- */
+/** The chunk that starts at an offset; nothing when there are no events after it. */
 export function chunkFrom(
   database: DatabaseSync,
   stream: StreamNumber,
   from: number,
   newest: Uint8Array | undefined,
 ): Uint8Array | undefined {
-  const head = checkpointsAfter(database, stream, from, 1)[0]?.head ?? newest
-  if (head === undefined) return undefined
-  const { count } = heads.decodeStored(head)
-  if (count <= from) return undefined
+  const end = endOfChunk(from, checkpointsAfter(database, stream, from, 1)[0]?.head, newest)
+  if (end === undefined) return undefined
+  const frames = framesBetween(database, stream, from, end.count)
   return encodeChunk(
-    framesBetween(database, stream, from, count).map(({ bytes, record }) => bytes.subarray(...record)),
-    head,
+    frames.map(({ bytes, record }) => bytes.subarray(...record)),
+    end.signedHead,
   )
 }
 

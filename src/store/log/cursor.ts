@@ -1,4 +1,5 @@
 import { assert } from '../../assert.ts'
+import { compareEvents } from '../../replication/index.ts'
 import type { Block } from './block.ts'
 import { branchSetsOf } from './branch-set.ts'
 import type { LogReader, ReadStream } from './reader.ts'
@@ -197,8 +198,8 @@ export class LogCursor {
 
   #isBefore(a: StreamCursor, b: StreamCursor): boolean {
     if (this.#byStream) return a.stream.number < b.stream.number
-    if (a.lamport !== b.lamport) return this.#descending ? a.lamport > b.lamport : a.lamport < b.lamport
-    return this.#descending ? compareStreams(a.stream, b.stream) > 0 : compareStreams(a.stream, b.stream) < 0
+    const order = compareEvents(a, b)
+    return this.#descending ? order > 0 : order < 0
   }
 
   #second(): StreamCursor | undefined {
@@ -274,9 +275,4 @@ class Slice {
     this.#untilClock = clockEvery
     return performance.now() < this.deadline
   }
-}
-
-/** Streams are ordered by the bytes of their node, then by their number. */
-export function compareStreams(a: ReadStream, b: ReadStream): number {
-  return Buffer.compare(a.key.node, b.key.node) || a.key.number - b.key.number
 }

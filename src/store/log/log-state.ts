@@ -1,11 +1,18 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { clockError } from '../../clock-error.ts'
 import { failure, messageOf, ShoalError } from '../../errors.ts'
-import type { KeyPair } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
-import { type Head, heads, type StreamKey, type TopicKind } from '../../protocol/index.ts'
-import { isStorableTime } from '../../time.ts'
+import type { StreamKey } from '../../protocol/index.ts'
+import {
+  endChunk,
+  isOwnStream,
+  LamportClock,
+  newestHead,
+  ownStreamKey,
+  requireRoomForStream,
+  startOfStream,
+  storableNow,
+  type TopicContext,
+} from '../../replication/index.ts'
 import { NotedCount } from '../noted-count.ts'
 import type { DiskSync } from '../sync.ts'
 import { checkWal, forgetCopy, type StoreDamage } from '../wal-check.ts'
@@ -23,14 +30,8 @@ import { loadStreams, newStream, type StreamState } from './stream-state.ts'
 import type { TailRow } from './tail-row.ts'
 import { checkWriter } from './writers.ts'
 
-export interface LogOptions {
+export interface LogOptions extends TopicContext {
   readonly file: string
-  readonly topic: string
-  readonly kind: TopicKind
-  /** The key of this node; its streams can be appended to. */
-  readonly key: KeyPair
-  /** Microseconds since the Unix epoch. */
-  readonly now: () => number
   /** Told when what was redacted could not be scrubbed while the log was opened. */
   readonly notScrubbed?: (error: unknown) => void
   /** How files are made durable, where it is not the usual way. */
@@ -42,8 +43,7 @@ export class LogState {
   readonly options: LogOptions
   /** Streams of which the readers have to be told where they stand now. */
   readonly changed = new Set<StreamState>()
-  /** The lamport timestamp of the next own event. */
-  clock = 0
+  readonly clock = new LamportClock()
   /** How many chunks have ended since this was opened. */
   chunksEnded = 0
   #database: DatabaseSync
@@ -105,19 +105,17 @@ export class LogState {
   ownStream(number: number): StreamState {
     const known = this.#own.get(number)
     if (known !== undefined) return known
-    const key = { node: this.options.key.publicKey, number }
+    const key = ownStreamKey(number, this.options)
     const state = this.stream(key) ?? this.addStream(key)
     this.#own.set(number, state)
     return state
   }
 
   addStream(key: StreamKey): StreamState {
-    const { topic, kind, key: own } = this.options
+    const { topic, kind } = this.options
     const number = this.#streams.size
-    if (number >= limits.streamsPerTopic)
-      throw new ShoalError('ERR_IO', `A topic has at most ${limits.streamsPerTopic} streams.`)
-    const isOwn = Buffer.compare(own.publicKey, key.node) === 0
-    const state = newStream(topic, kind, number, key, isOwn)
+    requireRoomForStream(number)
+    const state = newStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.options)))
     this.#streams.set(nameOf(key), state)
     this.#before.set(state, undefined)
     this.changed.add(state)
@@ -219,26 +217,13 @@ export class LogState {
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }
 
-  /** Signs where an own stream stands. */
-  signHead(state: StreamState, checkpoint: boolean): Buffer {
-    const { topic, key } = this.options
-    const head: Head = {
-      topic,
-      stream: state.key,
-      count: state.count,
-      lamport: state.lamport,
-      hash: state.chain.hash,
-      checkpoint,
-      time: this.now(),
-    }
-    return heads.sign(head, key)
-  }
-
-  /** The newest head of a stream: of an own one it is signed now, of another one it is what its node signed last. */
+  /** The newest signed head of a stream. */
   head(number: StreamNumber): Uint8Array | undefined {
     const state = [...this.streams].find((stream) => stream.number === number)
-    if (state === undefined || state.count === 0 || this.options.kind === 'imported') return undefined
-    if (state.own) return this.signHead(state, state.count === state.checkpoint)
+    return state && newestHead(state, this.options, () => this.#receivedHead(number))
+  }
+
+  #receivedHead(number: StreamNumber): Uint8Array | undefined {
     return (this.#statements.getStream.get(number)?.['head'] ?? undefined) as Uint8Array | undefined
   }
 
@@ -246,9 +231,7 @@ export class LogState {
     this.#begin()
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
-    state.checkpoint = state.count
-    state.eventsSince = 0
-    state.bytesSince = 0
+    endChunk(state)
     state.mostWaiting++
     this.chunksEnded++
     this.saveStream(state)
@@ -262,9 +245,7 @@ export class LogState {
 
   /** The time by the wall clock; throws when it is one that cannot be stored. */
   now(): number {
-    const now = this.options.now()
-    if (!isStorableTime(now)) throw clockError(now)
-    return now
+    return storableNow(this.options)
   }
 
   /** Writes something that changes nothing, to see whether that is possible. */
@@ -401,7 +382,7 @@ export class LogState {
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
     this.changed.clear()
     for (const state of this.streams) this.changed.add(state)
-    this.clock = Math.max(this.clock, ...[...this.streams].map(({ lamport }) => lamport + 1))
+    for (const { lamport } of this.streams) this.clock.follow(lamport)
   }
 }
 

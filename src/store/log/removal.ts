@@ -1,24 +1,22 @@
-import { ShoalError } from '../../errors.ts'
 import {
-  ByteReader,
-  type Frame,
-  type Head,
-  heads,
-  type PruneRecord,
-  pruneRecords,
-  type RedactionRecord,
-  readFrame,
-  redactionRecords,
-  type StreamKey,
-  withoutPayload,
-} from '../../protocol/index.ts'
-import { ChainEnd } from './chain-end.ts'
+  effectOfPrune,
+  effectOfRedaction,
+  noCheckpoint,
+  ownStreamKey,
+  type PruneStart,
+  signPrune,
+  signRedaction,
+  startAtCheckpoint,
+  verifyPrune,
+  verifyRedaction,
+  withoutPayloads,
+} from '../../replication/index.ts'
 import { checkpointAt } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rewriteTail } from './database.ts'
 import type { LogState } from './log-state.ts'
 import { deleteRange, soundRanges } from './ranges.ts'
-import { isTooFarAhead, type Receiver } from './receive.ts'
+import type { Receiver } from './receive.ts'
 import { framesOfSegment } from './records.ts'
 import { keepRedaction } from './redactions.ts'
 import { rowKey } from './row-key.ts'
@@ -27,7 +25,7 @@ import { segmentColumns } from './segment-columns.ts'
 import { segmentInserter, type WholeSegmentRow } from './segment-row.ts'
 import { streamIdOf } from './stream-id.ts'
 import type { StreamState } from './stream-state.ts'
-import { chainPointOf, framesOf, type TailRow, tailRow } from './tail-row.ts'
+import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from './tail-row.ts'
 
 /** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
 export class Remover {
@@ -41,69 +39,43 @@ export class Remover {
 
   /** Signs that the events of an own stream before a checkpoint are no longer needed, and removes them. */
   pruneOwn(number: number, count: number): Uint8Array {
-    const { topic, key } = this.#log.options
-    const record: PruneRecord = { topic, stream: { node: key.publicKey, number }, count, time: this.#log.now() }
-    const signed = pruneRecords.sign(record, key)
+    const signed = signPrune(number, count, this.#log.options)
     this.prune(signed)
     return signed
   }
 
-  /**
-   * Removes what a record says. Where less than that has come, the checkpoint head is needed, too: the stream then starts
-   * there, and what comes next is verified from it.
-   */
+  /** Removes the events that a record names; the head of its checkpoint is needed where less than that has come. */
   prune(signed: Uint8Array, signedHead?: Uint8Array): void {
-    const { stream, count, topic } = pruneRecords.verify(signed)
-    this.#checkTopic(topic)
+    const record = verifyPrune(signed, this.#log.options)
+    const { stream, count } = record
     const state = this.#log.stream(stream)
-    if (state !== undefined && count <= state.pruned) return
-    const start =
-      state === undefined || state.count < count ? this.#checkpointFor(stream, count, signedHead) : undefined
+    const effect = effectOfPrune(record, signedHead, state, this.#log.options)
+    if (effect.is === 'none') return
     this.#log.transaction(() => {
       const known = state ?? this.#log.addStream(stream)
-      if (start !== undefined && signedHead !== undefined) this.#startAt(known, start, signedHead)
+      if (effect.is === 'start') this.#startAt(known, effect)
       else this.#requireCheckpoint(known, count)
       this.#removeUpTo(known, count, signed)
-      if (start !== undefined) this.#receiver.appendWaiting(known)
+      if (effect.is === 'start') this.#receiver.appendWaiting(known)
     })
   }
 
-  #startAt(state: StreamState, head: Head, signedHead: Uint8Array): void {
+  #startAt(state: StreamState, { head, signedHead }: PruneStart): void {
     const { database } = this.#log
     const all = [rowKey(state.number, 0), rowKey(state.number + 1, 0)] as const
     for (const table of ['tail', 'segment', 'checkpoint'])
       database.prepare(`DELETE FROM ${table} WHERE key >= ? AND key < ?`).run(...all)
     this.#dropRanges(state, head.count)
-    state.count = head.count
-    state.lamport = head.lamport
-    state.chain = new ChainEnd(head.hash)
+    startAtCheckpoint(state, head)
     this.#log.insertCheckpoint(state, signedHead)
     // The head of an own stream is signed whenever it is asked for.
     if (!state.own) this.#log.saveHead(state, signedHead)
-    this.#log.clock = Math.max(this.#log.clock, head.lamport + 1)
-  }
-
-  /** The head of the checkpoint at which a stream starts for somebody who has nothing before it. */
-  #checkpointFor(stream: StreamKey, count: number, signedHead: Uint8Array | undefined): Head {
-    if (signedHead === undefined)
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
-    const { topic, now } = this.#log.options
-    const head = heads.verify(signedHead)
-    const fits =
-      head.checkpoint &&
-      head.count === count &&
-      head.topic === topic &&
-      head.stream.number === stream.number &&
-      Buffer.compare(head.stream.node, stream.node) === 0
-    if (!fits) throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
-    if (isTooFarAhead(head.lamport, now()))
-      throw new ShoalError('ERR_INVALID_INPUT', 'The lamport timestamps of this stream are too far in the future.')
-    return head
+    this.#log.clock.follow(head.lamport)
   }
 
   #requireCheckpoint({ number }: StreamState, count: number): void {
     if (this.#log.database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(rowKey(number, count)) === undefined)
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+      throw noCheckpoint(count)
     // Everything that is left will rest on it.
     checkpointAt(this.#log.database, number, count)
   }
@@ -123,40 +95,30 @@ export class Remover {
 
   /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
   redactOwn(number: number, offset: number): Uint8Array {
-    const { topic, key } = this.#log.options
-    const stream = { node: key.publicKey, number }
-    // Other nodes would remove whatever comes to stand there later.
-    if (offset >= (this.#log.stream(stream)?.count ?? 0))
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
-    const record: RedactionRecord = { topic, stream, offset, time: this.#log.now() }
-    const signed = redactionRecords.sign(record, key)
+    const { options } = this.#log
+    const signed = signRedaction(number, offset, this.#log.stream(ownStreamKey(number, options)), options)
     this.redact(signed)
     return signed
   }
 
   /** Payload and salt are gone afterwards: from the rows, from free pages and from the write-ahead log. */
   redact(signed: Uint8Array): void {
-    const { stream, offset, topic } = redactionRecords.verify(signed)
-    this.#checkTopic(topic)
+    const record = verifyRedaction(signed, this.#log.options)
+    const { stream, offset } = record
     const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
-    if (offset < state.pruned) return
+    const effect = effectOfRedaction(record, state)
+    if (effect === 'none') return
     this.#log.erasingTransaction(() => {
       const { database } = this.#log
       keepRedaction(database, state.number, offset, signed)
-      // Chunks that wait may contain it. They come again.
       database.exec('DELETE FROM waiting')
-      if (offset >= state.count) return
+      if (effect === 'expect') return
       if (offset < state.sealed) this.#redactSegment(state, offset)
       else this.#redactTail(state, offset)
       rewriteTail(database)
       state.revision++
     })
     this.#log.scrub()
-  }
-
-  #checkTopic(topic: string): void {
-    if (topic !== this.#log.options.topic)
-      throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
   }
 
   #dropRanges({ number }: StreamState, count: number): void {
@@ -172,7 +134,7 @@ export class Remover {
       .get(start + offset) as unknown as WholeSegmentRow | undefined
     if (row === undefined || row.key + row.count <= start + offset)
       throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
-    const frames = withoutOffset(framesOfSegment(new Segment(row)), offset)
+    const frames = withoutPayloads(framesOfSegment(new Segment(row)), [offset])
     database.prepare('DELETE FROM segment WHERE key = ?').run(row.key)
     segmentInserter(database)(row, encodeSegment(frames, streamIdOf(state.key), row.size))
   }
@@ -186,18 +148,9 @@ export class Remover {
     const row = found.get(start + offset) as unknown as TailRow | undefined
     if (row === undefined || row.key + row.count <= start + offset)
       throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
-    const frames = withoutOffset(framesOf(row), offset)
-    const records = Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
+    const records = recordsOfFrames(withoutPayloads(framesOf(row), [offset]))
     database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)
     // A removed payload leaves the chain as it is.
     this.#log.insertTail(tailRow(row.key, row.count, row.lamport, chainPointOf(row), records))
   }
-}
-
-function withoutOffset(frames: readonly Frame[], offset: number): Frame[] {
-  return frames.map((frame) => {
-    const index = offset - frame.first
-    if (index < 0 || index >= frame.count || (frame.payloads[2 * index] as number) < 0) return frame
-    return readFrame(new ByteReader(withoutPayload(frame, index)))
-  })
 }

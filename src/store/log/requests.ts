@@ -26,14 +26,3 @@ export interface Appended {
   readonly time: number
   readonly runs: readonly Run[]
 }
-
-/** What became of a chunk from another node. */
-export type Received =
-  /** It is stored; events up to `count` can be read. */
-  | { readonly state: 'stored'; readonly count: number }
-  /** Everything in it was there already. */
-  | { readonly state: 'known'; readonly count: number }
-  /** It is kept until the events before it have come, from `count` on. */
-  | { readonly state: 'waiting'; readonly count: number }
-  /** Its lamport timestamps are too far in the future to be applied now. */
-  | { readonly state: 'early'; readonly count: number }

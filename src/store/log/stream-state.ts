@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PublicKey } from '../../identity/index.ts'
-import { genesis, type StreamKey, type TopicKind } from '../../protocol/index.ts'
-import { ChainEnd } from './chain-end.ts'
+import type { StreamKey, TopicKind } from '../../protocol/index.ts'
+import { ChainEnd, endChunk, type StreamPosition, startAtCheckpoint, startOfStream } from '../../replication/index.ts'
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rowKey, type StreamNumber } from './row-key.ts'
@@ -10,24 +10,11 @@ import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { hashAfterRow, type TailRow } from './tail-row.ts'
 
-/** Where a stream stands: what the next event of it needs to know. */
-export interface StreamState {
+/** Where a stream stands, in the rules and in the database. */
+export interface StreamState extends StreamPosition {
   readonly number: StreamNumber
-  readonly key: StreamKey
-  readonly own: boolean
-  /** How many events there are, those that were pruned included. */
-  count: number
-  /** The lamport timestamp of the last event; -1 while there is none. */
-  lamport: number
-  chain: ChainEnd
-  /** How many events from the start are gone. */
-  pruned: number
   /** How many events from the start are sealed. */
   sealed: number
-  /** Where the last checkpoint head is, and what came after it. */
-  checkpoint: number
-  eventsSince: number
-  bytesSince: number
   /** How many complete chunks wait to be sealed, at most: to look how many they are takes longer than many a commit. */
   mostWaiting: number
   /** Whether its complete chunks can be sealed: not when a part of them is damaged. */
@@ -37,29 +24,8 @@ export interface StreamState {
 }
 
 /** The state of a stream of which nothing is stored yet. */
-export function newStream(
-  topic: string,
-  kind: TopicKind,
-  number: StreamNumber,
-  key: StreamKey,
-  own: boolean,
-): StreamState {
-  return {
-    number,
-    key,
-    own,
-    count: 0,
-    lamport: -1,
-    chain: new ChainEnd(genesis(topic, key, kind)),
-    pruned: 0,
-    sealed: 0,
-    checkpoint: 0,
-    eventsSince: 0,
-    bytesSince: 0,
-    mostWaiting: 0,
-    sealable: true,
-    revision: 0,
-  }
+export function newStream(number: StreamNumber, start: StreamPosition): StreamState {
+  return { ...start, number, sealed: 0, mostWaiting: 0, sealable: true, revision: 0 }
 }
 
 /** Reads the state of all streams from what is stored: the truth is in the rows, this is derived from it. */
@@ -76,7 +42,7 @@ export function loadStreams(
     checkStreamRow(row, i)
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
     const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
-    const state = newStream(topic, kind, row.number, key, isOwn)
+    const state = newStream(row.number, startOfStream(topic, kind, key, isOwn))
     state.pruned = row.pruned
     state.mostWaiting = Number.POSITIVE_INFINITY
     loadCheckpoint(database, state, row.checkpoint)
@@ -96,10 +62,8 @@ function loadCheckpoint(database: DatabaseSync, state: StreamState, count: numbe
   if (count === 0) return
   const head = headOf(checkpointAt(database, number, count))
   if (head.count !== count) throw new DamagedData(`a checkpoint of stream ${number} is in the wrong place`)
-  state.checkpoint = head.count
-  state.count = head.count
-  state.lamport = head.lamport
-  state.chain = new ChainEnd(head.hash)
+  startAtCheckpoint(state, head)
+  endChunk(state)
 }
 
 function loadSealed(database: DatabaseSync, state: StreamState): void {

@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
-import { ByteReader, type Frame, type Hash, hashAfter, hashLength, readFrame } from '../../protocol/index.ts'
+import { ByteReader, type Frame, type Hash, hashLength, readFrame } from '../../protocol/index.ts'
+import { hashThrough } from '../../replication/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { compress, decompress } from './zstd.ts'
 
@@ -45,7 +46,7 @@ export function chainPointOf({ key, hash: bytes }: TailRow): ChainPoint {
 export function hashAfterRow(row: TailRow): Hash {
   const records = recordsOf(row)
   const { is, hash } = chainPointOf(row)
-  return is === 'after' ? hash : framesIn(records).reduce((previous, frame) => hashAfter(frame, previous), hash)
+  return is === 'after' ? hash : hashThrough(framesIn(records), hash)
 }
 
 /** A row for these records; its body is good until the next row is made, or they are others. */
@@ -67,6 +68,11 @@ export function recordsOf(row: TailRow): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
   return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
+}
+
+/** The records of frames, one after the other. */
+export function recordsOfFrames(frames: readonly Frame[]): Buffer {
+  return Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
 }
 
 export function framesOf(row: TailRow): Frame[] {

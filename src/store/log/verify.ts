@@ -4,15 +4,13 @@ import type { PublicKey } from '../../identity/index.ts'
 import {
   type Frame,
   genesis,
-  type Hash,
   type Head,
-  hashAfter,
   heads,
   pruneRecords,
-  readChunk,
   redactionRecords,
   type StreamKey,
 } from '../../protocol/index.ts'
+import { ChainWalk, readChunk } from '../../replication/index.ts'
 import { checkpointsOf } from './checkpoints.ts'
 import { metaOf, openForReading } from './database.ts'
 import { pairsIn } from './ranges.ts'
@@ -201,29 +199,6 @@ function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {
   const head = signed.get(count)
   if (head === undefined) throw new Error(`the checkpoint at ${count}, where it was pruned, is missing`)
   return heads.verifyStored(head)
-}
-
-/** Follows the chain of a stream from frame to frame. */
-class ChainWalk {
-  count: number
-  lamport: number
-  hash: Hash
-
-  constructor(count: number, { lamport, hash }: { lamport: number; hash: Hash }) {
-    this.count = count
-    this.lamport = lamport
-    this.hash = hash
-  }
-
-  add(frame: Frame): void {
-    if (frame.first !== this.count) throw new Error(`there is a gap: ${frame.first} follows ${this.count}`)
-    for (const lamport of frame.lamports) {
-      if (lamport <= this.lamport) throw new Error(`the lamport timestamps do not rise at ${this.count}`)
-      this.lamport = lamport
-    }
-    this.hash = hashAfter(frame, this.hash)
-    this.count += frame.count
-  }
 }
 
 /** Compares the index of a stream with what it would be if it were made anew from the events. */

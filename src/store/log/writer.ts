@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
+import type { Received } from '../../replication/index.ts'
 import type { StoreDamage } from '../wal-check.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
@@ -8,7 +9,7 @@ import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '
 import { Receiver } from './receive.ts'
 import { dropIndexAt, reindexNext } from './reindex.ts'
 import { Remover } from './removal.ts'
-import type { Appended, AppendRequest, Received } from './requests.ts'
+import type { Appended, AppendRequest } from './requests.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from './sealing.ts'
 import { SharedCounts } from './shared-counts.ts'
 
@@ -37,7 +38,7 @@ export class LogWriter {
 
   /** The lamport timestamp that the next own event gets. */
   get clock(): number {
-    return this.#log.clock
+    return this.#log.clock.next
   }
 
   /** How many chunks have ended since this was opened: only then there is more to seal. */
@@ -240,7 +241,7 @@ export class LogWriter {
   #tell(): void {
     const { changed, clock } = this.#log
     for (const { number, count, lamport } of changed) {
-      assert(lamport < clock, 'the clock is ahead of all events that are published')
+      assert(lamport < clock.next, 'the clock is ahead of all events that are published')
       if (count > this.counts.count(number)) this.#grown = true
     }
     this.counts.publish(changed)

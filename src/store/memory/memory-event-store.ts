@@ -1,53 +1,59 @@
 import { assert } from '../../assert.ts'
-import { clockError } from '../../clock-error.ts'
 import { ShoalError } from '../../errors.ts'
-import type { KeyPair } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
 import {
   ByteReader,
   ByteWriter,
-  type Chunk,
   encodeChunk,
+  type Frame,
   FrameBuilder,
-  hashAfter,
-  heads,
-  MalformedBytes,
-  pruneRecords,
   randomSeed,
-  readChunk,
   readFrame,
-  redactionRecords,
   type StreamKey,
-  type TopicKind,
 } from '../../protocol/index.ts'
-import { isStorableTime } from '../../time.ts'
+import {
+  type Addition,
+  admit,
+  admitWaiting,
+  effectOfPrune,
+  effectOfRedaction,
+  endOfChunk,
+  grow,
+  isAhead,
+  isChunkFull,
+  isFrameFull,
+  isOwnStream,
+  isSameStream,
+  LamportClock,
+  newestHead,
+  noCheckpoint,
+  ownStreamKey,
+  type PruneStart,
+  type Received,
+  readChunk,
+  refusalOf,
+  requireRoomForStream,
+  type StreamPosition,
+  signHead,
+  signPrune,
+  signRedaction,
+  startAtCheckpoint,
+  startOfStream,
+  storableNow,
+  type TopicContext,
+  verifyPrune,
+  verifyRedaction,
+} from '../../replication/index.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { ChunkSize } from '../log/chunk-sizes.ts'
 import type { NewestTime } from '../log/newest-time.ts'
-import type { Appended, AppendRequest, Received, Run } from '../log/requests.ts'
+import type { Appended, AppendRequest, Run } from '../log/requests.ts'
 import type { Selection } from '../log/selection.ts'
 import { MemoryReading } from './memory-reading.ts'
-import { type Link, MemoryStream } from './memory-stream.ts'
+import { MemoryStream } from './memory-stream.ts'
 
-export interface MemoryEventStoreOptions {
-  readonly topic: string
-  readonly kind: TopicKind
-  readonly key: KeyPair
-  /** Microseconds since the Unix epoch. */
-  readonly now: () => number
+export interface MemoryEventStoreOptions extends TopicContext {
   /** The seed of the salts of a frame, 16 bytes; random ones unless a run has to be the same every time. */
   readonly seed?: () => Uint8Array
-}
-
-const microsPerDay = 86_400e6
-
-/** A clock that is far ahead would pull every other clock with it, for good. */
-function isTooFarAhead(lamport: number, now: number): boolean {
-  return lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, now + microsPerDay)
-}
-
-function noCheckpoint(count: number): ShoalError {
-  return new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
 }
 
 /**
@@ -58,19 +64,11 @@ export class MemoryEventStore implements EventStore {
   readonly #options: MemoryEventStoreOptions
   readonly #streams: MemoryStream[] = []
   readonly #builder = new FrameBuilder()
-  /** The lamport timestamp of the next own event. */
-  #clock = 0
+  readonly #clock = new LamportClock()
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
-  }
-
-  /** The time by the wall clock; throws when it is one that cannot be stored. */
-  #now(): number {
-    const now = this.#options.now()
-    if (!isStorableTime(now)) throw clockError(now)
-    return now
   }
 
   /** Everything is ready always. */
@@ -78,16 +76,15 @@ export class MemoryEventStore implements EventStore {
 
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
-    const time = this.#now()
-    const lamport = this.#clock
-    const size = request.streams.length
-    if (lamport + size > Number.MAX_SAFE_INTEGER) throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
+    const time = storableNow(this.#options)
+    const lamport = this.#clock.take(request.streams.length)
     const targets = this.#targets(request)
     const runs = runsOf(request, targets)
     // Nothing changes before all frames are made, which fails when the request makes no sense.
-    const additions = [...targets.values()].map((stream) => [stream, this.#links(request, stream, time)] as const)
-    for (const [stream, links] of additions) this.#addOwn(stream, links)
-    this.#clock += size
+    const additions = [...targets.values()].map(
+      (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
+    )
+    for (const [stream, frames] of additions) this.#addOwn(stream, frames)
     return { lamport, time, runs }
   }
 
@@ -99,29 +96,23 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     // The bytes belong to whoever sent them; frames and heads are kept as parts of a copy.
     const chunk = readChunk(Buffer.from(bytes))
-    const { topic, stream: key, count: end, lamport } = chunk.head
-    if (topic !== this.#options.topic) throw new MalformedBytes('a chunk of another topic')
-    if (this.#isOwn(key)) throw new MalformedBytes('a chunk of a stream of this node')
-    const known = this.#find(key)
-    const count = known?.count ?? 0
-    if (end <= count) return { state: 'known', count }
-    if (isTooFarAhead(lamport, this.#options.now())) return { state: 'early', count }
-    const stream = known ?? this.#newStream(key, this.#streams.length)
-    if (chunk.first > count) {
-      stream.wait(chunk)
+    const known = this.#find(chunk.head.stream)
+    const refusal = refusalOf(chunk, known?.position, this.#options)
+    if (refusal !== undefined) return { state: refusal, count: known?.position.count ?? 0 }
+    const stream = known ?? this.#newStream(chunk.head.stream)
+    const { position } = stream
+    if (isAhead(chunk, position)) {
+      stream.keepWaiting(chunk)
       this.#keep(stream)
-      return { state: 'waiting', count }
+      return { state: 'waiting', count: position.count }
     }
-    this.#addForeign(stream, chunk)
-    this.#addAllWaiting(stream)
-    return { state: 'stored', count: stream.count }
+    for (const addition of admit(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    return { state: 'stored', count: position.count }
   }
 
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
-    const { topic, key } = this.#options
-    const stream = { node: key.publicKey, number }
-    const record = pruneRecords.sign({ topic, stream, count, time: this.#now() }, key)
+    const record = signPrune(number, count, this.#options)
     this.#prune(record)
     return record
   }
@@ -133,11 +124,8 @@ export class MemoryEventStore implements EventStore {
 
   async redact(number: number, offset: number): Promise<Uint8Array> {
     this.#check()
-    const { topic, key } = this.#options
-    const stream = { node: key.publicKey, number }
-    if (offset >= (this.#find(stream)?.count ?? 0))
-      throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
-    const record = redactionRecords.sign({ topic, stream, offset, time: this.#now() }, key)
+    const known = this.#find(ownStreamKey(number, this.#options))
+    const record = signRedaction(number, offset, known?.position, this.#options)
     this.#redact(record)
     return record
   }
@@ -149,7 +137,13 @@ export class MemoryEventStore implements EventStore {
 
   async streams(): Promise<StreamStatus[]> {
     this.#check()
-    return this.#streams.map(({ number, key, own, count, pruned }) => ({ number, key, own, count, pruned }))
+    return this.#streams.map(({ number, position: { key, own, count, pruned } }) => ({
+      number,
+      key,
+      own,
+      count,
+      pruned,
+    }))
   }
 
   read(selection: Selection): Reading {
@@ -183,12 +177,12 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     const stream = this.#streams[number]
     if (stream === undefined) return undefined
-    const checkpoint = [...stream.checkpoints].find(([count]) => count > from)
-    const [end, head] = checkpoint ?? [stream.count, this.#head(stream)]
-    if (head === undefined || end <= from) return undefined
-    const records = stream.records(from, end)
+    const [, checkpoint] = [...stream.checkpoints].find(([count]) => count > from) ?? []
+    const end = endOfChunk(from, checkpoint, this.#head(stream))
+    if (end === undefined) return undefined
+    const records = stream.records(from, end.count)
     if (records === undefined) throw new ShoalError('ERR_INVALID_INPUT', `No chunk starts at the offset ${from}.`)
-    return encodeChunk(records, head)
+    return encodeChunk(records, end.signedHead)
   }
 
   async close(): Promise<void> {
@@ -199,19 +193,15 @@ export class MemoryEventStore implements EventStore {
     if (this.#closed) throw new Error('the store is closed')
   }
 
-  #isOwn({ node }: StreamKey): boolean {
-    return Buffer.compare(node, this.#options.key.publicKey) === 0
-  }
-
-  #find({ node, number }: StreamKey): MemoryStream | undefined {
-    return this.#streams.find(({ key }) => key.number === number && Buffer.compare(key.node, node) === 0)
+  #find(key: StreamKey): MemoryStream | undefined {
+    return this.#streams.find(({ position }) => isSameStream(position.key, key))
   }
 
   /** A stream that is not kept yet. */
-  #newStream(key: StreamKey, number: number): MemoryStream {
-    if (number >= limits.streamsPerTopic)
-      throw new ShoalError('ERR_IO', `A topic has at most ${limits.streamsPerTopic} streams.`)
-    return new MemoryStream(this.#options.topic, this.#options.kind, key, number, this.#isOwn(key))
+  #newStream(key: StreamKey, number = this.#streams.length): MemoryStream {
+    requireRoomForStream(number)
+    const { topic, kind } = this.#options
+    return new MemoryStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.#options)))
   }
 
   #keep(stream: MemoryStream): void {
@@ -224,122 +214,100 @@ export class MemoryEventStore implements EventStore {
     const targets = new Map<number, MemoryStream>()
     let next = this.#streams.length
     for (const number of new Set(streams)) {
-      const key = { node: this.#options.key.publicKey, number }
+      const key = ownStreamKey(number, this.#options)
       targets.set(number, this.#find(key) ?? this.#newStream(key, next++))
     }
     return targets
   }
 
   /** The frames that the events of a request become in one of its streams. */
-  #links({ source, spans, streams }: AppendRequest, stream: MemoryStream, time: number): Link[] {
+  #framesOf(
+    { source, spans, streams }: AppendRequest,
+    { key, count }: StreamPosition,
+    lamport: number,
+    time: number,
+  ): Frame[] {
     const builder = this.#builder
-    const links: Link[] = []
-    let [count, hash] = [stream.count, stream.hash]
+    const frames: Frame[] = []
+    let first = count
     const endFrame = (): void => {
-      const size = builder.count
       const record = new ByteWriter()
-      hash = hashAfter(builder.finish(count, (this.#options.seed ?? randomSeed)(), record), hash)
-      count += size
-      links.push({ frame: readFrame(new ByteReader(record.written)), hash })
+      builder.finish(first, (this.#options.seed ?? randomSeed)(), record)
+      const frame = readFrame(new ByteReader(record.written))
+      frames.push(frame)
+      first += frame.count
     }
     builder.clear()
     for (const [i, number] of streams.entries()) {
-      if (number !== stream.key.number) continue
-      builder.add(this.#clock + i, time, source, spans, 4 * i)
-      if (builder.count === limits.eventsPerOwnFrame || builder.size >= limits.ownFrameBytes) endFrame()
+      if (number !== key.number) continue
+      builder.add(lamport + i, time, source, spans, 4 * i)
+      if (isFrameFull(builder)) endFrame()
     }
     if (builder.count > 0) endFrame()
-    return links
+    return frames
   }
 
-  #addOwn(stream: MemoryStream, links: readonly Link[]): void {
+  #addOwn(stream: MemoryStream, frames: readonly Frame[]): void {
+    const { position } = stream
     this.#keep(stream)
-    for (const link of links) {
-      stream.add(link)
-      if (stream.chunkIsFull && this.#options.kind === 'live') stream.addCheckpoint(this.#signHead(stream, true))
+    for (const frame of frames) {
+      const [start, end] = frame.record
+      const lamport = frame.lamports[frame.count - 1] as number
+      grow(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
+      stream.keep([frame])
+      if (isChunkFull(position) && this.#options.kind === 'live')
+        stream.addCheckpoint(signHead(position, true, this.#options))
     }
   }
 
-  #addForeign(stream: MemoryStream, chunk: Chunk): void {
-    const links = stream.continuedBy(chunk)
+  #addForeign(stream: MemoryStream, { frames, head, signedHead }: Addition): void {
     this.#keep(stream)
-    for (const link of links) stream.add(link)
-    if (chunk.head.checkpoint) stream.addCheckpoint(chunk.signedHead)
-    stream.newestHead = chunk.signedHead
-    this.#clock = Math.max(this.#clock, stream.lamport + 1)
+    stream.keep(frames)
+    if (head.checkpoint) stream.addCheckpoint(signedHead)
+    stream.receivedHead = signedHead
   }
 
-  #addAllWaiting(stream: MemoryStream): void {
-    for (let next = stream.takeWaiting(); next !== undefined; next = stream.takeWaiting())
-      this.#addWaiting(stream, next)
+  #prune(signed: Uint8Array, signedHead?: Uint8Array): void {
+    const record = verifyPrune(signed, this.#options)
+    const known = this.#find(record.stream)
+    const effect = effectOfPrune(record, signedHead, known?.position, this.#options)
+    if (effect.is === 'none') return
+    const stream = known ?? this.#newStream(record.stream)
+    if (effect.is === 'start') this.#startAt(stream, effect)
+    else if (!stream.checkpoints.has(record.count)) throw noCheckpoint(record.count)
+    stream.prune(record.count)
+    if (effect.is === 'start')
+      for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
   }
 
-  /** A chunk could not be checked before those in front of it had come; one that turns out to be bad is dropped alone. */
-  #addWaiting(stream: MemoryStream, chunk: Chunk): void {
-    try {
-      this.#addForeign(stream, chunk)
-    } catch (error) {
-      if (!(error instanceof MalformedBytes)) throw error
-    }
-  }
-
-  #prune(record: Uint8Array, signedHead?: Uint8Array): void {
-    const { topic, stream: key, count } = pruneRecords.verify(record)
-    this.#checkTopic(topic)
-    const known = this.#find(key)
-    if (count <= (known?.pruned ?? -1)) return
-    if (known !== undefined && known.count >= count) {
-      if (!known.checkpoints.has(count)) throw noCheckpoint(count)
-      known.prune(count)
-    } else this.#startAt(known ?? this.#newStream(key, this.#streams.length), count, signedHead)
-  }
-
-  /** Begins a stream at a checkpoint, without what is before it. */
-  #startAt(stream: MemoryStream, count: number, signedHead: Uint8Array | undefined): void {
-    if (signedHead === undefined) throw noCheckpoint(count)
-    const head = heads.verify(signedHead)
-    const { topic, now } = this.#options
-    const isItsHead =
-      head.stream.number === stream.key.number && Buffer.compare(head.stream.node, stream.key.node) === 0
-    if (!head.checkpoint || head.count !== count || head.topic !== topic || !isItsHead)
-      throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
-    if (isTooFarAhead(head.lamport, now()))
-      throw new ShoalError('ERR_INVALID_INPUT', 'The lamport timestamps of this stream are too far in the future.')
+  /** Moves a stream to a checkpoint, without what is before it. */
+  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart): void {
+    // The bytes belong to whoever sent them.
+    const kept = Uint8Array.from(signedHead)
     this.#keep(stream)
-    stream.startAt(head, Uint8Array.from(signedHead))
-    this.#clock = Math.max(this.#clock, head.lamport + 1)
-    this.#addAllWaiting(stream)
+    startAtCheckpoint(stream.position, head)
+    stream.addCheckpoint(kept)
+    stream.receivedHead = kept
+    this.#clock.follow(head.lamport)
   }
 
-  #redact(record: Uint8Array): void {
-    const { topic, stream: key, offset } = redactionRecords.verify(record)
-    this.#checkTopic(topic)
-    const stream = this.#find(key) ?? this.#newStream(key, this.#streams.length)
+  #redact(signed: Uint8Array): void {
+    const record = verifyRedaction(signed, this.#options)
+    const stream = this.#find(record.stream) ?? this.#newStream(record.stream)
     this.#keep(stream)
-    if (offset < stream.pruned) return
-    stream.redact(offset)
-    // The payload may be in what waits.
-    for (const other of this.#streams) other.forgetWaiting()
-  }
-
-  #checkTopic(topic: string): void {
-    if (topic !== this.#options.topic) throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
+    if (effectOfRedaction(record, stream.position) === 'none') return
+    stream.redact(record.offset)
+    for (const other of this.#streams) other.dropWaiting()
   }
 
   #head(stream: MemoryStream): Uint8Array | undefined {
-    if (stream.count === 0 || this.#options.kind === 'imported') return undefined
-    return stream.own ? this.#signHead(stream, stream.checkpoints.has(stream.count)) : stream.newestHead
-  }
-
-  #signHead({ key: stream, count, lamport, hash }: MemoryStream, checkpoint: boolean): Uint8Array {
-    const { topic, key } = this.#options
-    return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: this.#now() }, key)
+    return newestHead(stream.position, this.#options, () => stream.receivedHead)
   }
 }
 
 /** Where the events of a request come to stand: one run for those that follow each other in a stream. */
 function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryStream>): Run[] {
-  const ends = new Map([...targets].map(([number, { count }]) => [number, count]))
+  const ends = new Map([...targets].map(([number, { position }]) => [number, position.count]))
   const runs: Run[] = []
   for (const stream of streams) {
     const offset = ends.get(stream) ?? 0

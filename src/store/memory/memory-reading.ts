@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
+import { compareEvents, type OrderedEvent } from '../../replication/index.ts'
 import type { Reading } from '../event-store.ts'
 import type { Branch, Order, Selection } from '../log/selection.ts'
 import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
@@ -69,26 +70,26 @@ export class MemoryReading implements Reading {
   }
 }
 
-function eventsWithin({ events, number, count }: MemoryStream, { lower, upper }: Selection): MemoryEvent[] {
+function eventsWithin({ events, number, position }: MemoryStream, { lower, upper }: Selection): MemoryEvent[] {
   const after = lower?.get(number) ?? -1
-  const last = upper === undefined ? count - 1 : (upper.get(number) ?? -1)
+  const last = upper === undefined ? position.count - 1 : (upper.get(number) ?? -1)
   return [...events.values()].filter(({ offset }) => offset > after && offset <= last)
 }
 
 function holds({ tags, appId, own }: Branch, stream: MemoryStream, { labels }: MemoryEvent): boolean {
   return (
-    (own === undefined || own === stream.own) &&
+    (own === undefined || own === stream.position.own) &&
     (appId === undefined || appId === labels.appId) &&
     tags.every((tag) => labels.tags.includes(tag))
   )
 }
 
+function placeOf({ stream, event }: Found): OrderedEvent {
+  return { lamport: event.lamport, stream: stream.position }
+}
+
 function inTotalOrder(a: Found, b: Found): number {
-  return (
-    a.event.lamport - b.event.lamport ||
-    Buffer.compare(a.stream.key.node, b.stream.key.node) ||
-    a.stream.key.number - b.stream.key.number
-  )
+  return compareEvents(placeOf(a), placeOf(b))
 }
 
 const comparison: Record<Order, (a: Found, b: Found) => number> = {

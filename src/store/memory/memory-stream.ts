@@ -1,21 +1,13 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
+import { ByteReader, type Chunk, decodeLabels, type Frame, type Labels } from '../../protocol/index.ts'
 import {
-  ByteReader,
-  type Chunk,
-  decodeLabels,
-  type Frame,
-  genesis,
-  type Hash,
-  type Head,
-  hashAfter,
-  type Labels,
-  MalformedBytes,
-  readFrame,
-  type StreamKey,
-  type TopicKind,
-  withoutPayload,
-} from '../../protocol/index.ts'
+  endChunk,
+  type LamportClock,
+  mayWait,
+  type ReceivingStream,
+  type StreamPosition,
+  withoutPayloads,
+} from '../../replication/index.ts'
 import type { ChunkSize } from '../log/chunk-sizes.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
@@ -27,101 +19,67 @@ export interface MemoryEvent {
   readonly payload: Buffer
 }
 
-/** A frame with the hash of the chain after it. */
-export interface Link {
-  readonly frame: Frame
-  readonly hash: Hash
-}
-
-/** A stream as it stands in memory: its frames, and the events in them that can be read. */
+/** A stream as it stands in memory: its position, its frames, and the events in them that can be read. */
 export class MemoryStream {
   readonly number: number
-  readonly key: StreamKey
-  readonly own: boolean
+  readonly position: StreamPosition
   /** As it stands in the lines of its events. */
   readonly id: string
-  count = 0
-  /** The lamport timestamp of the last event; -1 while there is none. */
-  lamport = -1
-  hash: Hash
-  pruned = 0
   readonly events = new Map<number, MemoryEvent>()
   readonly checkpoints = new Map<number, Uint8Array>()
   /** Of a stream of another node: the newest head that came. */
-  newestHead: Uint8Array | undefined
+  receivedHead: Uint8Array | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, Chunk>()
   readonly #redacted = new Set<number>()
-  #eventsSince = 0
-  #bytesSince = 0
 
-  constructor(topic: string, kind: TopicKind, key: StreamKey, number: number, own: boolean) {
+  constructor(number: number, start: StreamPosition) {
+    const { node, number: nr } = start.key
     this.number = number
-    this.key = key
-    this.own = own
-    this.id = formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
-    this.hash = genesis(topic, key, kind)
+    this.position = start
+    this.id = formatStreamId({ node: nodeIdOf(node), number: BigInt(nr) })
   }
 
-  /** Whether the chunk that is being written ends here. */
-  get chunkIsFull(): boolean {
-    return this.#eventsSince >= limits.eventsPerCheckpoint || this.#bytesSince >= limits.bytesPerCheckpoint
+  /** What the rules ask for while chunks are received. */
+  receiving(clock: LamportClock): ReceivingStream {
+    return {
+      position: this.position,
+      clock,
+      redactedBetween: (from, to) => this.#redactedBetween(from, to),
+      takeWaiting: (upTo) => this.#takeWaiting(upTo),
+    }
   }
 
-  add({ frame, hash }: Link): void {
-    const kept = this.#withoutRedacted(frame)
-    this.#frames.push(kept)
-    this.#index(kept)
-    this.count += frame.count
-    this.lamport = frame.lamports[frame.count - 1] as number
-    this.hash = hash
-    this.#eventsSince += frame.count
-    this.#bytesSince += kept.record[1] - kept.record[0]
+  keep(frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      this.#frames.push(frame)
+      this.#index(frame)
+    }
   }
 
   addCheckpoint(head: Uint8Array): void {
-    this.checkpoints.set(this.count, head)
-    this.#eventsSince = 0
-    this.#bytesSince = 0
+    this.checkpoints.set(this.position.count, head)
+    endChunk(this.position)
   }
 
-  /** What a chunk of the stream's node adds to it; throws unless it goes on where the stream ends. */
-  continuedBy({ head, frames }: Chunk): Link[] {
-    const added = frames.filter(({ first, count }) => first + count > this.count)
-    if (added[0]?.first !== this.count) throw new MalformedBytes('a chunk is framed in another way than what is here')
-    if ((added[0].lamports[0] as number) <= this.lamport) throw new MalformedBytes('the lamport timestamps do not rise')
-    if (this.#eventsSince + head.count - this.count > limits.eventsPerChunk)
-      throw new MalformedBytes('a stream has too few checkpoints')
-    const links: Link[] = []
-    let hash = this.hash
-    for (const frame of added) {
-      hash = hashAfter(frame, hash)
-      links.push({ frame, hash })
-    }
-    if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
-    return links
+  /** Keeps a chunk that came before those in front of it. */
+  keepWaiting(chunk: Chunk): void {
+    const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
+    if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
   }
 
-  /**
-   * Keeps a chunk that came before those in front of it, unless there are too many, or it has a payload that is to be
-   * removed: then it has to come again.
-   */
-  wait(chunk: Chunk): void {
-    const redacted = chunk.frames.some((frame) => this.#withoutRedacted(frame) !== frame)
-    if (!redacted && this.#waiting.size < limits.waitingChunks && !this.#waiting.has(chunk.first))
-      this.#waiting.set(chunk.first, chunk)
-  }
-
-  /** Drops what waits; it comes again. */
-  forgetWaiting(): void {
+  dropWaiting(): void {
     this.#waiting.clear()
   }
 
-  /** Takes out the chunk that goes on where the stream ends, of those that wait; those that are of no use go too. */
-  takeWaiting(): Chunk | undefined {
-    const reached = [...this.#waiting.values()].filter(({ first }) => first <= this.count)
+  #takeWaiting(upTo: number): Chunk[] {
+    const reached = [...this.#waiting.values()].filter(({ first }) => first <= upTo)
     for (const { first } of reached) this.#waiting.delete(first)
-    return reached.sort((a, b) => b.first - a.first).find(({ head }) => head.count > this.count)
+    return reached
+  }
+
+  #redactedBetween(from: number, to: number): number[] {
+    return [...this.#redacted].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
   }
 
   /** The records of the frames from one offset to another; nothing when they are not there as whole frames. */
@@ -133,67 +91,48 @@ export class MemoryStream {
 
   /** The newest time of the events from one offset up to another; nothing when the last of them is not there. */
   newestTime(from: number, to: number): number | undefined {
+    const { pruned, count: end } = this.position
     let newest: number | undefined
     for (const { first, count, times } of this.#frames)
       for (let i = Math.max(0, from - first); i < count && first + i <= to; i++)
         newest = Math.max(newest ?? 0, times[i] as number)
-    return to < this.pruned || to >= this.count ? undefined : newest
+    return to < pruned || to >= end ? undefined : newest
   }
 
   chunkSizes(): ChunkSize[] {
-    const ends = [...this.checkpoints.keys()].filter((count) => count > this.pruned)
-    if (this.count > (ends.at(-1) ?? this.pruned)) ends.push(this.count)
+    const { pruned, count } = this.position
+    const ends = [...this.checkpoints.keys()].filter((end) => end > pruned)
+    if (count > (ends.at(-1) ?? pruned)) ends.push(count)
     return ends.map((end, i) => {
-      const first = ends[i - 1] ?? this.pruned
+      const first = ends[i - 1] ?? pruned
       const bytes = (this.records(first, end) ?? []).reduce((sum, record) => sum + record.length, 0)
       return { first, end, bytes, complete: this.checkpoints.has(end) }
     })
   }
 
-  /** Forgets what there is, which is before a checkpoint, and goes on from there. */
-  startAt({ count, lamport, hash }: Head, signedHead: Uint8Array): void {
-    this.count = count
-    this.lamport = lamport
-    this.hash = hash
-    this.newestHead = signedHead
-    this.addCheckpoint(signedHead)
-    for (const first of this.#waiting.keys()) if (first < count) this.#waiting.delete(first)
-    this.prune(count)
-  }
-
+  /** Removes everything before a count. */
   prune(count: number): void {
-    this.pruned = count
+    this.position.pruned = count
     this.#frames = this.#frames.filter(({ first }) => first >= count)
-    for (const kept of [this.events, this.checkpoints])
+    for (const kept of [this.events, this.checkpoints, this.#waiting])
       for (const place of kept.keys()) if (place < count) kept.delete(place)
+    for (const offset of this.#redacted) if (offset < count) this.#redacted.delete(offset)
   }
 
   /** Removes a payload and its salt, also one that is still to come. */
   redact(offset: number): void {
     this.#redacted.add(offset)
-    this.#frames = this.#frames.map((frame) => {
-      if (offset < frame.first || offset >= frame.first + frame.count) return frame
-      const kept = this.#withoutRedacted(frame)
-      this.#index(kept)
-      return kept
-    })
-  }
-
-  #withoutRedacted(frame: Frame): Frame {
-    let kept = frame
-    for (let i = 0; i < frame.count; i++)
-      if (this.#redacted.has(frame.first + i) && (kept.payloads[2 * i] as number) >= 0)
-        kept = readFrame(new ByteReader(withoutPayload(kept, i)))
-    return kept
+    this.events.delete(offset)
+    const frames = withoutPayloads(this.#frames, [offset])
+    // Its other events are parts of the bytes with the payload.
+    for (const [i, frame] of frames.entries()) if (frame !== this.#frames[i]) this.#index(frame)
+    this.#frames = [...frames]
   }
 
   /** Makes the events of a frame what can be read at their offsets. */
   #index(frame: Frame): void {
-    for (let i = 0; i < frame.count; i++) {
-      const payload = frame.payloads[2 * i] as number
-      if (payload < 0) this.events.delete(frame.first + i)
-      else this.events.set(frame.first + i, eventOf(frame, i))
-    }
+    for (let i = 0; i < frame.count; i++)
+      if ((frame.payloads[2 * i] as number) >= 0) this.events.set(frame.first + i, eventOf(frame, i))
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { limits } from '../../../src/limits.ts'
-import { readChunk } from '../../../src/protocol/index.ts'
+import { readChunk } from '../../../src/replication/index.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import { nowMicros } from '../../../src/time.ts'
 import { ForgedStream, memoryStore } from './sources.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readChunk } from '../../../src/protocol/index.ts'
+import { readChunk } from '../../../src/replication/index.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import { checkpointCounts, chunksOf, hex, linesOf, numbered, replicate, requestOf, rules, textOf } from './support.ts'
 

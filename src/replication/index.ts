@@ -1,0 +1,34 @@
+export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
+export {
+  type Addition,
+  admit,
+  admitWaiting,
+  isAhead,
+  type Received,
+  type ReceivingStream,
+  refusalOf,
+} from './chunk-admission.ts'
+export { readChunk, unlessMalformed } from './chunk-verification.ts'
+export { isFrameFull } from './framing.ts'
+export { LamportClock } from './lamport-clock.ts'
+export { effectOfPrune, noCheckpoint, type PruneStart, signPrune, verifyPrune } from './prune.ts'
+export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
+export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
+export {
+  endChunk,
+  grow,
+  isChunkFull,
+  type StreamPosition,
+  startAtCheckpoint,
+  startOfStream,
+} from './stream-position.ts'
+export {
+  isOwnStream,
+  isSameStream,
+  ownStreamKey,
+  requireRoomForStream,
+  storableNow,
+  type TopicContext,
+} from './streams.ts'
+export { compareEvents, type OrderedEvent } from './total-order.ts'
+export { mayWait } from './waiting-chunks.ts'

@@ -1,0 +1,66 @@
+import { ShoalError } from '../errors.ts'
+import { type Head, heads, type PruneRecord, pruneRecords } from '../protocol/index.ts'
+import { isTooFarAhead } from './lamport-clock.ts'
+import type { StreamPosition } from './stream-position.ts'
+import { isSameStream, ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
+
+/** Signs that the events of an own stream before a checkpoint are no longer needed. */
+export function signPrune(number: number, count: number, context: TopicContext): Buffer {
+  const { topic, key } = context
+  const stream = ownStreamKey(number, context)
+  return pruneRecords.sign({ topic, stream, count, time: storableNow(context) }, key)
+}
+
+/** What a prune record says, if the node of the stream has signed it for this topic. */
+export function verifyPrune(signed: Uint8Array, context: TopicContext): PruneRecord {
+  const record = pruneRecords.verify(signed)
+  requireSameTopic(record.topic, context)
+  return record
+}
+
+/** What a prune record asks for. */
+export type PruneEffect =
+  /** Nothing: as much is pruned already. */
+  | { readonly is: 'none' }
+  /** All events before the checkpoint are removed; it has to be one that is here, see `noCheckpoint`. */
+  | { readonly is: 'remove' }
+  | PruneStart
+
+/** All events are removed, and the stream goes on from the checkpoint head that came with the record. */
+export interface PruneStart {
+  readonly is: 'start'
+  readonly head: Head
+  readonly signedHead: Uint8Array
+}
+
+/**
+ * Where less has come than was pruned, the checkpoint head is needed as well: what comes next is verified from there.
+ * Throws when it is missing or not the right one.
+ */
+export function effectOfPrune(
+  record: PruneRecord,
+  signedHead: Uint8Array | undefined,
+  known: StreamPosition | undefined,
+  context: TopicContext,
+): PruneEffect {
+  if (known !== undefined && record.count <= known.pruned) return { is: 'none' }
+  if (known !== undefined && record.count <= known.count) return { is: 'remove' }
+  if (signedHead === undefined) throw noCheckpoint(record.count)
+  return { is: 'start', head: verifyCheckpoint(signedHead, record, context), signedHead }
+}
+
+/** The head of the checkpoint that a prune record names. */
+function verifyCheckpoint(signedHead: Uint8Array, record: PruneRecord, { topic, now }: TopicContext): Head {
+  const head = heads.verify(signedHead)
+  const fits =
+    head.checkpoint && head.count === record.count && head.topic === topic && isSameStream(head.stream, record.stream)
+  if (!fits) throw new ShoalError('ERR_INVALID_INPUT', 'This head is not the checkpoint that the prune record names.')
+  if (isTooFarAhead(head.lamport, now()))
+    throw new ShoalError('ERR_INVALID_INPUT', 'The lamport timestamps of this stream are too far in the future.')
+  return head
+}
+
+/** A prune record names a count at which there is no checkpoint. */
+export function noCheckpoint(count: number): ShoalError {
+  return new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
+}

@@ -1,0 +1,38 @@
+import { heads } from '../protocol/index.ts'
+import type { StreamPosition } from './stream-position.ts'
+import { storableNow, type TopicContext } from './streams.ts'
+
+/** Signs where an own stream stands. */
+export function signHead(
+  { key: stream, count, lamport, chain: { hash } }: StreamPosition,
+  checkpoint: boolean,
+  context: TopicContext,
+): Buffer {
+  const { topic, key } = context
+  return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: storableNow(context) }, key)
+}
+
+/** The newest head of a stream: of an own one it is signed now, of another one it is the newest that was received. */
+export function newestHead(
+  position: StreamPosition,
+  context: TopicContext,
+  received: () => Uint8Array | undefined,
+): Uint8Array | undefined {
+  if (position.count === 0 || context.kind === 'imported') return undefined
+  return position.own ? signHead(position, position.count === position.checkpoint, context) : received()
+}
+
+/**
+ * Where a chunk that starts at an offset ends: at the next checkpoint, or where there is none, at the newest head.
+ * Undefined when there are no events after the start.
+ */
+export function endOfChunk(
+  from: number,
+  nextCheckpoint: Uint8Array | undefined,
+  newest: Uint8Array | undefined,
+): { readonly count: number; readonly signedHead: Uint8Array } | undefined {
+  const signedHead = nextCheckpoint ?? newest
+  if (signedHead === undefined) return undefined
+  const { count } = heads.decodeStored(signedHead)
+  return count > from ? { count, signedHead } : undefined
+}

@@ -1,0 +1,46 @@
+import { clockError } from '../clock-error.ts'
+import { ShoalError } from '../errors.ts'
+import type { KeyPair } from '../identity/index.ts'
+import { limits } from '../limits.ts'
+import type { StreamKey, TopicKind } from '../protocol/index.ts'
+import { isStorableTime } from '../time.ts'
+
+/** A topic as the node that stores it sees it. */
+export interface TopicContext {
+  readonly topic: string
+  readonly kind: TopicKind
+  /** The key of this node; the streams of its public key are its own. */
+  readonly key: KeyPair
+  /** The wall clock, in microseconds since the Unix epoch. */
+  readonly now: () => number
+}
+
+/** The time by the wall clock; throws when it cannot be stored. */
+export function storableNow({ now }: Pick<TopicContext, 'now'>): number {
+  const time = now()
+  if (!isStorableTime(time)) throw clockError(time)
+  return time
+}
+
+export function isOwnStream({ node }: StreamKey, { key }: TopicContext): boolean {
+  return Buffer.compare(node, key.publicKey) === 0
+}
+
+export function ownStreamKey(number: number, { key }: TopicContext): StreamKey {
+  return { node: key.publicKey, number }
+}
+
+export function isSameStream(a: StreamKey, b: StreamKey): boolean {
+  return a.number === b.number && Buffer.compare(a.node, b.node) === 0
+}
+
+/** Throws when a signed record is for another topic. */
+export function requireSameTopic(topic: string, context: TopicContext): void {
+  if (topic !== context.topic) throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
+}
+
+/** Throws when a topic with so many streams has no room for another one. */
+export function requireRoomForStream(streams: number): void {
+  if (streams >= limits.streamsPerTopic)
+    throw new ShoalError('ERR_IO', `A topic has at most ${limits.streamsPerTopic} streams.`)
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { KeyPair } from '../../src/identity/index.ts'
+import { heads, MalformedBytes } from '../../src/protocol/index.ts'
+import { readChunk, refusalOf, startOfStream } from '../../src/replication/index.ts'
+import { payloadsOf } from '../support/events.ts'
+import { PlainReceiver } from './plain-receiver.ts'
+import { contextOf, now, WrittenStream } from './written-stream.ts'
+
+const sizes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 12 })
+
+/** A chunk by the frames it begins and ends with, as parts of all frames; a forged one has another payload in it. */
+const deliveries = fc.array(
+  fc.record({ from: fc.nat(), length: fc.nat(), checkpoint: fc.boolean(), forged: fc.boolean() }),
+  { maxLength: 30 },
+)
+
+/** Changes a payload: form and signature stay right, the chain does not. */
+function forge(chunk: Buffer): Buffer {
+  const forged = Buffer.from(chunk)
+  const at = forged.indexOf('"x')
+  assert.ok(at >= 0)
+  forged.write('"y', at)
+  return forged
+}
+
+test('chunks in any order, repeated, overlapping and forged, leave a prefix of the stream, and never another event', () => {
+  fc.assert(
+    fc.property(sizes, deliveries, (sizes, list) => {
+      const source = new WrittenStream(sizes)
+      const receiver = new PlainReceiver(source, contextOf())
+      for (const { from, length, checkpoint, forged } of list) {
+        const first = from % sizes.length
+        const chunk = source.chunk(first, first + 1 + (length % (sizes.length - first)), { checkpoint })
+        const before = receiver.position.count
+        try {
+          const state = receiver.receive(forged ? forge(chunk) : chunk)
+          assert.equal(receiver.position.count > before, state === 'stored')
+        } catch (error) {
+          assert.ok(error instanceof MalformedBytes && forged, String(error))
+          assert.equal(receiver.position.count, before)
+        }
+      }
+      const { count, lamport, chain } = receiver.position
+      const end = source.frames.find((frame) => frame.end === count)
+      assert.deepEqual(
+        receiver.frames.flatMap(payloadsOf),
+        Array.from({ length: count }, (_, i) => `"x${i}"`),
+      )
+      assert.equal(lamport, end?.lamport ?? -1)
+      assert.equal(receiver.clock.next, lamport + 1)
+      if (end !== undefined) assert.equal(chain.hash, end.hash)
+      assert.ok(receiver.waiting.every(({ first }) => first > count))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a stream is complete once every chunk of it has come, in whatever order', () => {
+  const orders = sizes.chain((sizes) =>
+    fc.tuple(fc.constant(sizes), fc.shuffledSubarray([...sizes.keys()], { minLength: sizes.length })),
+  )
+  fc.assert(
+    fc.property(orders, ([sizes, order]) => {
+      const source = new WrittenStream(sizes)
+      const receiver = new PlainReceiver(source, contextOf())
+      for (const frame of order) receiver.receive(source.chunk(frame, frame + 1))
+      assert.equal(receiver.position.count, source.count)
+      assert.deepEqual(receiver.waiting, [])
+    }),
+  )
+})
+
+test('payloads that are to be removed are not in what is stored, and the chain is the same', () => {
+  fc.assert(
+    fc.property(sizes, fc.array(fc.nat(40)), (sizes, offsets) => {
+      const source = new WrittenStream(sizes)
+      const receiver = new PlainReceiver(source, contextOf())
+      receiver.redacted.push(...offsets)
+      receiver.receive(source.chunk(0, sizes.length))
+      assert.deepEqual(
+        receiver.frames.flatMap(payloadsOf),
+        Array.from({ length: source.count }, (_, i) => (offsets.includes(i) ? null : `"x${i}"`)),
+      )
+      assert.equal(receiver.position.chain.hash, source.frames.at(-1)?.hash)
+      const bytes = receiver.frames.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+      assert.equal(receiver.position.bytesSince, bytes)
+    }),
+  )
+})
+
+test('a chunk that contradicts what is here is refused, and nothing changes', () => {
+  const key = KeyPair.generate()
+  const source = new WrittenStream([2, 2, 2], { key, lamport: 100 })
+  const refused = (chunk: Buffer, message: RegExp) => {
+    const receiver = new PlainReceiver(source, contextOf())
+    receiver.receive(source.chunk(0, 1))
+    const before = { ...receiver.position }
+    assert.throws(
+      () => receiver.receive(chunk),
+      (error) => error instanceof MalformedBytes && message.test(error.message),
+    )
+    assert.deepEqual(receiver.position, before)
+    assert.deepEqual([receiver.frames.length, receiver.clock.next], [1, before.lamport + 1])
+  }
+  refused(forge(source.chunk(1, 2)), /do not lead to the signed head/)
+  refused(source.chunk(1, 2, { hash: source.frames[0]?.hash as never }), /do not lead to the signed head/)
+  refused(new WrittenStream([2, 2], { key, lamport: 100, text: 'z' }).chunk(1, 2), /do not lead to the signed head/)
+  refused(new WrittenStream([3, 1], { key, lamport: 100 }).chunk(0, 2), /framed in another way/)
+  refused(new WrittenStream([2, 2], { key, lamport: 0 }).chunk(1, 2), /do not rise/)
+})
+
+test('a stream without a checkpoint among more than 2047 events is refused', () => {
+  const source = new WrittenStream([1024, 1023, 1])
+  for (const checkpoint of [false, true]) {
+    const receiver = new PlainReceiver(source, contextOf())
+    receiver.receive(source.chunk(0, 2, { checkpoint }))
+    if (checkpoint) assert.equal(receiver.receive(source.chunk(2, 3)), 'stored')
+    else assert.throws(() => receiver.receive(source.chunk(2, 3)), /too few checkpoints/)
+  }
+})
+
+test('a chunk of another topic, or of an own stream, is refused before anything else is looked at', () => {
+  const source = new WrittenStream([1])
+  const position = startOfStream('t', 'live', source.stream, false)
+  const other = readChunk(source.chunk(0, 1, { topic: 'u' }))
+  assert.throws(() => refusalOf(other, position, contextOf()), /another topic/)
+  assert.throws(() => refusalOf(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
+})
+
+test('a chunk whose lamport timestamps are more than a day ahead is early, also when it would have to wait', () => {
+  const day = 86_400e6
+  const context = contextOf()
+  const ahead = (lamport: number) => readChunk(new WrittenStream([1], { lamport }).chunk(0, 1))
+  assert.equal(refusalOf(ahead(now + day), undefined, context), undefined)
+  assert.equal(refusalOf(ahead(now + day + 1), undefined, context), 'early')
+  const endless = { ...context, now: () => Number.MAX_SAFE_INTEGER }
+  assert.equal(refusalOf(ahead(Number.MAX_SAFE_INTEGER - 1), undefined, endless), undefined)
+  assert.equal(refusalOf(ahead(Number.MAX_SAFE_INTEGER), undefined, endless), 'early')
+  const source = new WrittenStream([1, 1], { lamport: now + day + 1 })
+  assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2)), 'early')
+})
+
+test('what is here already is known, whatever its lamport timestamps are', () => {
+  const source = new WrittenStream([1, 1])
+  const receiver = new PlainReceiver(source, contextOf())
+  receiver.receive(source.chunk(0, 2))
+  assert.deepEqual(
+    [source.chunk(0, 1), source.chunk(1, 2), source.chunk(0, 2)].map((chunk) => receiver.receive(chunk)),
+    ['known', 'known', 'known'],
+  )
+})
+
+test('a stream that starts at a checkpoint goes on with the chunks that waited there', () => {
+  const source = new WrittenStream([2, 2, 2, 2])
+  const receiver = new PlainReceiver(source, contextOf())
+  receiver.receive(source.chunk(3, 4))
+  receiver.receive(source.chunk(2, 3))
+  receiver.start(heads.decode(source.head(2, { checkpoint: true })))
+  assert.equal(receiver.position.count, 8)
+  assert.deepEqual(receiver.frames.flatMap(payloadsOf), ['"x4"', '"x5"', '"x6"', '"x7"'])
+})

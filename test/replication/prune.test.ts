@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ShoalError } from '../../src/errors.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { type Head, heads, MalformedBytes, type PruneRecord, pruneRecords } from '../../src/protocol/index.ts'
+import {
+  effectOfPrune,
+  type StreamPosition,
+  signPrune,
+  startOfStream,
+  verifyPrune,
+} from '../../src/replication/index.ts'
+import { contextOf, now, WrittenStream } from './written-stream.ts'
+
+const source = new WrittenStream([2, 2, 2])
+const context = contextOf()
+const checkpoint = source.head(2, { checkpoint: true })
+const record: PruneRecord = { topic: 't', stream: source.stream, count: 4, time: now }
+
+function positionAt(count: number, pruned: number): StreamPosition {
+  return Object.assign(startOfStream('t', 'live', source.stream, false), { count, pruned })
+}
+
+const refused = (error: unknown): boolean => error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT'
+
+test('a prune record has no effect where as much was pruned, and removes events where they are here', () => {
+  const effectAt = (count: number, pruned: number) =>
+    effectOfPrune(record, undefined, positionAt(count, pruned), context).is
+  assert.equal(effectAt(6, 6), 'none')
+  assert.equal(effectAt(4, 4), 'none')
+  assert.equal(effectAt(6, 3), 'remove')
+  assert.equal(effectAt(4, 0), 'remove')
+})
+
+test('where less has come, a stream starts at the checkpoint head, which is needed', () => {
+  for (const known of [undefined, positionAt(0, 0), positionAt(3, 0)]) {
+    assert.throws(() => effectOfPrune(record, undefined, known, context), refused)
+    const effect = effectOfPrune(record, checkpoint, known, context)
+    assert.deepEqual(effect, { is: 'start', head: heads.decode(checkpoint), signedHead: checkpoint })
+  }
+})
+
+test('a stream does not start at a head that is not the checkpoint of the record, or too far ahead', () => {
+  const other = { node: KeyPair.generate().publicKey, number: 0 }
+  const wrong: Partial<Head>[] = [
+    { checkpoint: false },
+    { count: 3 },
+    { topic: 'u' },
+    { stream: { ...source.stream, number: 1 } },
+    { lamport: now + 86_400e6 + 1 },
+  ]
+  for (const changed of wrong) {
+    const head = source.head(2, { checkpoint: true, ...changed })
+    assert.throws(() => effectOfPrune(record, head, undefined, context), refused, JSON.stringify(changed))
+  }
+  const ofOther = { ...record, stream: other }
+  assert.throws(() => effectOfPrune(ofOther, checkpoint, undefined, context), refused)
+  const forged = Buffer.from(checkpoint)
+  forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
+  assert.throws(() => effectOfPrune(record, forged, undefined, context), MalformedBytes)
+})
+
+test('a prune record is verified: its signature, its kind and its topic', () => {
+  const own = contextOf(source.key)
+  const signed = signPrune(0, 4, own)
+  assert.deepEqual(verifyPrune(signed, context), record)
+  assert.throws(() => verifyPrune(signed, { ...context, topic: 'u' }), refused)
+  assert.throws(() => verifyPrune(checkpoint, context), MalformedBytes)
+  const byAnother = pruneRecords.sign(record, KeyPair.generate())
+  assert.throws(() => verifyPrune(byAnother, context), MalformedBytes)
+})

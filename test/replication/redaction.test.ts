@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ShoalError } from '../../src/errors.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { genesis, MalformedBytes, redactionRecords } from '../../src/protocol/index.ts'
+import {
+  effectOfRedaction,
+  hashThrough,
+  readChunk,
+  signRedaction,
+  startOfStream,
+  verifyRedaction,
+  withoutPayloads,
+} from '../../src/replication/index.ts'
+import { payloadsOf } from '../support/events.ts'
+import { contextOf, now, WrittenStream } from './written-stream.ts'
+
+const source = new WrittenStream([3, 1, 4])
+const { frames } = readChunk(source.chunk(0, 3))
+const refused = (error: unknown): boolean => error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT'
+
+test('exactly the payloads at the offsets are removed, in one go or one by one, and the chain stays', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(10)), (offsets) => {
+      const kept = withoutPayloads(frames, offsets)
+      assert.deepEqual(
+        kept.flatMap(payloadsOf),
+        frames.flatMap(payloadsOf).map((payload, i) => (offsets.includes(i) ? null : payload)),
+      )
+      assert.equal(hashThrough(kept, genesis('t', source.stream)), source.frames.at(-1)?.hash)
+      const oneByOne = offsets.reduce((list, offset) => withoutPayloads(list, [offset]), frames)
+      const recordsOf = (list: typeof frames) => list.map(({ bytes, record }) => bytes.toString('hex', ...record))
+      assert.deepEqual(recordsOf(oneByOne), recordsOf(kept))
+    }),
+  )
+})
+
+test('a frame from which nothing is removed is the same object', () => {
+  const kept = withoutPayloads(frames, [3])
+  assert.deepEqual(
+    kept.map((frame, i) => frame === frames[i]),
+    [true, false, true],
+  )
+  assert.equal(withoutPayloads(kept, [3])[1], kept[1])
+  assert.equal(withoutPayloads(frames, []), frames)
+})
+
+test('a redaction record has no effect on what was pruned, and waits for what has not come', () => {
+  const position = Object.assign(startOfStream('t', 'live', source.stream, false), { count: 6, pruned: 2 })
+  const effects = [1, 2, 5, 6].map((offset) =>
+    effectOfRedaction({ topic: 't', stream: source.stream, offset, time: now }, position),
+  )
+  assert.deepEqual(effects, ['none', 'remove', 'remove', 'expect'])
+})
+
+test('only events that are there can be redacted by their own node', () => {
+  const own = contextOf(source.key)
+  const position = Object.assign(startOfStream('t', 'live', source.stream, true), { count: 6 })
+  assert.throws(() => signRedaction(0, 6, position, own), refused)
+  assert.throws(() => signRedaction(0, 0, undefined, own), refused)
+  const record = { topic: 't', stream: source.stream, offset: 5, time: now }
+  assert.deepEqual(verifyRedaction(signRedaction(0, 5, position, own), contextOf()), record)
+})
+
+test('a redaction record is verified: its signature, its kind and its topic', () => {
+  const context = contextOf()
+  const record = { topic: 't', stream: source.stream, offset: 5, time: now }
+  const signed = redactionRecords.sign(record, source.key)
+  assert.throws(() => verifyRedaction(signed, { ...context, topic: 'u' }), refused)
+  assert.throws(() => verifyRedaction(source.head(1), context), MalformedBytes)
+  assert.throws(() => verifyRedaction(redactionRecords.sign(record, KeyPair.generate()), context), MalformedBytes)
+})

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { PublicKey } from '../../src/identity/index.ts'
+import { compareEvents, type OrderedEvent } from '../../src/replication/index.ts'
+
+/** From small ranges, so that parts of them are equal. */
+const events: fc.Arbitrary<OrderedEvent> = fc
+  .record({ lamport: fc.nat(2), node: fc.constantFrom(0, 1, 0x7f, 0x80, 0xff), number: fc.constantFrom(0, 2, 10) })
+  .map(({ lamport, node, number }) => ({
+    lamport,
+    stream: { key: { node: Buffer.alloc(32, node) as Uint8Array as PublicKey, number } },
+  }))
+
+/** Sorts as texts in the same way. */
+function textOf({ lamport, stream: { key } }: OrderedEvent): string {
+  return `${lamport} ${Buffer.from(key.node).toString('hex')} ${String(key.number).padStart(3, '0')}`
+}
+
+test('events are ordered by lamport timestamp, then by the bytes of the node, then by the number of the stream', () => {
+  fc.assert(
+    fc.property(fc.array(events, { maxLength: 30 }), (list) => {
+      assert.deepEqual(list.toSorted(compareEvents).map(textOf), list.map(textOf).sort())
+    }),
+  )
+})
+
+test('only an event of the same stream with the same lamport timestamp has the same place', () => {
+  fc.assert(
+    fc.property(events, events, (a, b) => {
+      assert.equal(Math.sign(compareEvents(a, b)), -Math.sign(compareEvents(b, a)) || 0)
+      assert.equal(compareEvents(a, b) === 0, textOf(a) === textOf(b))
+    }),
+  )
+})
