@@ -527,18 +527,26 @@ test('a reader of the log that stops reading does not stop the node', async (t) 
   assert.equal(await exited, 0)
 })
 
-test('a node tells the allocator of Linux to give large buffers back, unless somebody has told it something else', {
+test('the launcher sets heap and allocator limits of a node, unless they were set already', {
   skip: process.platform !== 'linux',
 }, async (t) => {
-  const threshold = async (env: NodeJS.ProcessEnv): Promise<string | undefined> => {
-    const options = ['--random', '--working-dir', temporaryFolder(t)]
-    const run = new ShoalProcess(t, ['run', ...options], { env })
+  const started = async (args: readonly string[], env: NodeJS.ProcessEnv) => {
+    const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t), ...args], { env })
     await run.api()
-    const environment = readFileSync(`/proc/${run.child.pid}/environ`, 'utf8').split('\0')
+    const listOf = (file: string): string[] => readFileSync(`/proc/${run.child.pid}/${file}`, 'utf8').split('\0')
+    const found = {
+      heap: listOf('cmdline').filter((argument) => /^--max-.*-size/.test(argument)),
+      threshold: listOf('environ')
+        .find((line) => line.startsWith('MALLOC_MMAP_THRESHOLD_='))
+        ?.split('=')[1],
+    }
     run.kill('SIGTERM')
     assert.equal((await run.ended).code, 0)
-    return environment.find((line) => line.startsWith('MALLOC_MMAP_THRESHOLD_='))?.split('=')[1]
+    return found
   }
-  assert.equal(await threshold({}), String(1024 * 1024))
-  assert.equal(await threshold({ MALLOC_MMAP_THRESHOLD_: '4194304' }), '4194304')
+  const heap = ['--max-old-space-size=1024', '--max-semi-space-size=8']
+  assert.deepEqual(await started([], {}), { heap, threshold: String(1024 * 1024) })
+  assert.deepEqual(await started([], { MALLOC_MMAP_THRESHOLD_: '4194304' }), { heap, threshold: '4194304' })
+  assert.deepEqual((await started(['--memory-limit', '2GiB'], {})).heap, [])
+  assert.deepEqual((await started([], { NODE_OPTIONS: '--max-old-space-size=700' })).heap, [])
 })
