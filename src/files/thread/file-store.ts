@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../limits.ts'
 import {
+  type BackgroundReporter,
   BlockStore,
   type BlockUsage,
   type CacheLimits,
@@ -43,6 +44,12 @@ export interface NamedContent extends KeptContent {
   readonly name: string
 }
 
+export interface FileStoreOptions {
+  readonly sync?: DiskSync
+  /** Where failures of work that no caller waits for are reported. */
+  readonly background?: BackgroundReporter
+}
+
 /** Pages that are given back to the disk before other work gets its turn. */
 const freedPagesPerTurn = 128
 
@@ -64,8 +71,8 @@ export class FileStore {
   readonly damage: readonly StoreDamage[]
   readonly #noted: NotedCount
 
-  constructor(file: string, now: () => number, sync: DiskSync = diskSync) {
-    const { database, damage, noted } = openSoundBlocks(file, sync)
+  constructor(file: string, now: () => number, { sync = diskSync, background }: FileStoreOptions = {}) {
+    const { database, damage, noted } = openSoundBlocks(file, sync, background)
     this.damage = damage
     this.#noted = noted
     this.#database = database

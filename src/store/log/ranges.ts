@@ -55,6 +55,7 @@ function soundRange(row: RangeRow): IndexRange | undefined {
   try {
     return rangeCrc(range) === crc ? range : undefined
   } catch {
+    // Numbers that no checksum can be made of are damage: the range is dropped, and made anew.
     return undefined
   }
 }

@@ -146,7 +146,10 @@ function bytesOf(value: unknown): Uint8Array {
   throw new MalformedBytes('these are no bytes')
 }
 
-/** The result of work on bytes that may be malformed; nothing when they are. */
+/**
+ * The result of work on bytes that may be malformed; nothing when they are. No failure of this node: another one has sent
+ * them, and what is missing is asked for again.
+ */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work()

@@ -48,7 +48,7 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
   let best: SealPlan | undefined
   for (const state of log.streams) {
     if (!state.sealable || state.checkpoint <= state.sealed || state.mostWaiting < leastChunks) continue
-    const ends = chunkEnds(log.database, state)
+    const ends = chunkEnds(log, state)
     if (ends === undefined) continue
     if (ends.length < limits.chunksPerSeal) state.mostWaiting = ends.length
     // No more than go into one seal were looked for.
@@ -62,14 +62,16 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
   return { stream: number, streamId: streamIdOf(key), revision, from: sealed, ends }
 }
 
-/** Nothing when they cannot be read. */
-function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] | undefined {
+/** Nothing when they are damaged: then the stream stays as it is, and the other streams are sealed nevertheless. */
+function chunkEnds({ database, background }: LogState, state: StreamState): number[] | undefined {
+  const { number, sealed } = state
   try {
     return reading(() => checkpointsAfter(database, number, sealed, limits.chunksPerSeal)).map(({ count }) => count)
   } catch (error) {
-    // Other streams have nothing to do with it.
-    if (error instanceof DamagedData) return undefined
-    throw error
+    if (!(error instanceof DamagedData)) throw error
+    state.sealable = false
+    background.failed('seal', error)
+    return undefined
   }
 }
 

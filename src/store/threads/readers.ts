@@ -8,7 +8,7 @@ import { fromMessage, type Opened } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
-import { noThread, spawn, untilOpen } from './spawn.ts'
+import { noThread, spawn, type ThreadWatch, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 
 interface ReadersOptions {
@@ -19,8 +19,8 @@ interface ReadersOptions {
   readonly damagedIndex: (stream: number, offset: number) => void
   /** There is no thread any more, and there will not be another one. */
   readonly failed: (error: Error) => void
-  /** Another thread could not be started; it is tried again. */
-  readonly notStarted: (error: Error) => void
+  /** Told of threads that end, and of those that cannot be started, which is tried again. */
+  readonly threads: ThreadWatch
   readonly disk: DiskReporter
 }
 
@@ -90,6 +90,7 @@ export class Readers {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limits.readersStopMs)
     })
+    // A thread that has ended, or ends instead of answering, is as closed as one that answers.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), late])
     clearTimeout(timer)
     await this.#worker.terminate()
@@ -113,14 +114,20 @@ export class Readers {
       this.#notStarted(error)
     }
     worker.once('message', ({ error }: Opened) => {
-      if (error === undefined) state = 'open'
-      else failed(fromMessage(error))
+      if (error !== undefined) failed(fromMessage(error))
+      else {
+        state = 'open'
+        this.#options.threads.started('reader')
+      }
     })
     worker.on('message', (message: FromReader) => this.#receive(message))
     worker.on('error', failed)
     worker.on('exit', () => {
       if (state !== 'open') failed(cause)
-      else if (!this.#isClosing) this.#replace(cause)
+      else if (!this.#isClosing) {
+        this.#options.threads.ended('reader', cause)
+        this.#replace(cause)
+      }
     })
     return worker
   }
@@ -147,7 +154,7 @@ export class Readers {
     }
     const missing = noThread('reader', error)
     this.#missing = missing
-    this.#options.notStarted(missing)
+    this.#options.threads.startFailed('reader', missing)
     this.failAll(missing)
     this.#retry = setTimeout(() => this.#replace(missing), limits.threadRetryMs)
   }

@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { threadModule } from '../../thread-module.ts'
 import { nowMicros } from '../../time.ts'
+import type { BackgroundNotice } from '../background.ts'
 import { type DiskNotice, DiskReporter } from '../disk-notice.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
@@ -16,7 +17,7 @@ import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './mes
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer-thread.ts'
-import { spawn, type ThreadFailed, untilOpen } from './spawn.ts'
+import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
@@ -38,10 +39,12 @@ export interface EventStoreOptions {
   readonly onDamage?: (damage: StoreDamage) => void
   /** Is told when a thread has ended without which nothing can be stored any more. */
   readonly failed?: (error: Error) => void
-  /** Called when a thread could not be started that can be missing for a while. */
-  readonly threadFailed?: ThreadFailed
+  /** Told of threads that end or cannot be started. */
+  readonly threads?: ThreadWatch
   /** Is told when the disk refuses something, and when it works again. */
   readonly disk?: (notice: DiskNotice) => void
+  /** Called when background work fails, and when it works again. */
+  readonly background?: (notice: BackgroundNotice) => void
 }
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
@@ -59,6 +62,7 @@ export class SqliteEventStore implements EventStore {
   readonly #toWriter = new Waiting()
   /** What readers say of the disk. */
   readonly #disk: DiskReporter
+  readonly #threads: ThreadWatch
   readonly #gate = new Gate()
   /** Tells the writer not to wait for the sealer any more. */
   readonly #unsealed = new Gate()
@@ -72,6 +76,7 @@ export class SqliteEventStore implements EventStore {
     const { file, topic, kind, key, readerModule = moduleOf('reader-thread'), committed, clientMemory } = options
     this.#options = options
     this.#disk = new DiskReporter(options.disk)
+    this.#threads = options.threads ?? noWatch
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
@@ -85,10 +90,10 @@ export class SqliteEventStore implements EventStore {
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
         connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
-        // Nobody waits for it; when it fails, the next query that meets the damage tells it again.
+        // No caller waits for it, and the writer reports why it failed. The next query that meets the damage asks again.
         damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
         failed: (error) => this.#fail(error),
-        notStarted: (error) => options.threadFailed?.('reader', error),
+        threads: this.#threads,
         disk: this.#disk,
       },
       commits.port2,
@@ -105,6 +110,7 @@ export class SqliteEventStore implements EventStore {
           for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
         })
       else if ('disk' in messages) options.disk?.(messages.disk)
+      else if ('background' in messages) this.#notify(messages.background)
     })
   }
 
@@ -122,7 +128,7 @@ export class SqliteEventStore implements EventStore {
       await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
-    this.#watch(this.#writer)
+    this.#watch('writer', this.#writer)
     // Also while the store is being closed: whoever does that waits for the writer.
     this.#writer.once('exit', () =>
       this.#end(new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
@@ -151,24 +157,34 @@ export class SqliteEventStore implements EventStore {
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       this.#noSealer = { error, until: performance.now() + limits.threadRetryMs }
-      this.#options.threadFailed?.('sealer', error)
+      this.#threads.startFailed('sealer', error)
       await sealer.terminate()
       return error
     }
-    this.#watch(sealer)
+    this.#watch('sealer', sealer)
     opened()
     const { port2: port } = this.#seals
     sealer.postMessage({ port, first } satisfies SealerStart, [port])
     return undefined
   }
 
-  #watch(thread: Worker): void {
-    let cause = new Error('a thread of the store has ended')
+  #watch(name: ThreadName, thread: Worker): void {
+    this.#threads.started(name)
+    let cause = new Error(`the ${name} thread has ended`)
     thread.on('error', (error) => {
       cause = error
     })
     // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
-    thread.on('exit', () => this.#fail(cause))
+    thread.on('exit', () => {
+      // The end of one thread ends the others, which is no failure of theirs.
+      if (this.#closing === undefined && this.#ended === undefined) this.#threads.ended(name, cause)
+      this.#fail(cause)
+    })
+  }
+
+  /** What ends because the store is closed has not failed. */
+  #notify(notice: BackgroundNotice): void {
+    if (this.#closing === undefined && this.#ended === undefined) this.#options.background?.(notice)
   }
 
   expect(bytes: number): void {
