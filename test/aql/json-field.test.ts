@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
 import { FieldReader } from '../../src/aql/values/json-field.ts'
 import { readJson } from '../../src/aql/values/json-read.ts'
 import { propertyOf } from '../../src/aql/values/value.ts'
+import * as fc from '../support/property.ts'
 
 setFlagsFromString('--expose-gc')
 

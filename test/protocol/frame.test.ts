@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { collectAll } from '../../src/memory.ts'
 import {
@@ -21,6 +20,7 @@ import {
   withoutPayload,
 } from '../../src/protocol/index.ts'
 import { frameOf, payloadsOf } from '../support/events.ts'
+import * as fc from '../support/property.ts'
 import { type NaiveEvent, naiveFrame, uvarint } from './naive.ts'
 
 const numbers = fc.oneof(fc.nat(300), fc.maxSafeNat())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import type { AppendRequest } from '../../src/store/log/index.ts'
 import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/mailbox.ts'
+import * as fc from '../support/property.ts'
 
 interface Call {
   readonly id: number
