@@ -1,3 +1,4 @@
+import { assert } from '../assert.ts'
 import { failure } from '../errors.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
@@ -120,6 +121,7 @@ export class Files {
     let next = start < end ? this.#read(cid, start) : undefined
     for (let at = start; next !== undefined; ) {
       const piece = await next
+      assert(piece.length > 0, 'a piece of a file has bytes')
       const taken = piece.subarray(0, end - at)
       at += taken.length
       await this.#givingWay.pass(taken.length)

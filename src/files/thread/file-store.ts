@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import {
   type BackgroundReporter,
@@ -91,6 +92,7 @@ export class FileStore {
 
   /** Stores some chunks, and gives their memory back for the next ones. */
   async addChunks(id: UploadId, memory: ArrayBuffer, length: number): Promise<ArrayBuffer> {
+    assert(length > 0 && length <= memory.byteLength, 'the bytes of chunks stand within their memory')
     await this.#uploads.addChunks(id, new ChunkMemory(memory), length)
     return memory
   }

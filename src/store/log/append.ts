@@ -73,12 +73,16 @@ export class Appender {
     const lamport = this.#log.clock
     const runs: Run[] = []
     for (const part of parts) this.#appendPart(part, time, runs)
+    let events = 0
+    for (const { count } of runs) events += count
+    assert(this.#log.clock === lamport + events, 'each event of a request has a lamport timestamp and an offset')
     return { lamport, time, runs }
   }
 
   #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
     const log = this.#log
     const lamport = log.clock
+    assert(spans.length === 4 * streams.length, 'each event of a request has its spans')
     if (lamport + streams.length > Number.MAX_SAFE_INTEGER)
       throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
     log.clock += streams.length

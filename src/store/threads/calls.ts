@@ -1,4 +1,5 @@
 import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { isOutOfDescriptors } from '../../descriptors.ts'
 import { failure } from '../../errors.ts'
 import { restAfterWork } from '../../resting.ts'
@@ -57,8 +58,9 @@ export function answerCalls<T extends { rest(): void; readonly damage?: readonly
 
 async function answer(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
   try {
-    const method = target[name as keyof typeof target] as (...args: readonly unknown[]) => unknown
-    const result = await method.apply(target, args as unknown[])
+    const method: unknown = target[name as keyof typeof target]
+    assert(typeof method === 'function', `the thread has a method '${name}'`)
+    const result: unknown = await method.apply(target, args as unknown[])
     port.postMessage({ id, result } satisfies Answer, handedOver(result))
   } catch (error) {
     port.postMessage({ id, error: toMessage(error) } satisfies Answer)

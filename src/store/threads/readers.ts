@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { MemoryAccount } from '../../client-memory.ts'
 import { isOutOfDescriptors } from '../../descriptors.ts'
 import { limits } from '../../limits.ts'
@@ -120,7 +121,7 @@ export class Readers {
         this.#options.threads.started('reader')
       }
     })
-    worker.on('message', (message: FromReader) => this.#receive(message))
+    worker.on('message', (message: FromReader | Opened) => this.#receive(message))
     worker.on('error', failed)
     worker.on('exit', () => {
       if (state !== 'open') failed(cause)
@@ -159,11 +160,12 @@ export class Readers {
     this.#retry = setTimeout(() => this.#replace(missing), limits.threadRetryMs)
   }
 
-  #receive(message: FromReader): void {
+  #receive(message: FromReader | Opened): void {
     if ('damagedIndex' in message) this.#options.damagedIndex(...message.damagedIndex)
     else if ('pieces' in message) splitPieces(message.pieces, (id, piece) => this.#readings.get(id)?.push(piece))
     else if ('started' in message) this.#readings.get(message.started)?.start()
     else if ('id' in message) this.#answered(message)
+    else assert(isOpened(message), 'a message of a reader is of a known kind')
   }
 
   #answered(message: Extract<FromReader, { id: number }>): void {
@@ -172,12 +174,19 @@ export class Readers {
     else this.#options.disk.failed('query', error)
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
-      this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)
+      // A reading that was cancelled may have ended before the thread heard of that.
+      if (this.#waiting.has(message.id))
+        this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)
       return
     }
     this.#readings.delete(message.id)
     queue.end(error)
   }
+}
+
+/** The first message of a thread, which `untilOpen` looks at. */
+function isOpened(message: Opened): boolean {
+  return 'damage' in message || 'error' in message
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never

@@ -1,4 +1,5 @@
 import { MessageChannel, type Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
@@ -10,6 +11,7 @@ import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Received, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { StoreDamage } from '../wal-check.ts'
+import { AnsweredOrder } from './answered-order.ts'
 import { AnswersLookedFor, newAnswers } from './answers.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { announcedFrom, newMailbox, Outbox, ringBell } from './mailbox.ts'
@@ -98,8 +100,12 @@ export class SqliteEventStore implements EventStore {
       },
       commits.port2,
     )
+    const order = new AnsweredOrder()
     const appended = (answers: Float64Array): void => {
-      const requests = unpackAppended(answers, (id, appended) => this.#toWriter.settle(id, appended, undefined))
+      const requests = unpackAppended(answers, (id, appended) => {
+        order.check(appended)
+        this.#toWriter.settle(id, appended, undefined)
+      })
       committed?.(requests)
     }
     this.#answers = new AnswersLookedFor(answers, appended)
@@ -111,6 +117,7 @@ export class SqliteEventStore implements EventStore {
         })
       else if ('disk' in messages) options.disk?.(messages.disk)
       else if ('background' in messages) this.#notify(messages.background)
+      else assert('damage' in messages || 'error' in messages, 'a message of the writer is of a known kind')
     })
   }
 

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { assert } from '../../assert.ts'
+import { limits } from '../../limits.ts'
 import { threadModule } from '../../thread-module.ts'
 import type { BackgroundNotice } from '../background.ts'
 import type { Blob, BlobEntry, BlobStore } from '../blobs.ts'
@@ -45,6 +47,7 @@ export class ThreadedBlobs {
     if (blob === undefined) return undefined
     // What comes from another thread is a view of a part of its memory.
     const { buffer, byteOffset, length } = blob.bytes
+    assert(length <= limits.blobBytes, 'a blob is no larger than one that can be stored')
     return { type: blob.type, bytes: Buffer.from(buffer, byteOffset, length) }
   }
 

@@ -353,6 +353,7 @@ class WriterThread {
       setImmediate(() => this.#port.close())
       return undefined
     }
+    assert(typeof this.#writer[call] === 'function', `the writer can do what it is asked, also '${call}'`)
     return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
   }
 
@@ -395,6 +396,7 @@ class WriterThread {
 
   #tidied(message: FromSealer): void {
     if (this.#isClosed) return
+    assert(this.#tidying, 'the sealer answers a task that it was given, once')
     this.#tidying = false
     const done = this.#attempt('seal', () => ('error' in message ? this.#skip(message) : this.#apply(message)))
     // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next chunk.
