@@ -2,8 +2,8 @@
 // random questions about the same events, and compares the answers. What is not compared is in diff-aql/left-out.ts.
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import fc from 'fast-check'
 import type { TestEvent } from '../test/aql/eval/run.ts'
+import * as fc from '../test/support/property.ts'
 import { Random } from './crash/random.ts'
 import { Comparison, type Difference } from './diff-aql/comparison.ts'
 import { leftOut } from './diff-aql/left-out.ts'

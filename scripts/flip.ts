@@ -11,6 +11,7 @@ const { values } = parseArgs({
     flips: { type: 'string', default: '100000' },
     events: { type: 'string', default: '200000' },
     processes: { type: 'string', default: String(availableParallelism()) },
+    seed: { type: 'string', default: String(Date.now()) },
   },
 })
 const [flips, events, processes] = [values.flips, values.events, values.processes].map(Number) as [
@@ -39,11 +40,13 @@ function take(flipped: Flipped): void {
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'shoal-flip-'))
 try {
   const file = buildLargeStore(folder, events)
-  console.log(`a store of ${events} events; flipping ${flips} bits in ${processes} processes`)
+  console.log(
+    `a store of ${events} events; flipping ${flips} bits in ${processes} processes; --seed ${values.seed} repeats them`,
+  )
   const share = String(Math.ceil(flips / processes))
   await runFlips(
     new URL('../test/store/damage/flip-large.ts', import.meta.url),
-    Array.from({ length: processes }, () => [file, share]),
+    Array.from({ length: processes }, (_, i) => [file, share, `${values.seed} ${i}`]),
     take,
   )
   console.table(

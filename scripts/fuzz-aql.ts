@@ -2,11 +2,11 @@
 // bounded time, and writes random trees, which must be read as the same trees.
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
-import fc from 'fast-check'
 import { format, print } from '../src/aql/index.ts'
 import { readAnywhere } from '../test/aql/anywhere.ts'
 import { allCases } from '../test/aql/cases.ts'
 import { queries } from '../test/aql/trees.ts'
+import * as fc from '../test/support/property.ts'
 import { Random } from './crash/random.ts'
 import { check } from './fuzz/read.ts'
 import { anyText } from './fuzz/texts.ts'

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import fc from 'fast-check'
 import { interleavings, OrderCheck } from '../test/events/order/check.ts'
+import * as fc from '../test/support/property.ts'
 
 const { values } = parseArgs({
   options: {

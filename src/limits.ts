@@ -264,6 +264,8 @@ export const limits = {
   outageSummaryMs: 60_000,
   /** Milliseconds between two tries to write while the disk fails. */
   diskProbeMs: 5000,
+  /** Milliseconds between two tries of background work that failed, and of threads that ended. */
+  failureRetryMs: 10_000,
   /** Milliseconds between two looks for events that are beyond the limits of their streams. */
   retentionMs: 30 * 60_000,
   /** Chunks that are pruned in one commit: whoever publishes waits for no more than these. */

@@ -1,26 +1,35 @@
+interface Outcomes {
+  readonly succeeded: () => void
+  readonly failed: (error: unknown) => void
+}
+
 /** Does something again and again: first after one interval, and never while the time before is still under way. */
 export class Recurring {
   readonly #work: () => Promise<void>
+  readonly #succeeded: () => void
   readonly #failed: (error: unknown) => void
   #timer: NodeJS.Timeout | undefined
   #busy = false
 
-  constructor(work: () => Promise<void>, failed: (error: unknown) => void) {
+  constructor(work: () => Promise<void>, { succeeded, failed }: Outcomes) {
     this.#work = work
+    this.#succeeded = succeeded
     this.#failed = failed
   }
 
   /** Begins an interval of so many milliseconds, whatever was before; 0 is never. */
   every(milliseconds: number): void {
     clearInterval(this.#timer)
-    this.#timer = milliseconds > 0 ? setInterval(() => this.#run(), milliseconds).unref() : undefined
+    this.#timer = milliseconds > 0 ? setInterval(() => void this.run(), milliseconds).unref() : undefined
   }
 
-  async #run(): Promise<void> {
+  /** Does it now, unless it is under way. */
+  async run(): Promise<void> {
     if (this.#busy) return
     this.#busy = true
     try {
       await this.#work()
+      this.#succeeded()
     } catch (error) {
       this.#failed(error)
     } finally {

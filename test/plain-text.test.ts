@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/plain-text.ts'
 import { ByteWriter } from '../src/protocol/bytes.ts'
+import * as fc from './support/property.ts'
 
 /** Bytes around all borders: control characters, quotes, backslashes, what is no ASCII. */
 const byte = fc.oneof(

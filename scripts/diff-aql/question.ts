@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import type { Endpoint, Order, Query } from '../../src/aql/index.ts'
 import { someEvents, someQueries } from '../../test/aql/naive/generated.ts'
+import * as fc from '../../test/support/property.ts'
 import { isLeftOut, isPayloadLeftOut, usesTime } from './left-out.ts'
 import type { Layout } from './placement.ts'
 

@@ -87,7 +87,7 @@ export class Events {
         this.#options.log.warn(`/eventRouting/streams/${name} has no effect: no route leads into '${name}'`)
   }
 
-  /** Removes events that are beyond the limits of their streams. */
+  /** Removes events that are beyond the limits of their streams; throws when that failed in one of them. */
   async prune(): Promise<void> {
     await this.#unlessClosing(() => this.#pruner.run())
   }

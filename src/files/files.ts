@@ -1,9 +1,19 @@
-import { failure, messageOf } from '../errors.ts'
+import { assert } from '../assert.ts'
+import { failure } from '../errors.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import { type CacheLimits, CalledThread, type DiskNotice, type StoreDamage, type ThreadFailed } from '../store/index.ts'
+import {
+  type BackgroundNotice,
+  BackgroundReporter,
+  type CacheLimits,
+  CalledThread,
+  type DiskNotice,
+  refusalIn,
+  type StoreDamage,
+  type ThreadWatch,
+} from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
 import { Following } from './following.ts'
@@ -22,10 +32,12 @@ export interface FilesOptions {
   readonly node: NodeId
   readonly events: Events
   readonly log: Logger
-  /** Called when the files thread could not be started; the next call tries it again. */
-  readonly threadFailed?: ThreadFailed
+  /** Told of the files thread. */
+  readonly threads?: ThreadWatch
   /** Is told when the disk refuses something, and when it works again. */
   readonly disk?: (notice: DiskNotice) => void
+  /** Called when background work fails, and when it works again. */
+  readonly background?: (notice: BackgroundNotice) => void
   /** Called for damage of the store that was found when it was opened. */
   readonly onDamage?: (damage: StoreDamage) => void
 }
@@ -44,6 +56,7 @@ export class Files {
   readonly #followed: Promise<void>
   readonly #queries: StandingQueries
   readonly #givingWay: GivingWay
+  readonly #background: BackgroundReporter
   /** Changes of what is kept, one after the other: each is taken over before the next is made. */
   #changing: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -54,17 +67,19 @@ export class Files {
     this.#options = options
     this.#givingWay = new GivingWay(() => options.events.publishes)
     const data: FilesData = { file: options.file }
-    const { threadFailed, onDamage, disk = () => {} } = options
+    const { threads, onDamage, disk = () => {} } = options
     this.#thread = new CalledThread('files', filesModule, data, {
-      failed: threadFailed,
+      threads,
       onDamage,
       disk: { ...diskUse, notify: disk },
+      background: options.background,
     })
-    this.#following = new Following({ ...options, thread: this.#thread })
+    this.#background = new BackgroundReporter(options.background)
+    const parts = { ...options, thread: this.#thread, background: this.#background }
+    this.#following = new Following(parts)
     this.#followed = this.#following.run()
-    this.#queries = new StandingQueries({ ...options, thread: this.#thread })
-    // Whatever fails then fails again, and is told, before the next collection.
-    this.#following.tried.then(() => this.#queries.ask()).catch(() => {})
+    this.#queries = new StandingQueries(parts)
+    void this.#following.tried.then(() => this.askQueries())
   }
 
   /**
@@ -106,6 +121,7 @@ export class Files {
     let next = start < end ? this.#read(cid, start) : undefined
     for (let at = start; next !== undefined; ) {
       const piece = await next
+      assert(piece.length > 0, 'a piece of a file has bytes')
       const taken = piece.subarray(0, end - at)
       at += taken.length
       await this.#givingWay.pass(taken.length)
@@ -165,15 +181,29 @@ export class Files {
     await this.#queries.ask(appId)
   }
 
+  /** Asks all standing queries anew. What fails is reported, and asked again before the next collection. */
+  async askQueries(): Promise<void> {
+    try {
+      await this.#queries.ask()
+    } catch (error) {
+      this.#background.failed('keep_files', error, refusalIn(error) !== undefined)
+    }
+  }
+
   /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */
   collectEvery(seconds: number, cache: () => CacheLimits): void {
     clearInterval(this.#timer)
-    const collect = (): void => {
-      this.collect(cache()).catch((error) =>
-        this.#options.log.error(`blocks could not be collected: ${messageOf(error)}`),
-      )
+    this.#timer = setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
+  }
+
+  /** The same once. What fails is reported. */
+  async collectAndReport(cache: CacheLimits): Promise<void> {
+    try {
+      await this.collect(cache)
+      this.#background.succeeded('evict')
+    } catch (error) {
+      this.#background.failed('evict', error, refusalIn(error) !== undefined)
     }
-    this.#timer = setInterval(collect, seconds * 1000).unref()
   }
 
   collect(cache: CacheLimits): Promise<void> {
@@ -193,6 +223,7 @@ export class Files {
     clearInterval(this.#timer)
     this.#following.close()
     this.#queries.close()
+    // Whoever began it is told when it fails.
     await this.#collecting?.catch(() => {})
     await this.#thread.close()
     await this.#followed
@@ -225,6 +256,7 @@ export class Files {
 
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const changed = this.#changing.then(() => this.#following.tried).then(change)
+    // The caller is told of its own change; the next one only waits for it.
     this.#changing = changed.catch(() => {})
     return changed
   }

@@ -1,10 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
-import { messageOf, ShoalError } from '../errors.ts'
 import type { Events, Reading } from '../events/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { limits } from '../limits.ts'
-import type { Logger } from '../log/index.ts'
-import { type CalledThread, refusalIn } from '../store/index.ts'
+import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
 import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/file-store.ts'
@@ -20,7 +18,7 @@ interface FollowingOptions {
   readonly thread: CalledThread<FileStore>
   /** The node whose standing queries count: those of others are theirs to answer. */
   readonly node: string
-  readonly log: Logger
+  readonly background: BackgroundReporter
 }
 
 /** Follows what all nodes say of files, from where it was left the last time. */
@@ -48,12 +46,10 @@ export class Following {
       try {
         await this.#follow()
       } catch (error) {
-        const isEnd = signal.aborted || (error instanceof ShoalError && error.code === 'ERR_SHUTTING_DOWN')
-        // What the disk refuses is told elsewhere, and not every few seconds.
-        if (!isEnd && refusalIn(error) === undefined)
-          this.#options.log.error(`events cannot be followed: ${messageOf(error)}`)
+        if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
       }
       this.#tried.resolve()
+      // It is rejected when this is closed, which ends the loop.
       await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
     }
   }
@@ -88,6 +84,7 @@ export class Following {
     if (!isCaughtUp) return
     await thread.call('discardLeftovers', [])
     this.isCaughtUp = true
+    this.#options.background.succeeded('follow_files')
     this.#tried.resolve()
   }
 

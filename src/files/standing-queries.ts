@@ -1,8 +1,8 @@
-import { failure, messageOf, type ShoalError } from '../errors.ts'
+import { failure, messageOf, ShoalError } from '../errors.ts'
 import type { Events, OffsetMap, Reading } from '../events/index.ts'
 import { limits } from '../limits.ts'
 import type { Logger } from '../log/index.ts'
-import type { CalledThread } from '../store/index.ts'
+import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
 import { linesOf } from './lines.ts'
 import type { StandingQuery } from './thread/catalogue.ts'
 import type { FileStore } from './thread/file-store.ts'
@@ -12,6 +12,7 @@ interface Parts {
   readonly thread: Pick<CalledThread<FileStore>, 'call'>
   readonly events: Events
   readonly log: Logger
+  readonly background: BackgroundReporter
 }
 
 interface Line {
@@ -34,6 +35,7 @@ export class StandingQueries {
 
   /** Asks all of them anew, or that of one app, and keeps what they find until their time is over. */
   ask(app?: string): Promise<void> {
+    // Whoever asked before is told what failed then.
     this.#asking = this.#asking.catch(() => {}).then(() => this.#ask(app))
     return this.#asking
   }
@@ -44,13 +46,26 @@ export class StandingQueries {
   }
 
   async #ask(app?: string): Promise<void> {
-    const { thread, log } = this.#parts
+    const { thread, background } = this.#parts
+    let hasFailed = false
     for (const standing of await thread.call('queries', []))
       try {
         if (app === undefined || app === standing.app) await this.#askOne(standing)
       } catch (error) {
-        log.warn(`the query of ${standing.app} for files to keep failed: ${messageOf(error)}`)
+        hasFailed = this.#failed(standing.app, error) || hasFailed
       }
+    if (!hasFailed && app === undefined) background.succeeded('keep_files')
+  }
+
+  /** Answers whether it is a failure of the node: an app whose query cannot be answered says nothing against that. */
+  #failed(app: string, error: unknown): boolean {
+    const { log, background } = this.#parts
+    if (error instanceof ShoalError && (error.status < 500 || error.code === 'ERR_SERVICE_OVERLOADED')) {
+      log.warn(`the query of ${app} for files to keep failed: ${messageOf(error)}`)
+      return false
+    }
+    background.failed('keep_files', error, refusalIn(error) !== undefined, `the query of ${app}`)
+    return true
   }
 
   async #askOne({ app, query, until }: StandingQuery): Promise<void> {

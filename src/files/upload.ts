@@ -57,6 +57,7 @@ export class Upload {
     else this.#spare.push(memory)
     // The thread does one after the other, so that nobody has to wait in between.
     const ended = this.#thread.call('endFile', [this.#id])
+    // It is awaited below, unless what came before it fails, which is thrown then.
     ended.catch(() => {})
     await this.#settled(0)
     this.#files.push({ path, ...(await ended) })

@@ -1,17 +1,17 @@
-import { messageOf } from '../errors.ts'
 import type { Events } from '../events/index.ts'
 import { limits } from '../limits.ts'
-import type { Logger } from '../log/index.ts'
 import type { Metrics } from '../metrics.ts'
 import { Recurring } from '../recurring.ts'
 import { type Settings, type SettingsDocument, usable } from '../settings/index.ts'
+import { type BackgroundNotice, BackgroundReporter, type BackgroundWork, refusalIn } from '../store/index.ts'
 import { metricsPayload } from './metrics-event.ts'
 
 interface Parts {
   readonly events: Promise<Events>
   readonly settings: Settings
   readonly metrics: Metrics
-  readonly log: Logger
+  /** Called when background work fails, and when it works again. */
+  readonly background: (notice: BackgroundNotice) => void
 }
 
 /** What a node does from time to time, as long as it runs. */
@@ -21,21 +21,37 @@ export class Maintenance {
   readonly #endListening: () => void
   #stopped = false
 
-  constructor({ events, settings, metrics, log }: Parts, retentionMs: number = limits.retentionMs) {
-    const recurring = (what: string, work: (opened: Events) => Promise<void>): Recurring =>
-      new Recurring(
-        async () => work(await events),
-        (error) => this.#stopped || log.error(`${what} failed, and is tried again later: ${messageOf(error)}`),
-      )
-    this.#retention = recurring('retention', (opened) => opened.prune())
+  constructor({ events, settings, metrics, background }: Parts, retentionMs: number = limits.retentionMs) {
+    const reporter = new BackgroundReporter((notice) => {
+      if (!this.#stopped) background(notice)
+    })
+    const recurring = (name: BackgroundWork, work: (opened: Events) => Promise<void>): Recurring =>
+      new Recurring(async () => work(await events), {
+        succeeded: () => reporter.succeeded(name),
+        failed: (error) => reporter.failed(name, error, refusalIn(error) !== undefined),
+      })
+    this.#retention = recurring('prune', (opened) => opened.prune())
     this.#retention.every(retentionMs)
-    this.#metricsEvents = recurring('publishing metrics', (opened) =>
+    this.#metricsEvents = recurring('metrics_event', (opened) =>
       opened.system.publish(['metrics'], metricsPayload(metrics, Date.now())),
     )
     this.#metricsEvents.every(metricsMs(settings.document))
     this.#endListening = settings.onChange(({ paths, after }) => {
-      if (paths.includes('/swarm/metricsInterval')) this.#metricsEvents.every(metricsMs(after))
+      if (!paths.includes('/swarm/metricsInterval')) return
+      this.#metricsEvents.every(metricsMs(after))
+      // What nobody wants any more does not fail.
+      if (metricsMs(after) === 0) reporter.succeeded('metrics_event')
     })
+  }
+
+  /** Looks now for events that are beyond the limits of their streams. */
+  prune(): Promise<void> {
+    return this.#stopped ? Promise.resolve() : this.#retention.run()
+  }
+
+  /** Publishes a metrics event now. */
+  publishMetrics(): Promise<void> {
+    return this.#stopped ? Promise.resolve() : this.#metricsEvents.run()
   }
 
   /** Nothing begins after this. */

@@ -13,13 +13,14 @@ import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, to
 import { nowMicros } from '../time.ts'
 import { versionString } from '../version.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
+import { BackgroundErrors } from './background-errors.ts'
 import { availableConnections, connectionLimits } from './connection-limits.ts'
 import { DiskErrors } from './disk-errors.ts'
 import { type Addresses, checkAddresses, type Endpoints, Listeners } from './listeners.ts'
 import { Maintenance } from './maintenance.ts'
 import { openEvents } from './open-events.ts'
 import { openFiles } from './open-files.ts'
-import { threadFailures } from './thread-failures.ts'
+import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
   /** The data folder; made when it is not there. */
@@ -75,6 +76,8 @@ export class Node {
     let blobs: ThreadedBlobs | undefined
     let mayHaveServed = false
     let disk: DiskErrors | undefined
+    let background: BackgroundErrors | undefined
+    let threads: ThreadFailures | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
@@ -82,10 +85,11 @@ export class Node {
       const identity = database.beginStart(topicFiles(folder.path))
       // The events take longer to open than anything else, so the ports are opened meanwhile.
       const metrics = metricsOf(identity, settings, options.output)
-      const threadFailed = threadFailures(metrics, log)
       health.check('Clock', () => clockProblem(nowMicros()))
       disk = new DiskErrors({ health, metrics, log: log.module('disk') })
-      const shared = { ...identity, settings, health, metrics, disk, threadFailed }
+      background = new BackgroundErrors({ health, metrics, log: log.module('background') })
+      threads = new ThreadFailures({ health, metrics, log })
+      const shared = { ...identity, settings, health, metrics, disk, background, threads }
       const failed = (error: Error): void => {
         health.set('Events', 'failed', error.message)
         options.failed?.(error)
@@ -93,21 +97,31 @@ export class Node {
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
       const onDamage = damageReporter(health, metrics, log.module('store'))
       events = openEvents({ ...shared, account, folder: folder.path, log: log.module('events'), onDamage, failed })
+      // It is awaited below, after the ports are open.
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
+      // They cannot be opened only when the events cannot, and whoever asks for files is told.
       files.catch(() => {})
+      threads.setRestart('files', async () => (await files)?.probe())
       const blobStore = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic), {
-        failed: threadFailed,
+        threads,
         onDamage,
         notify: disk.take,
+        background: background.take,
       })
       blobs = blobStore
       disk.setProbe('blobs', () => blobStore.probe())
-      maintenance = new Maintenance({ ...shared, events, log: log.module('events') }, options.retentionMs)
+      threads.setRestart('blobs', () => blobStore.probe())
+      background.setRetry(['count_blobs', 'blob_read_time'], () => blobStore.probe())
+      const upkeep = new Maintenance({ ...shared, events, background: background.take }, options.retentionMs)
+      maintenance = upkeep
+      background.setRetry(['prune'], () => upkeep.prune())
+      background.setRetry(['metrics_event'], () => upkeep.publishMetrics())
       const connections = connectionsOf(account, metrics, log.module('api'))
       const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
-      const resources = { folder, database, events, files, maintenance, blobs, disk, health, listeners, log }
+      const reports = [disk, background, threads]
+      const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, log }
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       mayHaveServed = true
@@ -118,8 +132,9 @@ export class Node {
       return node
     } catch (error) {
       maintenance?.stop()
-      disk?.stop()
+      for (const report of [disk, background, threads]) report?.stop()
       await listeners.close()
+      // What fails here follows from the error that is thrown.
       await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
       await blobs?.close().catch(() => {})
@@ -145,9 +160,9 @@ export class Node {
   }
 
   async #stop(reason: StopReason): Promise<void> {
-    const { listeners, events, files, maintenance, blobs, disk, health, database, folder, log } = this.#resources
+    const { listeners, events, files, maintenance, blobs, reports, health, database, folder, log } = this.#resources
     maintenance.stop()
-    disk.stop()
+    for (const report of reports) report.stop()
     const opened = await events
     opened.stopReading()
     await listeners.close()
@@ -171,7 +186,8 @@ interface Resources {
   readonly maintenance: Maintenance
   readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
-  readonly disk: DiskErrors
+  /** What tries again what has failed, until it is stopped. */
+  readonly reports: readonly { stop(): void }[]
   readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger

@@ -10,10 +10,11 @@ import {
   makeFolders,
   SqliteEventStore,
   type StoreDamage,
-  type ThreadFailed,
+  type ThreadWatch,
   topicFile,
   topicsFolder,
 } from '../store/index.ts'
+import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
 
@@ -29,11 +30,12 @@ interface Parts {
   readonly account: MemoryAccount
   readonly log: Logger
   readonly disk: DiskErrors
+  readonly background: BackgroundErrors
   /** Called for damage of the store that was found when it was opened. */
   readonly onDamage: (damage: StoreDamage) => void
   /** Is told when events cannot be stored any more. */
   readonly failed: (error: Error) => void
-  readonly threadFailed: ThreadFailed
+  readonly threads: ThreadWatch
 }
 
 /**
@@ -41,7 +43,7 @@ interface Parts {
  * with the next start.
  */
 export async function openEvents(parts: Parts): Promise<Events> {
-  const { folder, key, settings, health, metrics, account, log, disk, onDamage, failed, threadFailed } = parts
+  const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
   const commits = metrics.histogram('shoal_commit_requests', 'Requests that were stored together.', powersOfTwo)
@@ -60,10 +62,13 @@ export async function openEvents(parts: Parts): Promise<Events> {
       committed: (requests) => commits.observe(requests),
       onDamage,
       failed,
-      threadFailed,
+      threads,
       disk: disk.take,
+      background: background.take,
     })
     disk.setProbe('events', () => store.probe())
+    // The writer does what is left to do in the background after each request.
+    background.setRetry(['seal', 'index', 'checkpoint', 'count_events'], () => store.probe())
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),
       ...eventRouting,

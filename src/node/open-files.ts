@@ -3,7 +3,8 @@ import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../log/index.ts'
 import { type Settings, usable } from '../settings/index.ts'
-import { blockFile, type CacheLimits, type StoreDamage, type ThreadFailed } from '../store/index.ts'
+import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
+import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 
 interface Parts {
@@ -13,17 +14,19 @@ interface Parts {
   readonly events: Promise<Events>
   readonly log: Logger
   readonly disk: DiskErrors
-  readonly threadFailed: ThreadFailed
+  readonly background: BackgroundErrors
+  readonly threads: ThreadWatch
   /** Called for damage of the store that was found when it was opened. */
   readonly onDamage: (damage: StoreDamage) => void
 }
 
 /** Opens the files of the topic in the settings, and has what nothing holds collected while the node runs. */
 export async function openFiles(parts: Parts): Promise<Files> {
-  const { folder, key, settings, events, log, disk, threadFailed, onDamage } = parts
+  const { folder, key, settings, events, log, disk, background, threads, onDamage } = parts
   const file = blockFile(folder, settings.document.swarm.topic)
   const node = nodeIdOf(key.publicKey)
-  const files = new Files({ file, node, events: await events, log, threadFailed, onDamage, disk: disk.take })
+  const notified = { threads, onDamage, disk: disk.take, background: background.take }
+  const files = new Files({ file, node, events: await events, log, ...notified })
   disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
@@ -31,6 +34,9 @@ export async function openFiles(parts: Parts): Promise<Files> {
   }
   const collect = (): void => files.collectEvery(usable(settings.document).settings.swarm.blockGcInterval, cache)
   collect()
+  background.setRetry(['evict'], () => files.collectAndReport(cache()))
+  background.setRetry(['keep_files'], () => files.askQueries())
+  background.setRetry(['count_files'], () => files.probe())
   settings.onChange(({ paths }) => {
     if (paths.includes('/swarm/blockGcInterval')) collect()
   })

@@ -84,6 +84,10 @@ export class FrameBuilder {
     const index = this.#count++
     assert(index < limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
     assert(payloadEnd > payload && labelsEnd > labels, 'an event has labels and a payload')
+    assert(
+      labels >= 0 && payload >= 0 && labelsEnd <= source.length && payloadEnd <= source.length,
+      'labels and payload of an event stand within its source',
+    )
     this.#lamports[index] = lamport
     this.#times[index] = time
     this.#sources.push(source)

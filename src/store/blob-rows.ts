@@ -50,6 +50,7 @@ function unpacked(body: Uint8Array, size: number): Buffer | undefined {
   try {
     return zstdDecompressSync(body, { maxOutputLength: size + 64 })
   } catch {
+    // The caller says which blob is damaged.
     return undefined
   }
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { crc32, zstdCompressSync } from 'node:zlib'
 import { failure } from '../errors.ts'
 import { limits } from '../limits.ts'
+import { BackgroundReporter } from './background.ts'
 import { type BlobRow, blobRow, blobRows, rowCrc, soundBytes, type WholeBlobRow } from './blob-rows.ts'
 import { reading } from './log/index.ts'
 import { openingError, refusalIn, storageError } from './log/sqlite-error.ts'
@@ -45,6 +46,12 @@ const tablesOfVersion2 = `
   INSERT INTO change VALUES (0);
 `
 
+export interface BlobStoreOptions {
+  readonly sync?: DiskSync
+  /** Where failures of work that no caller waits for are reported. */
+  readonly background?: BackgroundReporter
+}
+
 /** What apps keep for themselves on this node: bytes by path, not replicated. A path is a file or a folder, never both. */
 export class BlobStore {
   /** Damage that was found when it was opened. */
@@ -53,15 +60,21 @@ export class BlobStore {
   readonly #file: string
   readonly #noted: NotedCount
   readonly #now: () => number
+  readonly #background: BackgroundReporter
 
   /** `now` answers in milliseconds since the Unix epoch. */
-  constructor(file: string, now: () => number, sync: DiskSync = diskSync) {
+  constructor(
+    file: string,
+    now: () => number,
+    { sync = diskSync, background = new BackgroundReporter() }: BlobStoreOptions = {},
+  ) {
     const damagedWal = checkWal(file, { keep: true })
     const isNew = !existsSync(file)
     createFile(file, sync)
     this.#now = now
     this.#file = file
-    this.#noted = new NotedCount(file, 'changes of blobs')
+    this.#background = background
+    this.#noted = new NotedCount(file, 'changes of blobs', { background, work: 'count_blobs' })
     this.#database = new DatabaseSync(file)
     try {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
@@ -147,6 +160,9 @@ export class BlobStore {
   /** Writes something that changes nothing, to see whether the disk works. */
   probe(): void {
     this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
+    this.#noted.note(this.#changes)
+    // It is noted again when a blob is read, which may be never: what could be written now can be then.
+    this.#background.succeeded('blob_read_time')
   }
 
   close(): void {
@@ -180,9 +196,11 @@ export class BlobStore {
         this.#database.prepare('UPDATE blob SET atime = ? WHERE app = ? AND path = ?').run(atime, app, path)
         this.#putCheck({ ...row, atime }, row.bodyCrc ?? crc32(row.body))
       })
+      this.#background.succeeded('blob_read_time')
     } catch (error) {
-      // On a full disk blobs can be read nevertheless.
       if (refusalIn(error) === undefined) throw error
+      // On a full disk blobs can be read nevertheless, so the caller is not told.
+      this.#background.failed('blob_read_time', error)
     }
   }
 

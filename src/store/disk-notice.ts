@@ -31,12 +31,13 @@ export class DiskReporter {
     this.#notify = notify
   }
 
-  /** Errors that are not of the disk are not its business. */
-  failed(work: DiskWork, error: unknown, file?: string): void {
+  /** Reports an error of the disk and ignores all others; answers whether it was one. */
+  failed(work: DiskWork, error: unknown, file?: string): boolean {
     const refused = refusalIn(error, file)
-    if (refused === undefined) return
+    if (refused === undefined) return false
     this.#failing.add(work)
     this.#notify({ work, refused })
+    return true
   }
 
   succeeded(work: DiskWork): void {

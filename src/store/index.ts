@@ -1,3 +1,4 @@
+export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './background.ts'
 export { type Blob, type BlobEntry, BlobStore } from './blobs.ts'
 export {
   type BlockStats,
@@ -39,7 +40,7 @@ export { NotedCount } from './noted-count.ts'
 export { settingsChecksum } from './settings-log.ts'
 export { type DiskSync, diskSync } from './sync.ts'
 export { answerCalls, CalledThread, type DiskUse } from './threads/calls.ts'
-export type { ThreadFailed, ThreadName } from './threads/spawn.ts'
+export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'
 export { ThreadedBlobs } from './threads/threaded-blobs.ts'
 export {

@@ -90,6 +90,7 @@ function holderOf(file: string): number | undefined {
     process.kill(pid, 0)
     return pid
   } catch {
+    // It is for an error message, which does without it: the file is missing, or the process has gone.
     return undefined
   }
 }
@@ -98,6 +99,7 @@ function currentUser(): string {
   try {
     return `the user '${userInfo().username}'`
   } catch {
+    // There are users without a name, in containers.
     return `the user with the ID ${process.getuid?.()}`
   }
 }
@@ -106,6 +108,7 @@ function ownerOf(folder: string): string {
   try {
     return `: it belongs to the user with the ID ${statSync(folder).uid}`
   } catch {
+    // It is for an error message, which does without it.
     return ''
   }
 }

@@ -30,6 +30,7 @@ export function removeEmptyFolders(made: readonly string[]): void {
     try {
       rmdirSync(folder)
     } catch {
+      // Something is in it, which must stay; the caller throws the error that led here.
       return
     }
 }

@@ -1,10 +1,17 @@
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { systemCode } from '../errors.ts'
+import type { BackgroundReporter, BackgroundWork } from './background.ts'
 import type { StoreDamage } from './wal-check.ts'
 
 /** The file always has this length, so that writing it anew changes one sector of the disk. */
 const lineBytes = 64
+
+/** Where failures to note a count are reported, and as which work. */
+export interface NotingReport {
+  readonly background: BackgroundReporter
+  readonly work: BackgroundWork
+}
 
 /**
  * How much a database had when it was last noted, in a small file beside it: a write-ahead log that is damaged or lost
@@ -14,13 +21,15 @@ const lineBytes = 64
 export class NotedCount {
   readonly #file: string
   readonly #what: string
+  readonly #report: NotingReport | undefined
   #noted: number | undefined
   #descriptor: number | undefined
 
   /** `what` is counted, in the plural. */
-  constructor(database: string, what: string) {
+  constructor(database: string, what: string, report?: NotingReport) {
     this.#file = `${database}-count`
     this.#what = what
+    this.#report = report
   }
 
   /** Compares what is there with what was noted. */
@@ -42,9 +51,11 @@ export class NotedCount {
       this.#descriptor ??= openSync(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600)
       writeSync(this.#descriptor, lineOf(count), 0, 'latin1')
       this.#noted = count
+      this.#report?.background.succeeded(this.#report.work)
     } catch (error) {
-      // A full disk, say; the next commit tries again.
       if (systemCode(error) === undefined) throw error
+      // The commit stands, so its caller is not told; the next commit tries again.
+      this.#report?.background.failed(this.#report.work, error)
     }
   }
 

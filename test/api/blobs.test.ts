@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { limits } from '../../src/limits.ts'
 import { exchange, startApi, type TestApi } from '../support/api.ts'
+import { noise } from '../support/noise.ts'
 
 const blob = (path: string) => `/api/v2/blob/${path}`
 
@@ -84,7 +84,7 @@ test('a blob that is too large, also when it is compressed, or of unknown length
   const plain = await put(api, '-/x', Buffer.alloc(limits.blobBytes + 1))
   assert.equal(plain.status, 413)
   assert.match(await plain.text(), /10485761 > 10485760/)
-  const packed = await put(api, '-/x', randomBytes(2_000_000))
+  const packed = await put(api, '-/x', noise(2_000_000))
   assert.equal(packed.status, 413)
   assert.match(await packed.text(), /> 1048576\)/)
   const head = `PUT ${blob('-/x')}?access_token=${api.token} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n`

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { htmlListing } from '../../src/api/content/listing.ts'
 import { rangeOf } from '../../src/api/content/range.ts'
 import { typeByContent, typeByName } from '../../src/files/index.ts'
+import * as fc from '../support/property.ts'
 
 test('a range is a part of the file, nothing, or not there', () => {
   const known: [string | undefined, ReturnType<typeof rangeOf>][] = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import fc from 'fast-check'
 import { boundaryOf, formParts } from '../../src/api/form-parser.ts'
 import { ShoalError } from '../../src/errors.ts'
 import { limits } from '../../src/limits.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
+import * as fc from '../support/property.ts'
 
 /** Each chunk is only valid until the next one is asked for, as in a request. */
 async function* inChunks(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {

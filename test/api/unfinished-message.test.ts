@@ -1,8 +1,8 @@
 import { equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { UnfinishedMessage } from '../../src/api/socket/unfinished-message.ts'
 import { clientFrame, type Frame } from '../support/frames.ts'
+import * as fc from '../support/property.ts'
 
 const data = fc
   .oneof(fc.nat(3), fc.nat(200), fc.constantFrom(125, 126, 127, 65535, 65536))

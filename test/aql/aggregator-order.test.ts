@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { compareExpressions } from '../../src/aql/eval/expression-order.ts'
 import { parseQuery } from '../../src/aql/index.ts'
+import * as fc from '../support/property.ts'
 import { eventsFrom, messagesOf, now } from './eval/run.ts'
 
 const features = 'FEATURES(aggregate subQuery interpolation)'

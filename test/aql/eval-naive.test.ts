@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import * as fc from '../support/property.ts'
 import { eventsFrom, linesOf } from './eval/run.ts'
 import { someEvents, someQueries } from './naive/generated.ts'
 import { naiveMessages } from './naive/query.ts'

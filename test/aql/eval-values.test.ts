@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { memberText } from '../../src/aql/text/member.ts'
 import { compare, compareTexts } from '../../src/aql/values/comparison.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
@@ -13,6 +12,7 @@ import { same } from '../../src/aql/values/same.ts'
 import { notation } from '../../src/aql/values/show.ts'
 import { instantText, textOf } from '../../src/aql/values/text.ts'
 import type { Value } from '../../src/aql/values/value.ts'
+import * as fc from '../support/property.ts'
 import { eventsFrom } from './eval/run.ts'
 
 /** Numbers as JSON has them, the awkward ones more often. */

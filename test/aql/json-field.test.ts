@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { FieldReader } from '../../src/aql/values/json-field.ts'
 import { readJson } from '../../src/aql/values/json-read.ts'
 import { propertyOf } from '../../src/aql/values/value.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
+import * as fc from '../support/property.ts'
 
 const names = [
   'a',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { format, parseExpr, print, printExpr } from '../../src/aql/index.ts'
+import * as fc from '../support/property.ts'
 import { readAnywhere } from './anywhere.ts'
 import { kindsIn, numberOfKinds } from './kinds.ts'
 import { exprs, queries } from './trees.ts'

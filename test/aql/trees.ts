@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import type {
   AggregateOperator,
   BinaryOperator,
@@ -13,6 +12,7 @@ import type {
   TagExpr,
   Template,
 } from '../../src/aql/index.ts'
+import * as fc from '../support/property.ts'
 
 const binaryOperators: readonly BinaryOperator[] = [
   ...(['??', '|', '~', '&', '=', '!=', '<', '<=', '>', '>=', '+', '-', '*', '/', '%', '^'] as const),

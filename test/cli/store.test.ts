@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,6 +16,7 @@ import {
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startNode } from '../support/node.ts'
+import { noise } from '../support/noise.ts'
 import { ShoalProcess, shoal } from '../support/process.ts'
 
 /** A stopped node with some events. */
@@ -124,7 +124,7 @@ test('a backup is a data folder that a node starts on, with the same identity an
 /** A stopped node with a large file and a small one in a directory that has a name, and a blob. */
 async function nodeWithFiles(t: TestContext): Promise<{ path: string; large: Buffer }> {
   const { node, upload, call } = await startNode(t, join(temporaryFolder(t), 'data'))
-  const large = randomBytes(2 * limits.fileChunkBytes)
+  const large = noise(2 * limits.fileChunkBytes)
   const cid = await (await upload({ 'large.bin': large, 'small.txt': 'small' })).text()
   await call('/api/v2/files/site', { method: 'PUT', body: cid })
   const headers = { 'content-type': 'text/plain' }

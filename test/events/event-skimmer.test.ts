@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { textBytes } from '../../src/events/publish/event-program.ts'
 import { type EventSkimmer, eventSkimmer, trusted } from '../../src/events/publish/event-skimmer.ts'
 import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
@@ -10,6 +9,7 @@ import { limits } from '../../src/limits.ts'
 import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
+import * as fc from '../support/property.ts'
 
 const app = 'com.example.app'
 const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))

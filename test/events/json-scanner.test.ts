@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { JsonError, JsonScanner, parseJson } from '../../src/json-scanner.ts'
 import { limits } from '../../src/limits.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
+import * as fc from '../support/property.ts'
 
 /** The text of the value without the space in it, or nothing when the scanner refuses it. */
 function compact(text: string | Buffer): string | undefined {

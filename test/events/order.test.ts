@@ -1,6 +1,6 @@
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 import { interleavings, OrderCheck } from './order/check.ts'
 
 test('queries and subscriptions say what the order of all events says, however late events arrive', async (t) => {

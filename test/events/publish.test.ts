@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { Events } from '../../src/events/index.ts'
 import { limits } from '../../src/limits.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
+import * as fc from '../support/property.ts'
 import { SlowStore } from '../support/slow-store.ts'
 
 interface Line {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { publishedJson } from '../../src/events/publish/index.ts'
 import type { NodeId } from '../../src/identity/index.ts'
 import type { Appended } from '../../src/store/index.ts'
+import * as fc from '../support/property.ts'
 
 const node = 'uM4LLCWgoXTCV1kQXNYvzOZBsHnRjCmgsPRvQhy5vGc' as NodeId
 

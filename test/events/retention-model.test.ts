@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { prunable } from '../../src/events/retention/prunable.ts'
 import type { ChunkSize } from '../../src/store/index.ts'
+import * as fc from '../support/property.ts'
 import { type Limits, publish, type Stored, World } from './retention/world.ts'
 
 /** The limits as the specification says them, for one event. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { Events } from '../../src/events/index.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
+import * as fc from '../support/property.ts'
 
 /** What a route says: it is for events that have all tags of one of the groups. */
 interface Route {

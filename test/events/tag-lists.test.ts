@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { TagLists } from '../../src/events/publish/tag-lists.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
 import { JsonError, JsonScanner } from '../../src/json-scanner.ts'
 import { limits } from '../../src/limits.ts'
 import { ByteWriter, encodeLabels } from '../../src/protocol/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
+import * as fc from '../support/property.ts'
 
 const app = 'com.example.app'
 const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))

@@ -33,7 +33,7 @@ class HeldSyncs implements DiskSync {
 
 function open(t: TestContext): { store: FileStore; syncs: HeldSyncs } {
   const syncs = new HeldSyncs()
-  const store = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now, syncs)
+  const store = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now, { sync: syncs })
   t.after(() => store.close())
   return { store, syncs }
 }

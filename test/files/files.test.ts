@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { factOf } from '../../src/files/facts.ts'
@@ -10,6 +9,7 @@ import { blockFile } from '../../src/store/index.ts'
 import { exchange } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { form, json, startNode } from '../support/node.ts'
+import { noise } from '../support/noise.ts'
 
 const site = { 'index.html': '<html>hi</html>\n', 's.css': 'body{}' }
 const siteCid = 'bafybeiczs2knqj54uvbtp7i52xcvaa3jhhkccltush2nwnshpqozodenpa'
@@ -56,7 +56,7 @@ test('uploads without a name are listed when the request asks for them', async (
 
 test('a file is sent with what a browser needs to know of it', async (t) => {
   const { upload, call } = await startNode(t)
-  const content = randomBytes(600_000)
+  const content = noise(600_000)
   const cid = await (await upload({ 'a.bin': content })).text()
   const whole = await call(`/api/v2/files/${cid}`)
   assert.deepEqual(Buffer.from(await whole.arrayBuffer()), content)
@@ -79,7 +79,7 @@ test('a file is sent with what a browser needs to know of it', async (t) => {
 
 test('a part of a file is sent alone', async (t) => {
   const { upload, call } = await startNode(t)
-  const content = randomBytes(600_000)
+  const content = noise(600_000)
   const cid = await (await upload({ 'a.bin': content })).text()
   for (const [range, start, end] of [
     ['bytes=0-0', 0, 1],
@@ -311,7 +311,7 @@ test('names and files are there after a restart', async (t) => {
 
 test('a client that goes away in the middle of an upload leaves nothing behind', async (t) => {
   const { node, url, token, call, upload } = await startNode(t)
-  const { body } = form([['a', randomBytes(300_000)]])
+  const { body } = form([['a', noise(300_000)]])
   const head = `POST /api/v2/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data; boundary=limit\r\nContent-Length: ${body.length}\r\n\r\n`
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(head)

@@ -6,7 +6,7 @@ import { StandingQueries } from '../../src/files/standing-queries.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { cidOf } from '../../src/files/unixfs/index.ts'
 import { limits } from '../../src/limits.ts'
-import type { SqliteEventStore } from '../../src/store/index.ts'
+import { BackgroundReporter, type SqliteEventStore } from '../../src/store/index.ts'
 import { nodeId, silent, sqliteStore } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { storeFile } from '../support/upload.ts'
@@ -31,7 +31,7 @@ async function open(t: TestContext) {
     }
     return result
   }
-  const queries = new StandingQueries({ thread: { call }, events, log: silent })
+  const queries = new StandingQueries({ thread: { call }, events, log: silent, background: new BackgroundReporter() })
   t.after(async () => {
     queries.close()
     await files.close()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { startNode } from '../support/node.ts'
+import * as fc from '../support/property.ts'
 
 /** Parts of paths that somebody might get wrong. */
 const part = fc.oneof(

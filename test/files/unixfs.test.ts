@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import {
   type Block,
   FileBuilder,
@@ -12,6 +11,7 @@ import {
 } from '../../src/files/unixfs/index.ts'
 import { ChunkMemory, makeLeaf } from '../../src/files/unixfs/leaf.ts'
 import { limits } from '../../src/limits.ts'
+import * as fc from '../support/property.ts'
 
 const nowhere = (): void => {}
 

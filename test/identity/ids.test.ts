@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import {
   formatStreamId,
   nodeIdOf,
@@ -11,6 +10,7 @@ import {
   peerIdOf,
   publicKeyOf,
 } from '../../src/identity/index.ts'
+import * as fc from '../support/property.ts'
 
 const key = (bytes: Iterable<number>) => Uint8Array.from(bytes) as PublicKey
 const keys = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes as PublicKey)

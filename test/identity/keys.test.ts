@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { weaknessOf } from '../../src/identity/curve.ts'
 import {
   formatPublicKey,
@@ -10,6 +9,7 @@ import {
   parsePublicKey,
   Verifier,
 } from '../../src/identity/index.ts'
+import * as fc from '../support/property.ts'
 
 const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const hex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair, Tokens } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
+import * as fc from '../support/property.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 1))
 const app = { appId: 'com.example.app', version: '1.0', mode: 'trial' } as const

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { levels } from '../../src/log/filter.ts'
 import { LogFilter } from '../../src/log/index.ts'
+import * as fc from '../support/property.ts'
 
 const allowed = (filter: string, module: string, target = module) =>
   levels.filter((level) => new LogFilter(filter).allows(level, module, target))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { jsonLine, textLine } from '../../src/log/index.ts'
+import * as fc from '../support/property.ts'
 
 const record = {
   micros: 1_700_000_000_123_456,

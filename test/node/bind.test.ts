@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { logOutput, textLine } from '../../src/log/index.ts'
 import { bindRules, checkDistinct, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 const { api, admin, swarm } = bindRules
 

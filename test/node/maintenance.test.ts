@@ -19,7 +19,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
   const metrics = new Metrics()
   metrics.counter('a_total', 'Things.').add(3)
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const maintenance = new Maintenance({ events: Promise.resolve(events), settings, metrics, log: silent })
+  const maintenance = new Maintenance({ events: Promise.resolve(events), settings, metrics, background: () => {} })
   const found = async () =>
     (await eventsIn(store)).map((line) => JSON.parse(line)).filter(({ tags }) => tags.includes('metrics'))
   return {

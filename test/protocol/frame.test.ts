@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import {
   ByteReader,
@@ -19,6 +18,7 @@ import {
 } from '../../src/protocol/index.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { frameOf, payloadsOf } from '../support/events.ts'
+import * as fc from '../support/property.ts'
 import { type NaiveEvent, naiveFrame, uvarint } from './naive.ts'
 
 const numbers = fc.oneof(fc.nat(300), fc.maxSafeNat())

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import { entryBytes, freeMemory, longestText, sha256Lanes } from '../../src/protocol/sha256-lanes.ts'
 import { areShort, shortPayloads, trusted } from '../../src/protocol/short-payloads.ts'
+import * as fc from '../support/property.ts'
 
 const [saltBytes, hashBytes] = [16, 32]
 

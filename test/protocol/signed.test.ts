@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { genesis, type Hash, heads, MalformedBytes, pruneRecords, redactionRecords } from '../../src/protocol/index.ts'
+import * as fc from '../support/property.ts'
 import { naiveGenesis, naiveHead, naiveRecord } from './naive.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 7))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { type Frame, genesis } from '../../src/protocol/index.ts'
 import { ChainEnd, ChainWalk, hashThrough, readChunk } from '../../src/replication/index.ts'
+import * as fc from '../support/property.ts'
 import { WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([2, 1, 3])

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { readChunk, refusalOf, startOfStream } from '../../src/replication/index.ts'
 import { payloadsOf } from '../support/events.ts'
+import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { encodeChunk, genesis, heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { hashThrough, readChunk, unlessMalformed } from '../../src/replication/index.ts'
 import { frameOf } from '../support/events.ts'
+import * as fc from '../support/property.ts'
 import { WrittenStream } from './written-stream.ts'
 
 test('a chunk stands or falls with its signature and the places of its frames', () => {

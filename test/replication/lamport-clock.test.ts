@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { ShoalError } from '../../src/errors.ts'
 import { LamportClock } from '../../src/replication/index.ts'
 import { isTooFarAhead } from '../../src/replication/lamport-clock.ts'
+import * as fc from '../support/property.ts'
 
 const steps = fc.array(
   fc.oneof(fc.record({ take: fc.integer({ min: 1, max: 100 }) }), fc.record({ follow: fc.nat(1000) })),

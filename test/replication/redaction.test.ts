@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { ShoalError } from '../../src/errors.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { genesis, MalformedBytes, redactionRecords } from '../../src/protocol/index.ts'
@@ -14,6 +13,7 @@ import {
   withoutPayloads,
 } from '../../src/replication/index.ts'
 import { payloadsOf } from '../support/events.ts'
+import * as fc from '../support/property.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([3, 1, 4])

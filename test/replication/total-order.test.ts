@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { PublicKey } from '../../src/identity/index.ts'
 import { compareEvents, type OrderedEvent } from '../../src/replication/index.ts'
+import * as fc from '../support/property.ts'
 
 /** From small ranges, so that parts of them are equal. */
 const events: fc.Arbitrary<OrderedEvent> = fc

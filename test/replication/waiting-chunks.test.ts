@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import type { Chunk } from '../../src/protocol/index.ts'
 import { mayWait, readChunk } from '../../src/replication/index.ts'
 import { withoutPayloads } from '../../src/replication/redaction.ts'
 import { nextWaiting } from '../../src/replication/waiting-chunks.ts'
+import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
 import { contextOf, WrittenStream } from './written-stream.ts'
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
 import { ShoalError } from '../../src/errors.ts'
 import { limits } from '../../src/limits.ts'
 import { logOutput, textLine } from '../../src/log/index.ts'
@@ -10,6 +9,8 @@ import { Node } from '../../src/node/index.ts'
 import { type Json, type Scope, Settings, type SettingsChange } from '../../src/settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
+import { testSeed } from '../support/seed.ts'
 import { jsonText, specifiedDefaults, type Tree, textOf, treeOf, valueAt } from './model/document.ts'
 import { type Announcement, Model, type Operation, type Outcome, scopeOf } from './model/model.ts'
 import { atOnce, objectScopes, oneAfterTheOther, sections, setting } from './model/operations.ts'
@@ -168,13 +169,14 @@ test('the model agrees with the recorded cases about which documents are valid',
   for (const { document, valid } of cases) assert.equal(isValid(treeOf(document)), valid, JSON.stringify(document))
 })
 
-test('the generators know right values and wrong ones for every setting', () => {
+test('the generators know right values and wrong ones for every setting', (t) => {
+  const some = { numRuns: 30, seed: testSeed(t) }
   for (const { scope, right, wrong } of rows) {
     const fits = (value: Json): boolean => isValid(treeOf(grafted({}, scope, value)))
-    assert.ok(fc.sample(right, 30).every(fits), `a value for ${scope.join('/')} is wrong`)
-    assert.ok(!fc.sample(wrong, 30).every(fits), `no value for ${scope.join('/')} is wrong`)
+    assert.ok(fc.sample(right, some).every(fits), `a value for ${scope.join('/')} is wrong`)
+    assert.ok(!fc.sample(wrong, some).every(fits), `no value for ${scope.join('/')} is wrong`)
   }
-  assert.ok(fc.sample(rightDocuments, 30).some((document) => Object.keys(document).length === sections.length))
+  assert.ok(fc.sample(rightDocuments, some).some((document) => Object.keys(document).length === sections.length))
 })
 
 test('a fresh node shows the defaults of the specification, and has nothing stored', async (t) => {

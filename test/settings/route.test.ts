@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { matches, parseRoute } from '../../src/settings/index.ts'
+import * as fc from '../support/property.ts'
 
 const tags = fc.string({ minLength: 1, maxLength: 6, unit: fc.constantFrom(...`ab'" |&é`) })
 const conditions = fc.array(fc.array(tags, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 3 })

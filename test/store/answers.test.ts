@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import fc from 'fast-check'
 import { AnswersLookedFor, AnswersTold, newAnswers } from '../../src/store/threads/answers.ts'
+import * as fc from '../support/property.ts'
 
 interface Both {
   readonly told: AnswersTold<Float64Array>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,11 +10,12 @@ import { DamagedData } from '../../src/store/log/index.ts'
 import { verifyBlobs } from '../../src/store/verify-blobs.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startNode } from '../support/node.ts'
+import { noise } from '../support/noise.ts'
 import { testSeed } from '../support/seed.ts'
 import { memoryFolder } from './damage/folder.ts'
 import { type ColumnBit, columnBits, writeFlipped, writeSound } from './damage/rows.ts'
 
-const blob = { type: 'application/octet-stream', bytes: randomBytes(1024) }
+const blob = { type: 'application/octet-stream', bytes: noise(1024) }
 
 /** A file with one blob of 1 KiB. */
 function oneBlob(t: TestContext): { file: string; sound: Buffer; right: string } {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
 import { BlobStore } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { noise } from '../support/noise.ts'
+import * as fc from '../support/property.ts'
 
 function open(t: TestContext): BlobStore {
   const blobs = new BlobStore(join(temporaryFolder(t), 'blobs.db'), () => 42)
@@ -73,7 +73,7 @@ test('what is too large is refused, and what was there stays', (t) => {
   blobs.put('a', 'x', text('kept'))
   const large = { code: 'ERR_PAYLOAD_TOO_LARGE', message: 'Payload too large (10485761 > 10485760).' }
   assert.throws(() => blobs.put('a', 'x', { type: 't', bytes: Buffer.alloc(10 * 1024 * 1024 + 1) }), large)
-  assert.throws(() => blobs.put('a', 'x', { type: 't', bytes: randomBytes(1024 * 1024 + 1) }), {
+  assert.throws(() => blobs.put('a', 'x', { type: 't', bytes: noise(1024 * 1024 + 1) }), {
     code: 'ERR_PAYLOAD_TOO_LARGE',
   })
   assert.equal(blobs.get('a', 'x')?.bytes.toString(), 'kept')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import { BlockCache } from '../../src/store/log/block-cache.ts'
 import type { SealedBlock } from '../../src/store/log/sealed-block.ts'
+import * as fc from '../support/property.ts'
 
 /** As much of a block as a cache looks at, and what it was told. */
 class PlainBlock {

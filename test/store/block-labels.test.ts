@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { wordsOf } from '../../src/plain-text.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
 import { BlockLabels } from '../../src/store/log/block-labels.ts'
 import { IndexBuilder, labelHashes } from '../../src/store/log/tag-index.ts'
+import * as fc from '../support/property.ts'
 
 const size = 128
 const label = fc.record({

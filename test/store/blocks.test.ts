@@ -3,10 +3,10 @@ import { hash } from 'node:crypto'
 import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import { BlockStore, openBlocks, Registers, Slots, slotsFile } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 interface Block {
   readonly cid: Buffer

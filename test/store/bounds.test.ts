@@ -1,11 +1,11 @@
 import { deepEqual } from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { LogCursor, LogReader, LogWriter, type Order, type Selection } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 interface Place {
   readonly stream: number

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { genesis, type Hash, hashAfter, heads } from '../../src/protocol/index.ts'
 import { LogWriter, verifyLog } from '../../src/store/log/index.ts'
 import { type ChainPoint, framesOf, recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 5))
 

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { verifyLog } from '../../src/store/log/index.ts'
 import { until } from '../support/process.ts'
+import { testSeed } from '../support/seed.ts'
 import { type Flipped, runFlips } from './damage/children.ts'
 import { memoryFolder } from './damage/folder.ts'
 import { closeLog, linesOf, openLog } from './damage/questions.ts'
@@ -19,7 +20,7 @@ const steps = everything ? { rows: 1, file: 1, index: 1, spelling: 1 } : { rows:
 async function flipAll(t: TestContext, where: 'rows' | 'file' | 'spelling'): Promise<Map<string, number>> {
   const folder = memoryFolder(t)
   const processes = Math.min(4, availableParallelism())
-  const start = Math.floor(Math.random() * steps[where])
+  const start = testSeed(t) % steps[where]
   const shares = Array.from({ length: processes }, (_, i) => start + i * steps[where])
   const counts = new Map<string, number>()
   const wrong: Flipped[] = []
@@ -64,7 +65,7 @@ test('an index that is damaged is made anew', (t) => {
   const sound = readFileSync(store.file)
   const damaged = `${store.file}.damaged`
   const bits = columnBits(store.file).filter(({ table }) => table === 'range' || table === 'posting')
-  const start = Math.floor(Math.random() * steps.index)
+  const start = testSeed(t) % steps.index
   for (let i = start; i < bits.length; i += steps.index) {
     const bit = bits[i] as (typeof bits)[number]
     if (!writeFlipped(damaged, sound, bit)) continue

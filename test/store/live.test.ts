@@ -2,7 +2,6 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
 import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
@@ -10,6 +9,7 @@ import { appHash } from '../../src/store/log/tag-index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 type Block = Parameters<EventSink['event']>[1]
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import type { AppendRequest } from '../../src/store/log/index.ts'
 import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/mailbox.ts'
+import { newId } from '../../src/store/threads/waiting.ts'
+import * as fc from '../support/property.ts'
 
 interface Call {
   readonly id: number
@@ -98,7 +99,7 @@ test('nothing can be sent between the parts of a request, which is given up then
       return { done: true, value: requestOf(1, 10) } as const
     },
   }
-  assert.throws(() => outbox.appendParts(1, requestOf(1, 10), rest), /nothing comes between/)
+  assert.throws(() => outbox.appendParts(newId(), requestOf(1, 10), rest), /nothing comes between/)
   assert.deepEqual(
     [inbox.next(), inbox.next(), inbox.next()].map((letter) => letter !== undefined && 'part' in letter && letter.part),
     ['more', 'givenUp', false],
@@ -124,13 +125,14 @@ test('what is sent while somebody looks is taken in the order in which it was se
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   const { load } = Atomics
+  let id = 0
   let looks = 0
   let sendAt = 0
   t.mock.method(Atomics, 'load', ((words: Int32Array, word: number) => {
     if (++looks === sendAt) {
-      outbox.append(1, requestOf(1, 10))
-      outbox.post({ id: 2, call: 'x' })
-      outbox.append(3, requestOf(3, 10))
+      outbox.append(++id, requestOf(1, 10))
+      outbox.post({ id: ++id, call: 'x' })
+      outbox.append(++id, requestOf(3, 10))
     }
     return load(words, word)
   }) as never)
@@ -141,8 +143,8 @@ test('what is sent while somebody looks is taken in the order in which it was se
     sendAt = at
     const taken = [inbox.next(), inbox.next(), inbox.next(), inbox.next()].map((next) => next?.id)
     assert.deepEqual(
-      taken.filter((id) => id !== undefined),
-      [1, 2, 3],
+      taken.filter((one) => one !== undefined),
+      [id - 2, id - 1, id],
       `sent before look ${at}`,
     )
     inbox.release()
@@ -215,8 +217,8 @@ test('the bell is watched for longer once a request is announced, until it comes
   assert.ok(watched() < 2 * usually, 'it was waited for in vain')
   for (const [i, bytes] of [5000, 2 * limits.letterBytes].entries()) {
     outbox.announce()
-    outbox.append(i, requestOf(i, bytes))
-    assert.equal(inbox.next()?.id, i)
+    outbox.append(i + 1, requestOf(i, bytes))
+    assert.equal(inbox.next()?.id, i + 1)
     assert.equal(inbox.wait(0, true), true, 'the bell has rung')
     assert.ok(watched() < 2 * usually, 'it has come')
   }

@@ -1,9 +1,9 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { type Branch, LogCursor } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
+import * as fc from '../support/property.ts'
 
 const tagsOf = (i: number): string[] => [`of60:${i % 60}`, `id:${i}`, `"ü" ${i % 40}`]
 const count = 3000

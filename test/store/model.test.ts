@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 import './acceptance/sqlite.ts'
+import { isRepeated } from '../support/seed.ts'
 import { sequences } from './model/steps.ts'
 import { World } from './model/world.ts'
 
@@ -12,7 +13,6 @@ import { World } from './model/world.ts'
  * fails is also made shorter, which takes its time.
  */
 const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 20)
-const seed = process.env['SHOAL_TEST_SEED']
 const secondsPerRun = 30
 
 test('whatever is done with a store, it answers like an array of all events', {
@@ -32,7 +32,7 @@ test('whatever is done with a store, it answers like an array of all events', {
         await world.close()
       }
     }),
-    { numRuns: runs, ...(seed === undefined ? { endOnFailure: true } : { seed: Number(seed) }) },
+    { numRuns: runs, endOnFailure: !isRepeated },
   )
   t.diagnostic([...seen].map(([what, times]) => `${what}: ${times}`).join(', '))
   // A test in which nothing happens would show nothing.

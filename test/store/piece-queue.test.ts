@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { limits } from '../../src/limits.ts'
 import { PieceQueue } from '../../src/store/threads/piece-queue.ts'
+import * as fc from '../support/property.ts'
 
 function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {
   const told: number[] = []

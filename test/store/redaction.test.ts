@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { KeyPair } from '../../src/identity/index.ts'
 import { LogWriter } from '../../src/store/log/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import * as fc from '../support/property.ts'
 
 const streams = 3
 /** Requests of few and of many events, to one stream or in turn to all of them, whose rows share pages and fill several. */

@@ -63,7 +63,7 @@ test('the directory of a database is synced when the database is made, and only 
   const log = { file: topicFile(folder, 't'), topic: 't', kind: 'live', key: KeyPair.generate(), now: () => 1 } as const
   for (const [file, open] of [
     [log.file, () => new LogWriter({ ...log, sync }).close()],
-    [blobFile(folder, 't'), () => new BlobStore(blobFile(folder, 't'), () => 1, sync).close()],
+    [blobFile(folder, 't'), () => new BlobStore(blobFile(folder, 't'), () => 1, { sync }).close()],
     [blockFile(folder, 't'), () => openBlocks(blockFile(folder, 't'), { sync }).close()],
     [join(folder, 'node.db'), () => NodeDatabase.open(join(folder, 'node.db'), sync).close()],
   ] as const) {

@@ -1,8 +1,8 @@
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { joinPostings, type RangeRows } from '../../src/store/log/joined-postings.ts'
 import { encodeIndex, IndexBuilder, lookUp, pairsOf, postingCrc } from '../../src/store/log/tag-index.ts'
+import * as fc from '../support/property.ts'
 
 /** Few hashes, so that events share them, and those at the ends of the digits by which they are sorted. */
 const hash = fc.oneof(

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Block } from '../../src/store/log/index.ts'
 import { TailBlocks } from '../../src/store/log/tail-blocks.ts'
 import { chainPointOf, recordsOf, type TailRow, tailRow } from '../../src/store/log/tail-row.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
+import * as fc from '../support/property.ts'
 
 test('a row that goes between two looks is missed, not taken for the one after it', (t) => {
   let time = 1_700_000_000_000_000

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Random } from '../../scripts/crash/random.ts'
 import { verifyLog } from '../../src/store/log/index.ts'
+import { testRandom } from '../support/seed.ts'
 import { memoryFolder } from './damage/folder.ts'
 import { type Commit, contentsOf, type Disk, Recording, steps } from './damage/recording.ts'
 
@@ -13,13 +15,13 @@ const frameBytes = 24 + 4096
 /** Around the start of a frame, between its header and its page, and in the middle of both. */
 const placesInFrame = [0, 1, 12, 23, 24, 25, 2000, frameBytes - 1]
 
-function cuts(length: number): number[] {
+function cuts(length: number, random: Random): number[] {
   if (everywhere) return Array.from({ length: length + 1 }, (_, i) => i)
   const header = [0, 1, logHeaderBytes - 1]
   const frames = Math.floor((length - logHeaderBytes) / frameBytes)
   const inFrames = Array.from({ length: frames }, (_, i) => logHeaderBytes + i * frameBytes).flatMap((start) => [
     ...placesInFrame.map((place) => start + place),
-    start + Math.floor(Math.random() * frameBytes),
+    start + random.below(frameBytes),
   ])
   return [...header, ...inFrames, length]
 }
@@ -34,10 +36,17 @@ function assertPrefix(commits: readonly Commit[], returned: number, contents: st
   )
 }
 
-/** Opens what is left, compares it with what was there, and now and then verifies every byte of it. */
-function openLeft(file: string, disk: Disk, commits: readonly Commit[], returned: number, where: string): void {
+interface Left {
+  readonly file: string
+  readonly disk: Disk
+  readonly verifies: boolean
+}
+
+/** Opens what is left, compares it with what was there, and when it is asked to, verifies every byte of it. */
+function openLeft(left: Left, commits: readonly Commit[], returned: number, where: string): void {
+  const { file, disk, verifies } = left
   assertPrefix(commits, returned, contentsOf(file, disk), where)
-  if (Math.random() < 0.02) assert.deepEqual(verifyLog(file).problems, [], where)
+  if (verifies) assert.deepEqual(verifyLog(file).problems, [], where)
 }
 
 test('a write-ahead log that is cut anywhere holds every commit that had returned', { timeout: 36_000_000 }, (t) => {
@@ -52,15 +61,17 @@ test('a write-ahead log that is cut anywhere holds every commit that had returne
     'nothing was folded back',
   )
   const file = join(folder, 'cut.db')
-  const lengths = cuts(log.length)
+  const random = testRandom(t)
+  const left = (disk: Disk): Left => ({ file, disk, verifies: random.chance(0.02) })
+  const lengths = cuts(log.length, random)
   for (const length of lengths) {
     const kept = log.subarray(0, length)
     const returned = commits.findLastIndex(({ disk }) => disk.log.length <= length)
-    openLeft(file, { database, log: kept }, commits, returned, `cut at ${length}`)
+    openLeft(left({ database, log: kept }), commits, returned, `cut at ${length}`)
     // The file may have grown before its bytes were written.
     if (length % 4 === 0) {
       const grown = Buffer.concat([kept, Buffer.alloc(2 * frameBytes)])
-      openLeft(file, { database, log: grown }, commits, returned, `zeros from ${length} on`)
+      openLeft(left({ database, log: grown }), commits, returned, `zeros from ${length} on`)
     }
   }
   t.diagnostic(`${lengths.length} cuts, ${commits.length} commits, ${log.length} bytes`)
@@ -79,11 +90,13 @@ test('a write-ahead log that is written over from its start holds every commit t
   const { log } = (commits.at(-1) as Commit).disk
   const ends = commits.map(({ disk }) => endOfChange(old, disk.log))
   const file = join(folder, 'cut.db')
-  const lengths = cuts(ends.at(-1) as number)
+  const random = testRandom(t)
+  const left = (disk: Disk): Left => ({ file, disk, verifies: random.chance(0.02) })
+  const lengths = cuts(ends.at(-1) as number, random)
   for (const length of lengths) {
     const mixed = Buffer.concat([log.subarray(0, length), old.subarray(length)])
     const returned = ends.findLastIndex((end) => end <= length)
-    openLeft(file, { database, log: mixed }, commits, returned, `old bytes from ${length} on`)
+    openLeft(left({ database, log: mixed }), commits, returned, `old bytes from ${length} on`)
   }
   t.diagnostic(`${lengths.length} cuts, ${commits.length} commits`)
 })
@@ -96,9 +109,11 @@ test('a folding back that is cut anywhere loses nothing', (t) => {
   const last = recording.commits.at(-1) as Commit
   const { database: folded } = recording.fold()
   const file = join(folder, 'mixed.db')
+  const random = testRandom(t)
+  const left = (disk: Disk): Left => ({ file, disk, verifies: random.chance(0.02) })
   for (let round = 0; round < 200; round++) {
-    const database = mixedSectors(last.disk.database, folded)
-    openLeft(file, { database, log: last.disk.log }, [last], 0, 'some sectors are old, some are new')
+    const database = mixedSectors(last.disk.database, folded, random)
+    openLeft(left({ database, log: last.disk.log }), [last], 0, 'some sectors are old, some are new')
   }
 })
 
@@ -119,10 +134,10 @@ function endOfChange(before: Buffer, after: Buffer): number {
 const sectorBytes = 512
 
 /** Sectors of two files in any mixture: a disk writes them in any order. */
-function mixedSectors(old: Buffer, young: Buffer): Buffer {
+function mixedSectors(old: Buffer, young: Buffer, random: Random): Buffer {
   const mixed = Buffer.from(young)
-  const share = Math.random()
+  const share = random.next()
   for (let at = 0; at < old.length; at += sectorBytes)
-    if (Math.random() < share) old.copy(mixed, at, at, at + sectorBytes)
+    if (random.chance(share)) old.copy(mixed, at, at, at + sectorBytes)
   return mixed
 }

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { LogReader, type LogWriter } from '../../src/store/log/index.ts'
 import { NotedCount } from '../../src/store/noted-count.ts'
 import { scanWal } from '../../src/store/wal-check.ts'
+import { testRandom } from '../support/seed.ts'
 import { memoryFolder } from './damage/folder.ts'
 import { openWriter, ownKey, request } from './damage/small-store.ts'
 
@@ -84,7 +85,8 @@ test('a broken frame with a later commit behind it is damage, for certain', (t) 
   const wal = readFileSync(`${file}-wal`)
   // Behind the last but two there are two single frames, each a commit.
   const end = headerBytes + (commitsIn(wal).at(-3) as number) * frameBytes
-  for (let bit = 8 * headerBytes; bit < 8 * end; bit += 1 + Math.floor(Math.random() * 1999)) {
+  const random = testRandom(t)
+  for (let bit = 8 * headerBytes; bit < 8 * end; bit += 1 + random.below(1999)) {
     writeFileSync(`${file}-wal`, flipped(wal, bit))
     const frame = 1 + Math.floor(((bit >> 3) - headerBytes) / frameBytes)
     const found = scanWal(file)

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from './property.ts'
 
 /** A change of a text: something is taken away in a place, and something else put there. */
 export interface Mutation {

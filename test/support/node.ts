@@ -43,8 +43,8 @@ export async function startBareNode(
 }
 
 /** The same, with an app that is signed in. */
-export async function startNode(t: TestContext, folder = temporaryFolder(t)): Promise<TestNode> {
-  const { node, log } = await startBareNode(t, { folder })
+export async function startNode(t: TestContext, folder = temporaryFolder(t), retentionMs?: number): Promise<TestNode> {
+  const { node, log } = await startBareNode(t, { folder, ...(retentionMs !== undefined && { retentionMs }) })
   const [address] = node.addresses.api
   assert.ok(address)
   const url = `http://${socketText(address)}`

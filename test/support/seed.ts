@@ -1,8 +1,27 @@
 import type { TestContext } from 'node:test'
+import { Random } from '../../scripts/crash/random.ts'
 
-/** A number that a test chooses its cases by. It is printed, and the variable SEED repeats it. */
+const given = process.env['SHOAL_TEST_SEED']
+
+/** Whether this run repeats another one by its seed. */
+export const isRepeated = given !== undefined
+
+/** What all random choices of this process follow from: SHOAL_TEST_SEED, or a new one in each run. */
+export const runSeed = given === undefined ? Date.now() % 1_000_000_007 : Number(given)
+if (!Number.isSafeInteger(runSeed)) throw new Error(`SHOAL_TEST_SEED is ${given}: a whole number is needed`)
+
+/** Says how a run is repeated. */
+export function repeating(seed: number): string {
+  return `SHOAL_TEST_SEED=${seed} repeats it`
+}
+
+/** A number that a test chooses its cases by. It is printed. */
 export function testSeed(t: TestContext): number {
-  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000_007)
-  t.diagnostic(`SEED=${seed}`)
-  return seed
+  t.diagnostic(repeating(runSeed))
+  return runSeed
+}
+
+/** Random choices of a test. Their seed is printed. */
+export function testRandom(t: TestContext): Random {
+  return new Random(String(testSeed(t)))
 }

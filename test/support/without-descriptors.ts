@@ -6,7 +6,7 @@ import { ShoalError } from '../../src/errors.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { limits } from '../../src/limits.ts'
 import { residentBytes } from '../../src/memory.ts'
-import { logStats, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
+import { logStats, SqliteEventStore, ThreadedBlobs, type ThreadWatch } from '../../src/store/index.ts'
 import { packed } from './events.ts'
 import { until } from './process.ts'
 
@@ -14,7 +14,11 @@ const [folder = ''] = process.argv.slice(2)
 const file = join(folder, 'log.db')
 const failures: string[] = []
 const failedThreads = new Set<string>()
-const threadFailed = (thread: string): void => void failedThreads.add(thread)
+const threads: ThreadWatch = {
+  startFailed: (thread) => void failedThreads.add(thread),
+  ended: () => {},
+  started: () => {},
+}
 const held: number[] = []
 /** Takes all descriptors, also those that threads have given back since. */
 function takeDescriptors(): void {
@@ -40,9 +44,9 @@ const store = await SqliteEventStore.open({
   key: KeyPair.generate(),
   readerModule: new URL('./breaking-reader-thread.ts', import.meta.url),
   failed: (error) => failures.push(error.message),
-  threadFailed,
+  threads,
 })
-const blobs = new ThreadedBlobs(join(folder, 'blobs.db'), { failed: threadFailed })
+const blobs = new ThreadedBlobs(join(folder, 'blobs.db'), { threads })
 
 function chunk(): Parameters<SqliteEventStore['append']>[0] {
   const events = Array.from({ length: 1024 }, (_, i) => ({

@@ -131,6 +131,7 @@ export function trusted(make: () => WasmFunction | undefined): EventSkimmer | 'n
     const skimmer = new EventSkimmer(made)
     return isRight(skimmer) ? skimmer : 'none'
   } catch {
+    // Without WebAssembly events are read one by one, which is slower and gives the same result.
     return 'none'
   }
 }

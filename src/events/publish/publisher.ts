@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { assert } from '../../assert.ts'
 import { failure } from '../../errors.ts'
 import { limits } from '../../limits.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
@@ -74,17 +75,27 @@ export class Publisher {
 
   #append(request: AppendRequest, size: number): Promise<Appended> {
     if (request.streams.length === 0) return Promise.resolve({ lamport: 0, time: 0, runs: [] })
-    return this.#within(size, () => this.#store.append(request))
+    // The memory of the request is used again once it is handed over.
+    const events = request.streams.length
+    return this.#within(size, () => this.#store.append(request), events)
   }
 
-  /** Has something of so many bytes stored, if not too much waits for that already. */
-  async #within(size: number, store: () => Promise<Appended>): Promise<Appended> {
+  /** Has something of so many bytes stored, and so many events where that is known, if not too much waits for that already. */
+  async #within(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
     if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
-      return await store()
+      const appended = await store()
+      assert(events === undefined || eventsIn(appended) === events, 'each event of a request was stored')
+      return appended
     } finally {
       this.#bytes -= size
     }
   }
+}
+
+function eventsIn({ runs }: Appended): number {
+  let events = 0
+  for (const { count } of runs) events += count
+  return events
 }

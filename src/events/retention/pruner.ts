@@ -32,10 +32,11 @@ export class Pruner {
     this.#limits = streamLimits(settings)
   }
 
-  /** Looks at all streams once. A failure in one of them does not keep the others from their turn. */
+  /** Looks at all streams once. A failure in one of them is thrown after the others have had their turn. */
   async run(): Promise<void> {
     const knowsAges = this.#knowsAges()
     const own = (await this.#store.streams()).filter((stream) => stream.own)
+    let failed: Error | undefined
     for (const [name, { maxAgeSeconds, ...others }] of this.#limits) {
       const stream = own.find(({ key }) => key.number === this.#names.numbers.get(name))
       if (stream === undefined) continue
@@ -44,9 +45,10 @@ export class Pruner {
         await this.#prune(name, stream, kept)
       } catch (error) {
         if (this.#stopped) return
-        this.#log.error(`what is beyond the limits of the stream '${name}' stays for now: ${messageOf(error)}`)
+        failed ??= new Error(`stream '${name}': ${messageOf(error)}`, { cause: error })
       }
     }
+    if (failed !== undefined) throw failed
   }
 
   /** Ends a run that is under way: what it has not removed by then stays. */

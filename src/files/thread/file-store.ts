@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import {
+  type BackgroundReporter,
   BlockStore,
   type BlockUsage,
   type CacheLimits,
@@ -43,6 +45,12 @@ export interface NamedContent extends KeptContent {
   readonly name: string
 }
 
+export interface FileStoreOptions {
+  readonly sync?: DiskSync
+  /** Where failures of work that no caller waits for are reported. */
+  readonly background?: BackgroundReporter
+}
+
 /** Pages that are given back to the disk before other work gets its turn. */
 const freedPagesPerTurn = 128
 
@@ -64,8 +72,8 @@ export class FileStore {
   readonly damage: readonly StoreDamage[]
   readonly #noted: NotedCount
 
-  constructor(file: string, now: () => number, sync: DiskSync = diskSync) {
-    const { database, damage, noted } = openSoundBlocks(file, sync)
+  constructor(file: string, now: () => number, { sync = diskSync, background }: FileStoreOptions = {}) {
+    const { database, damage, noted } = openSoundBlocks(file, sync, background)
     this.damage = damage
     this.#noted = noted
     this.#database = database
@@ -84,6 +92,7 @@ export class FileStore {
 
   /** Stores some chunks, and gives their memory back for the next ones. */
   async addChunks(id: UploadId, memory: ArrayBuffer, length: number): Promise<ArrayBuffer> {
+    assert(length > 0 && length <= memory.byteLength, 'the bytes of chunks stand within their memory')
     await this.#uploads.addChunks(id, new ChunkMemory(memory), length)
     return memory
   }

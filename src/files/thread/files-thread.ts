@@ -9,4 +9,5 @@ export interface FilesData {
 
 /** The thread with the files: it hashes what comes and what goes, and waits for the disk. */
 assert(parentPort !== null, 'files have a thread of their own')
-answerCalls(parentPort, () => new FileStore((workerData as FilesData).file, Date.now))
+const { file } = workerData as FilesData
+answerCalls(parentPort, (background) => new FileStore(file, Date.now, { background }))

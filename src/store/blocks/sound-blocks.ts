@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { BackgroundReporter } from '../background.ts'
 import { openingError } from '../log/sqlite-error.ts'
 import { NotedCount } from '../noted-count.ts'
 import { type DiskSync, diskSync } from '../sync.ts'
@@ -14,9 +15,13 @@ interface SoundBlocks {
 }
 
 /** Opens the database with the blocks of a topic for a node, if what is known of blocks and files is as it was written. */
-export function openSoundBlocks(file: string, sync: DiskSync = diskSync): SoundBlocks {
+export function openSoundBlocks(
+  file: string,
+  sync: DiskSync = diskSync,
+  background = new BackgroundReporter(),
+): SoundBlocks {
   const damagedWal = checkWal(file, { keep: true })
-  const noted = new NotedCount(file, 'commits of files')
+  const noted = new NotedCount(file, 'commits of files', { background, work: 'count_files' })
   const database = openBlocks(file, { sync })
   try {
     checkBlocks(database)

@@ -1,3 +1,4 @@
+import { assert } from '../../assert.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../protocol/index.ts'
 import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../replication/index.ts'
 import type { LogState } from './log-state.ts'
@@ -68,12 +69,16 @@ export class Appender {
     const lamport = this.#log.clock.next
     const runs: Run[] = []
     for (const part of parts) this.#appendPart(part, time, runs)
+    let events = 0
+    for (const { count } of runs) events += count
+    assert(this.#log.clock.next === lamport + events, 'each event of a request has a lamport timestamp and an offset')
     return { lamport, time, runs }
   }
 
   #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
     const log = this.#log
     const lamport = log.clock.take(streams.length)
+    assert(spans.length === 4 * streams.length, 'each event of a request has its spans')
     let state: StreamState | undefined
     let row: PendingRow | undefined
     let lastApp = -1

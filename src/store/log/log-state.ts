@@ -13,6 +13,7 @@ import {
   storableNow,
   type TopicContext,
 } from '../../replication/index.ts'
+import { BackgroundReporter } from '../background.ts'
 import { NotedCount } from '../noted-count.ts'
 import type { DiskSync } from '../sync.ts'
 import { checkWal, forgetCopy, type StoreDamage } from '../wal-check.ts'
@@ -34,6 +35,8 @@ export interface LogOptions extends TopicContext {
   readonly file: string
   /** Told when what was redacted could not be scrubbed while the log was opened. */
   readonly notScrubbed?: (error: unknown) => void
+  /** Where failures of work that no caller waits for are reported. */
+  readonly background?: BackgroundReporter
   /** How files are made durable, where it is not the usual way. */
   readonly sync?: DiskSync
 }
@@ -41,6 +44,7 @@ export interface LogOptions extends TopicContext {
 /** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
 export class LogState {
   readonly options: LogOptions
+  readonly background: BackgroundReporter
   /** Streams of which the readers have to be told where they stand now. */
   readonly changed = new Set<StreamState>()
   readonly clock = new LamportClock()
@@ -69,7 +73,8 @@ export class LogState {
     refuseFutureFile(options.file)
     const interrupted = logBytes(options.file) > 0
     const damagedWal = checkWal(options.file, { keep: true })
-    this.#noted = new NotedCount(options.file, 'events')
+    this.background = options.background ?? new BackgroundReporter()
+    this.#noted = new NotedCount(options.file, 'events', { background: this.background, work: 'count_events' })
     this.#database = afterWalCheck(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
@@ -326,13 +331,13 @@ export class LogState {
         return
       }
     } catch {
-      // The connection is of no use any more.
+      // The connection is of no use any more: it is made anew below. The caller gets the error that led here.
     }
     this.#broken = true
     try {
       this.#reopen()
     } catch {
-      // The next transaction tries again.
+      // The caller gets the error that led here; the next transaction tries again, and its caller gets this one.
     }
   }
 
@@ -344,6 +349,7 @@ export class LogState {
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
     } catch {
+      // Reported by what follows: the connection is made anew, or the next transaction fails.
       return false
     }
     for (const [state, before] of this.#before) {

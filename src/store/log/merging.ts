@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { reading } from './checksum.ts'
 import { joinPostings } from './joined-postings.ts'
@@ -60,6 +61,7 @@ export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean
   // What was pruned, dropped or merged in the meantime must not come back.
   if (state?.revision !== revision || ranges.some(({ id }) => !known.has(id))) return false
   const [{ first }] = ranges as [IndexRange]
+  assert(ranges.length > 1, 'several ranges become one')
   const count = ranges.reduce((sum, range) => sum + range.count, 0)
   log.transaction(() => {
     for (const { id } of ranges) deleteRange(log.database, id)

@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { DamagedData } from './checksum.ts'
 import type { StreamNumber } from './row-key.ts'
 import {
@@ -55,6 +56,7 @@ function soundRange(row: RangeRow): IndexRange | undefined {
   try {
     return rangeCrc(range) === crc ? range : undefined
   } catch {
+    // Numbers that no checksum can be made of are damage: the range is dropped, and made anew.
     return undefined
   }
 }
@@ -78,6 +80,7 @@ export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRo
 /** Stores a range with its rows, within the transaction that is under way. */
 export function insertRange(database: DatabaseSync, range: IndexRange, rows: readonly IndexRow[]): void {
   const { id, stream, first, count, bits } = range
+  assert(rows.length === 2 ** bits && count > 0, 'a range of the index has events, and a row for each bucket')
   database
     .prepare(`INSERT INTO range (${columns}) VALUES (?, ?, ?, ?, ?, ?)`)
     .run(id, stream, first, count, bits, rangeCrc(range))

@@ -89,6 +89,8 @@ export class Remover {
     this.#log.changed.add(state)
     state.pruned = count
     state.sealed = Math.max(state.sealed, count)
+    // What was damaged may be gone; if it is not, the next seal finds it again.
+    state.sealable = true
     state.revision++
     this.#log.saveStream(state, { record: signed })
   }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { type Frame, MalformedBytes } from '../../protocol/index.ts'
@@ -45,7 +46,7 @@ export function planSeal(log: LogState, leastChunks: number): SealPlan | undefin
   let best: SealPlan | undefined
   for (const state of log.streams) {
     if (!state.sealable || state.checkpoint <= state.sealed || state.mostWaiting < leastChunks) continue
-    const ends = chunkEnds(log.database, state)
+    const ends = chunkEnds(log, state)
     if (ends === undefined) continue
     if (ends.length < limits.chunksPerSeal) state.mostWaiting = ends.length
     // No more than go into one seal were looked for.
@@ -59,23 +60,27 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
   return { stream: number, streamId: streamIdOf(key), revision, from: sealed, ends }
 }
 
-/** Nothing when they cannot be read. */
-function chunkEnds(database: DatabaseSync, { number, sealed }: StreamState): number[] | undefined {
+/** Nothing when they are damaged: then the stream stays as it is, and the other streams are sealed nevertheless. */
+function chunkEnds({ database, background }: LogState, state: StreamState): number[] | undefined {
+  const { number, sealed } = state
   try {
     return reading(() => checkpointsAfter(database, number, sealed, limits.chunksPerSeal)).map(({ count }) => count)
   } catch (error) {
-    // Other streams have nothing to do with it.
-    if (error instanceof DamagedData) return undefined
-    throw error
+    if (!(error instanceof DamagedData)) throw error
+    state.sealable = false
+    background.failed('seal', error)
+    return undefined
   }
 }
 
 /** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
+  assert(plan.ends.length > 0 && plan.ends.length <= limits.chunksPerSeal, 'a seal has some chunks, and not too many')
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
   let first = plan.from
   for (const end of plan.ends) {
+    assert(end > first, 'chunks follow each other')
     const frames = reading(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
@@ -111,12 +116,27 @@ export function releaseSealed({ segments }: Sealed): void {
   for (const { parts } of segments) for (const bytes of [parts.framing, ...parts.blocks]) release(bytes)
 }
 
+/** The rows that segments replace are deleted: each of their events has to be in one of the segments. */
+function assertGapless({ from, ends }: SealPlan, segments: readonly SealedSegment[]): void {
+  assert(segments.length === ends.length, 'each chunk of a seal has a segment')
+  let next = from
+  let lamport = -1
+  for (const [i, segment] of segments.entries()) {
+    assert(segment.first === next && segment.first + segment.count === ends[i], 'sealed chunks have no gaps')
+    assert(segment.lamport > lamport && segment.last >= segment.lamport, 'lamport timestamps rise in sealed chunks')
+    next = segment.first + segment.count
+    lamport = segment.last
+  }
+}
+
 /** Puts sealed chunks in the place of their rows in the tail, in one short transaction. */
 export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed): boolean {
   const state = [...log.streams].find(({ number }) => number === plan.stream)
   // What was pruned or redacted in the meantime must not come back.
   if (state === undefined || state.revision !== plan.revision || state.sealed !== plan.from) return false
   const end = plan.ends.at(-1) as number
+  assert(end <= state.checkpoint, 'only what is signed by a checkpoint is sealed')
+  assertGapless(plan, segments)
   log.transaction(() => {
     const { database } = log
     const insert = segmentInserter(database)

@@ -1,3 +1,4 @@
+import { assert } from '../../assert.ts'
 import { limits } from '../../limits.ts'
 import { offsetOf, rowKey, type StreamNumber, streamOf } from './row-key.ts'
 import { Snapshot } from './snapshot.ts'
@@ -95,7 +96,11 @@ export class SharedCounts {
     const all = [...changed]
     const grown = all.filter(({ number, count }) => count !== this.count(number))
     // First, so that whoever sees a count of a stream finds the stream.
-    for (const { number } of all) if (number >= this.streams) this.#set(cell.streams, number + 1)
+    for (const { number, count, pruned, sealed } of all) {
+      assert(number < limits.streamsPerTopic, 'a stream has a cell')
+      assert(pruned <= count && sealed <= count, 'a stream has pruned and sealed only what it has')
+      if (number >= this.streams) this.#set(cell.streams, number + 1)
+    }
     const from = this.#get(cell.committed)
     const to = from + grown.length
     this.#set(cell.reserved, to)

@@ -23,6 +23,7 @@ function isFull(file: string): boolean {
     const { bavail, bsize } = statfsSync(dirname(file))
     return bavail * bsize < tooLittleBytes
   } catch {
+    // It only refines the message of another error, which is reported.
     return false
   }
 }

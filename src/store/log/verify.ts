@@ -246,6 +246,7 @@ class IndexCheck {
     try {
       return pairsIn(this.#database, range, this.#pruned)
     } catch {
+      // The caller lists it as damaged.
       return undefined
     }
   }

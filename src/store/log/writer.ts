@@ -242,6 +242,7 @@ export class LogWriter {
     const { changed, clock } = this.#log
     for (const { number, count, lamport } of changed) {
       assert(lamport < clock.next, 'the clock is ahead of all events that are published')
+      assert(count >= this.counts.count(number), 'a stream never loses events that were published')
       if (count > this.counts.count(number)) this.#grown = true
     }
     this.counts.publish(changed)

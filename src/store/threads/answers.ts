@@ -121,7 +121,9 @@ export class AnswersLookedFor {
     if (Atomics.load(place, 0) !== places.told || (numbers[1] as number) > this.#messages) return
     this.#isLooking = false
     this.#hope.rise()
-    const answers = numbers.slice(headNumbers, headNumbers + (numbers[0] as number))
+    const count = numbers[0] as number
+    assert(count > 0 && headNumbers + count <= numbers.length, 'answers stand within their room')
+    const answers = numbers.slice(headNumbers, headNumbers + count)
     Atomics.store(place, 0, places.away)
     this.#receive(answers)
   }

@@ -9,4 +9,5 @@ export interface BlobData {
 
 /** The thread with the blobs of apps: a large one must not keep events waiting. */
 assert(parentPort !== null, 'blobs have a thread of their own')
-answerCalls(parentPort, () => new BlobStore((workerData as BlobData).file, Date.now))
+const { file } = workerData as BlobData
+answerCalls(parentPort, (background) => new BlobStore(file, Date.now, { background }))

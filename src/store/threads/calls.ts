@@ -1,10 +1,12 @@
 import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { isOutOfDescriptors } from '../../descriptors.ts'
 import { failure } from '../../errors.ts'
+import { type BackgroundNotice, BackgroundReporter } from '../background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
 import type { StoreDamage } from '../wal-check.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from './messages.ts'
-import { noThread, spawn, type ThreadFailed, type ThreadName, untilOpen } from './spawn.ts'
+import { noThread, noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { Waiting } from './waiting.ts'
 
 interface Call {
@@ -19,6 +21,8 @@ interface Answer {
   readonly error?: ErrorMessage
 }
 
+type FromCalled = Answer | { readonly background: BackgroundNotice }
+
 type Method = (...args: never) => unknown
 
 /**
@@ -27,10 +31,13 @@ type Method = (...args: never) => unknown
  */
 export function answerCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
   port: MessagePort,
-  make: () => T,
+  make: (background: BackgroundReporter) => T,
 ): void {
   const openTarget = (): T => {
-    const target = make()
+    // Later, since the first message of a thread says that it is open.
+    const notify = (background: BackgroundNotice): void =>
+      void setImmediate(() => port.postMessage({ background } satisfies FromCalled))
+    const target = make(new BackgroundReporter(notify))
     const queue: Call[] = []
     let isBusy = false
     const drain = async (): Promise<void> => {
@@ -49,8 +56,9 @@ export function answerCalls<T extends object & { readonly damage?: readonly Stor
 
 async function answer(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
   try {
-    const method = target[name as keyof typeof target] as (...args: readonly unknown[]) => unknown
-    const result = await method.apply(target, args as unknown[])
+    const method: unknown = target[name as keyof typeof target]
+    assert(typeof method === 'function', `the thread has a method '${name}'`)
+    const result: unknown = await method.apply(target, args as unknown[])
     port.postMessage({ id, result } satisfies Answer, handedOver(result))
   } catch (error) {
     port.postMessage({ id, error: toMessage(error) } satisfies Answer)
@@ -71,11 +79,13 @@ export interface DiskUse<T> {
 }
 
 export interface CalledThreadOptions<T> {
-  /** Called when the thread could not be started; the next call tries it again. */
-  readonly failed?: ThreadFailed | undefined
+  /** Told of the thread. One that has ended, or could not be started, is started by the next call. */
+  readonly threads?: ThreadWatch | undefined
   /** Called for what is damaged in the store that the thread opens, and does not keep it from opening. */
   readonly onDamage?: ((damage: StoreDamage) => void) | undefined
   readonly disk?: DiskUse<T>
+  /** Called when background work of the thread fails, and when it works again. */
+  readonly background?: ((notice: BackgroundNotice) => void) | undefined
 }
 
 /** Something in a thread of its own, which starts with the first call. It has a method to close it. */
@@ -83,8 +93,9 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
   readonly #name: ThreadName
   readonly #module: URL
   readonly #workerData: unknown
-  readonly #failed: ThreadFailed
+  readonly #threads: ThreadWatch
   readonly #onDamage: (damage: StoreDamage) => void
+  readonly #onBackground: (notice: BackgroundNotice) => void
   readonly #waiting = new Waiting()
   readonly #use: DiskUse<T> | undefined
   readonly #disk: DiskReporter
@@ -95,13 +106,14 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     name: ThreadName,
     module: URL,
     workerData: unknown,
-    { failed, onDamage, disk }: CalledThreadOptions<T> = {},
+    { threads, onDamage, disk, background }: CalledThreadOptions<T> = {},
   ) {
     this.#name = name
     this.#module = module
     this.#workerData = workerData
-    this.#failed = failed ?? (() => {})
+    this.#threads = threads ?? noWatch
     this.#onDamage = onDamage ?? (() => {})
+    this.#onBackground = background ?? (() => {})
     this.#use = disk
     this.#disk = new DiskReporter(disk?.notify)
   }
@@ -132,6 +144,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    // The caller that started a thread was told why that failed; there is nothing to close.
     const thread = await this.#thread?.catch(() => undefined)
     if (thread === undefined) return
     await this.#post(thread, 'close', [], [])
@@ -157,17 +170,28 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
       await thread.terminate()
       if (!isOutOfDescriptors(error)) throw error
       const reason = noThread(this.#name, error)
-      this.#failed(this.#name, reason)
+      this.#threads.startFailed(this.#name, reason)
       throw reason
     }
-    thread.on('message', ({ id, result, error }: Answer) =>
-      this.#waiting.settle(id, result, error && fromMessage(error)),
-    )
-    // A thread that broke is replaced by the next call.
-    thread.on('error', (error) => {
-      this.#thread = undefined
-      this.#waiting.failAll(error)
+    thread.on('message', (message: FromCalled) => {
+      if ('background' in message) this.#onBackground(message.background)
+      else this.#waiting.settle(message.id, message.result, message.error && fromMessage(message.error))
     })
+    this.#watch(thread)
+    this.#threads.started(this.#name)
     return thread
+  }
+
+  /** A thread that has ended is replaced by the next call. */
+  #watch(thread: Worker): void {
+    let cause = new Error(`the ${this.#name} thread has ended`)
+    thread.on('error', (error) => {
+      cause = error
+    })
+    thread.on('exit', () => {
+      this.#thread = undefined
+      this.#waiting.failAll(cause)
+      if (!this.#isClosed) this.#threads.ended(this.#name, cause)
+    })
   }
 }

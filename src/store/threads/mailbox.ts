@@ -248,6 +248,8 @@ export class Inbox<M extends Numbered> {
   #taken = 0
   /** Requests that were taken, ever. */
   #requests = 0
+  /** The number of what was taken last. */
+  #lastId = 0
   /** Those that were taken before it was their turn. */
   readonly #held: (M | ArrayBuffer)[] = []
   /** How often the bell had rung when somebody looked at everything. */
@@ -269,6 +271,14 @@ export class Inbox<M extends Numbered> {
 
   /** What is to be done next. Requests stay in the memory, and good, until they are released. */
   next(): Letter | M | undefined {
+    const taken = this.#takeNext()
+    if (taken === undefined) return undefined
+    assert(taken.id > this.#lastId, 'everything is taken in the order in which it was sent')
+    this.#lastId = taken.id
+    return taken
+  }
+
+  #takeNext(): Letter | M | undefined {
     let cell = this.#nextCell()
     // After the look at the ring: messages that were sent before what stands there are counted.
     const message = this.#message()
@@ -369,8 +379,11 @@ export class Inbox<M extends Numbered> {
   #take(cell: number): Letter {
     const { memory, words: numbers } = this.#ring
     const at = this.#ring.at(cell)
-    this.#cell = (cell + (numbers[at / 4] as number)) | 0
-    const letter = unpackRequest(memory, at + cellBytes, numbers[at / 4 + 1] as number)
+    const [length, bytes] = [numbers[at / 4] as number, numbers[at / 4 + 1] as number]
+    assert(length === 1 + Math.ceil(bytes / cellBytes), 'a request fills its cells')
+    assert(length <= this.#ring.toEnd(cell), 'a request stands in cells that follow each other')
+    this.#cell = (cell + length) | 0
+    const letter = unpackRequest(memory, at + cellBytes, bytes)
     const { request } = letter
     if (request.source.length < copiedFrom) return letter
     return { ...letter, request: { ...request, source: copyOf(request.source) } }

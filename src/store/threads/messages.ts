@@ -29,6 +29,7 @@ export function writeRequest(
 ): void {
   const memory = bytes.buffer
   const count = streams.length
+  assert(spans.length === 4 * count, 'each event of a request has its spans')
   const head = new Float64Array(memory, at, 3)
   head[0] = id
   head[1] = parts.indexOf(part)
@@ -67,8 +68,10 @@ export interface Letter {
 export function unpackRequest(memory: ArrayBufferLike, at: number, bytes: number): Letter {
   const head = new Float64Array(memory, at, 3)
   const id = head[0] as number
-  const part = parts[head[1] as number] as Part
+  const part = parts[head[1] as number]
   const count = head[2] as number
+  assert(id > 0 && part !== undefined, 'a request has a number, and is a known part')
+  assert(count >= 0 && requestHead + 20 * count <= bytes, 'the events of a request stand within its bytes')
   const spans = at + requestHead
   const request = {
     spans: new Int32Array(memory, spans, 4 * count),
@@ -81,6 +84,7 @@ export function unpackRequest(memory: ArrayBufferLike, at: number, bytes: number
 /** The answers to what went into one commit, as numbers in one piece of memory: many objects would take longer than the commit. */
 export function packAppended(ids: readonly number[], appended: readonly Appended[]): Float64Array {
   const runs = appended.reduce((sum, { runs }) => sum + runs.length, 0)
+  assert(ids.length === appended.length, 'each request of a commit has an answer')
   const numbers = new Float64Array(4 * ids.length + 3 * runs)
   let at = 0
   for (const [i, { lamport, time, runs }] of appended.entries()) {
@@ -104,6 +108,7 @@ export function unpackAppended(numbers: Float64Array, tell: (id: number, appende
   let told = 0
   for (; at < numbers.length; told++) {
     const [id, lamport, time, count] = [next(), next(), next(), next()]
+    assert(at + 3 * count <= numbers.length, 'the runs of an answer stand within the answers')
     const runs: Run[] = []
     while (runs.length < count) runs.push({ stream: next(), offset: next(), count: next() })
     tell(id, { lamport, time, runs })

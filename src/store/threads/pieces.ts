@@ -1,3 +1,5 @@
+import { assert } from '../../assert.ts'
+
 /** What several jobs have written, on its way from one thread to another as one piece of memory. */
 export interface Pieces {
   readonly ids: readonly number[]
@@ -30,6 +32,7 @@ export function joinPieces(pieces: readonly Piece[]): Pieces {
 
 /** Gives the bytes of each job to whom they belong. */
 export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, piece: Buffer) => void): void {
+  assert(ids.length === ends.length && ends.at(-1) === bytes.length, 'pieces end where their bytes do')
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (ids.length === 1) {
     give(ids[0] as number, whole)
@@ -38,6 +41,7 @@ export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, pie
   let start = 0
   for (const [i, id] of ids.entries()) {
     const end = ends[i] as number
+    assert(end > start, 'a piece has bytes')
     // A copy: somebody who does not take a small piece for long would keep all the others with it.
     const piece = Buffer.allocUnsafeSlow(end - start)
     whole.copy(piece, 0, start, end)

@@ -171,10 +171,13 @@ class ReaderHost {
         // After the answer, which would not get through any more.
         setImmediate(() => this.#port.close())
         return undefined
+      default:
+        assert(false, `a reader is asked something that it knows, not '${(message as ToReader).type}'`)
     }
   }
 
   #start(id: number, name: string, request: unknown): void {
+    assert(!this.#jobs.has(id), 'each job has a number of its own')
     const running: Running = {
       id,
       job: undefined,
@@ -198,6 +201,7 @@ class ReaderHost {
     if (running === undefined) return
     const waited = running.credit <= 0
     running.credit += bytes
+    assert(bytes >= 0 && running.credit <= limits.bytesAhead, 'no more bytes are taken than were sent')
     if (!waited || running.credit <= 0 || running.state !== 'busy') return
     this.#queue.push(running)
     this.#schedule()

@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import { MemoryAccount } from '../../client-memory.ts'
 import { isOutOfDescriptors } from '../../descriptors.ts'
 import { limits } from '../../limits.ts'
@@ -8,7 +9,7 @@ import { fromMessage, type Opened } from './messages.ts'
 import { PieceQueue } from './piece-queue.ts'
 import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
-import { noThread, spawn, untilOpen } from './spawn.ts'
+import { noThread, spawn, type ThreadWatch, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 
 interface ReadersOptions {
@@ -19,8 +20,8 @@ interface ReadersOptions {
   readonly damagedIndex: (stream: number, offset: number) => void
   /** There is no thread any more, and there will not be another one. */
   readonly failed: (error: Error) => void
-  /** Another thread could not be started; it is tried again. */
-  readonly notStarted: (error: Error) => void
+  /** Told of threads that end, and of those that cannot be started, which is tried again. */
+  readonly threads: ThreadWatch
   readonly disk: DiskReporter
 }
 
@@ -90,6 +91,7 @@ export class Readers {
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, limits.readersStopMs)
     })
+    // A thread that has ended, or ends instead of answering, is as closed as one that answers.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), late])
     clearTimeout(timer)
     await this.#worker.terminate()
@@ -113,14 +115,20 @@ export class Readers {
       this.#notStarted(error)
     }
     worker.once('message', ({ error }: Opened) => {
-      if (error === undefined) state = 'open'
-      else failed(fromMessage(error))
+      if (error !== undefined) failed(fromMessage(error))
+      else {
+        state = 'open'
+        this.#options.threads.started('reader')
+      }
     })
-    worker.on('message', (message: FromReader) => this.#receive(message))
+    worker.on('message', (message: FromReader | Opened) => this.#receive(message))
     worker.on('error', failed)
     worker.on('exit', () => {
       if (state !== 'open') failed(cause)
-      else if (!this.#isClosing) this.#replace(cause)
+      else if (!this.#isClosing) {
+        this.#options.threads.ended('reader', cause)
+        this.#replace(cause)
+      }
     })
     return worker
   }
@@ -147,16 +155,17 @@ export class Readers {
     }
     const missing = noThread('reader', error)
     this.#missing = missing
-    this.#options.notStarted(missing)
+    this.#options.threads.startFailed('reader', missing)
     this.failAll(missing)
     this.#retry = setTimeout(() => this.#replace(missing), limits.threadRetryMs)
   }
 
-  #receive(message: FromReader): void {
+  #receive(message: FromReader | Opened): void {
     if ('damagedIndex' in message) this.#options.damagedIndex(...message.damagedIndex)
     else if ('pieces' in message) splitPieces(message.pieces, (id, piece) => this.#readings.get(id)?.push(piece))
     else if ('started' in message) this.#readings.get(message.started)?.start()
     else if ('id' in message) this.#answered(message)
+    else assert(isOpened(message), 'a message of a reader is of a known kind')
   }
 
   #answered(message: Extract<FromReader, { id: number }>): void {
@@ -165,12 +174,19 @@ export class Readers {
     else this.#options.disk.failed('query', error)
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
-      this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)
+      // A reading that was cancelled may have ended before the thread heard of that.
+      if (this.#waiting.has(message.id))
+        this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)
       return
     }
     this.#readings.delete(message.id)
     queue.end(error)
   }
+}
+
+/** The first message of a thread, which `untilOpen` looks at. */
+function isOpened(message: Opened): boolean {
+  return 'damage' in message || 'error' in message
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never

@@ -51,6 +51,7 @@ open(parent, () => {
 function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
   try {
     if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
+    assert('merge' in message, 'the sealer is given chunks to seal, or ranges to merge')
     return { merged: buildMerge(database, message.merge) }
   } catch (error) {
     return { error: toMessage(error), task: message }

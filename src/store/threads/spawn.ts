@@ -4,11 +4,20 @@ import { limits } from '../../limits.ts'
 import type { StoreDamage } from '../wal-check.ts'
 import { fromMessage, type Opened } from './messages.ts'
 
-/** Threads that can be missing for a while: they are started when they are needed, or again after they have ended. */
-export type ThreadName = 'sealer' | 'reader' | 'files' | 'blobs'
+/** All but the writer can be missing for a while: they are started when they are needed, or again after they have ended. */
+export type ThreadName = 'writer' | 'sealer' | 'reader' | 'files' | 'blobs'
 
-/** Called when a thread could not be started; it is tried again. */
-export type ThreadFailed = (thread: ThreadName, error: Error) => void
+/** Who is told of the threads of the store. */
+export interface ThreadWatch {
+  /** A thread could not be started; it is tried again. */
+  startFailed(thread: ThreadName, error: Error): void
+  /** A thread has ended that nobody had asked to. */
+  ended(thread: ThreadName, error: Error): void
+  /** A thread is open, for the first time or again. */
+  started(thread: ThreadName): void
+}
+
+export const noWatch: ThreadWatch = { startFailed: () => {}, ended: () => {}, started: () => {} }
 
 /** What those get who need a thread that cannot be started for want of file descriptors. */
 export function noThread(thread: ThreadName, cause: unknown): ShoalError {

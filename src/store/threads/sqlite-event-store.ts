@@ -1,15 +1,18 @@
 import { MessageChannel, type Worker } from 'node:worker_threads'
+import { assert } from '../../assert.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import type { Received } from '../../replication/index.ts'
 import { threadModule } from '../../thread-module.ts'
 import { nowMicros } from '../../time.ts'
+import type { BackgroundNotice } from '../background.ts'
 import { type DiskNotice, DiskReporter } from '../disk-notice.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Selection } from '../log/index.ts'
 import { SharedCounts } from '../log/index.ts'
 import type { StoreDamage } from '../wal-check.ts'
+import { AnsweredOrder } from './answered-order.ts'
 import { AnswersLookedFor, newAnswers } from './answers.ts'
 import type { BackupData, FromBackup } from './backup-thread.ts'
 import { announcedFrom, newMailbox, Outbox, ringBell } from './mailbox.ts'
@@ -17,7 +20,7 @@ import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './mes
 import { PieceQueue } from './piece-queue.ts'
 import { Readers } from './readers.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer-thread.ts'
-import { spawn, type ThreadFailed, untilOpen } from './spawn.ts'
+import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { newId, Waiting } from './waiting.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
 
@@ -39,10 +42,12 @@ export interface EventStoreOptions {
   readonly onDamage?: (damage: StoreDamage) => void
   /** Is told when a thread has ended without which nothing can be stored any more. */
   readonly failed?: (error: Error) => void
-  /** Called when a thread could not be started that can be missing for a while. */
-  readonly threadFailed?: ThreadFailed
+  /** Told of threads that end or cannot be started. */
+  readonly threads?: ThreadWatch
   /** Is told when the disk refuses something, and when it works again. */
   readonly disk?: (notice: DiskNotice) => void
+  /** Called when background work fails, and when it works again. */
+  readonly background?: (notice: BackgroundNotice) => void
 }
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
@@ -60,6 +65,7 @@ export class SqliteEventStore implements EventStore {
   readonly #toWriter = new Waiting()
   /** What readers say of the disk. */
   readonly #disk: DiskReporter
+  readonly #threads: ThreadWatch
   readonly #gate = new Gate()
   /** Tells the writer not to wait for the sealer any more. */
   readonly #unsealed = new Gate()
@@ -73,6 +79,7 @@ export class SqliteEventStore implements EventStore {
     const { file, topic, kind, key, readerModule = moduleOf('reader-thread'), committed, clientMemory } = options
     this.#options = options
     this.#disk = new DiskReporter(options.disk)
+    this.#threads = options.threads ?? noWatch
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
@@ -86,16 +93,20 @@ export class SqliteEventStore implements EventStore {
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
         connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
-        // Nobody waits for it; when it fails, the next query that meets the damage tells it again.
+        // No caller waits for it, and the writer reports why it failed. The next query that meets the damage asks again.
         damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
         failed: (error) => this.#fail(error),
-        notStarted: (error) => options.threadFailed?.('reader', error),
+        threads: this.#threads,
         disk: this.#disk,
       },
       commits.port2,
     )
+    const order = new AnsweredOrder()
     const appended = (answers: Float64Array): void => {
-      const requests = unpackAppended(answers, (id, appended) => this.#toWriter.settle(id, appended, undefined))
+      const requests = unpackAppended(answers, (id, appended) => {
+        order.check(appended)
+        this.#toWriter.settle(id, appended, undefined)
+      })
       committed?.(requests)
     }
     this.#answers = new AnswersLookedFor(answers, appended)
@@ -106,6 +117,8 @@ export class SqliteEventStore implements EventStore {
           for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
         })
       else if ('disk' in messages) options.disk?.(messages.disk)
+      else if ('background' in messages) this.#notify(messages.background)
+      else assert('damage' in messages || 'error' in messages, 'a message of the writer is of a known kind')
     })
   }
 
@@ -123,7 +136,7 @@ export class SqliteEventStore implements EventStore {
       await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
-    this.#watch(this.#writer)
+    this.#watch('writer', this.#writer)
     // Also while the store is being closed: whoever does that waits for the writer.
     this.#writer.once('exit', () =>
       this.#end(new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
@@ -152,24 +165,34 @@ export class SqliteEventStore implements EventStore {
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       this.#noSealer = { error, until: performance.now() + limits.threadRetryMs }
-      this.#options.threadFailed?.('sealer', error)
+      this.#threads.startFailed('sealer', error)
       await sealer.terminate()
       return error
     }
-    this.#watch(sealer)
+    this.#watch('sealer', sealer)
     opened()
     const { port2: port } = this.#seals
     sealer.postMessage({ port, first } satisfies SealerStart, [port])
     return undefined
   }
 
-  #watch(thread: Worker): void {
-    let cause = new Error('a thread of the store has ended')
+  #watch(name: ThreadName, thread: Worker): void {
+    this.#threads.started(name)
+    let cause = new Error(`the ${name} thread has ended`)
     thread.on('error', (error) => {
       cause = error
     })
     // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
-    thread.on('exit', () => this.#fail(cause))
+    thread.on('exit', () => {
+      // The end of one thread ends the others, which is no failure of theirs.
+      if (this.#closing === undefined && this.#ended === undefined) this.#threads.ended(name, cause)
+      this.#fail(cause)
+    })
+  }
+
+  /** What ends because the store is closed has not failed. */
+  #notify(notice: BackgroundNotice): void {
+    if (this.#closing === undefined && this.#ended === undefined) this.#options.background?.(notice)
   }
 
   expect(bytes: number): void {

@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs'
+import { assert } from '../../assert.ts'
+import { limits } from '../../limits.ts'
 import { threadModule } from '../../thread-module.ts'
+import type { BackgroundNotice } from '../background.ts'
 import type { Blob, BlobEntry, BlobStore } from '../blobs.ts'
 import type { DiskNotice } from '../disk-notice.ts'
 import type { StoreDamage } from '../wal-check.ts'
 import type { BlobData } from './blob-thread.ts'
 import { CalledThread, type DiskUse } from './calls.ts'
-import type { ThreadFailed } from './spawn.ts'
+import type { ThreadWatch } from './spawn.ts'
 
 const use: Omit<DiskUse<BlobStore>, 'notify'> = {
   work: { size: 'blob_read', get: 'blob_read', list: 'blob_read', put: 'blob_write', delete: 'blob_write' },
@@ -13,10 +16,12 @@ const use: Omit<DiskUse<BlobStore>, 'notify'> = {
 }
 
 export interface BlobThreadOptions {
-  readonly failed?: ThreadFailed
+  readonly threads?: ThreadWatch
   readonly onDamage?: (damage: StoreDamage) => void
   /** Called when the disk refuses something, and when it works again. */
   readonly notify?: (notice: DiskNotice) => void
+  /** Called when background work fails, and when it works again. */
+  readonly background?: (notice: BackgroundNotice) => void
 }
 
 /** The blobs of apps in a thread of their own, which starts with the first one that is asked for: most nodes have none. */
@@ -24,11 +29,12 @@ export class ThreadedBlobs {
   readonly #file: string
   readonly #thread: CalledThread<BlobStore>
 
-  constructor(file: string, { failed, onDamage, notify = () => {} }: BlobThreadOptions = {}) {
+  constructor(file: string, { threads, onDamage, notify = () => {}, background }: BlobThreadOptions = {}) {
     this.#file = file
     const module = threadModule('blob-thread', import.meta.url)
     const disk = { ...use, notify }
-    this.#thread = new CalledThread('blobs', module, { file } satisfies BlobData, { failed, onDamage, disk })
+    const options = { threads, onDamage, disk, background }
+    this.#thread = new CalledThread('blobs', module, { file } satisfies BlobData, options)
   }
 
   async size(app: string, path: string): Promise<number | undefined> {
@@ -41,6 +47,7 @@ export class ThreadedBlobs {
     if (blob === undefined) return undefined
     // What comes from another thread is a view of a part of its memory.
     const { buffer, byteOffset, length } = blob.bytes
+    assert(length <= limits.blobBytes, 'a blob is no larger than one that can be stored')
     return { type: blob.type, bytes: Buffer.from(buffer, byteOffset, length) }
   }
 

@@ -1,3 +1,5 @@
+import { assert } from '../../assert.ts'
+
 interface Caller {
   resolve(value: unknown): void
   reject(error: Error): void
@@ -13,10 +15,17 @@ export function newId(): number {
 /** Those who have asked a thread something and wait for its answer. */
 export class Waiting {
   readonly #callers = new Map<number, Caller>()
+  /** Callers up to this number were told that there is no answer; one may come all the same. */
+  #failedUpTo = 0
 
   /** Whether nobody waits. */
   get isEmpty(): boolean {
     return this.#callers.size === 0
+  }
+
+  /** Whether somebody waits for an answer with this number. */
+  has(id: number): boolean {
+    return this.#callers.has(id)
   }
 
   ask(post: (id: number) => void): Promise<unknown> {
@@ -29,6 +38,7 @@ export class Waiting {
 
   settle(id: number, result: unknown, error: Error | undefined): void {
     const caller = this.#callers.get(id)
+    assert(caller !== undefined || id <= this.#failedUpTo, 'an answer belongs to a question that is open')
     this.#callers.delete(id)
     if (error === undefined) caller?.resolve(result)
     else caller?.reject(error)
@@ -37,5 +47,6 @@ export class Waiting {
   failAll(error: Error): void {
     for (const { reject } of this.#callers.values()) reject(error)
     this.#callers.clear()
+    this.#failedUpTo = lastId
   }
 }

@@ -5,6 +5,7 @@ import { parsePrivateKey } from '../../identity/index.ts'
 import { limits } from '../../limits.ts'
 import { release } from '../../memory.ts'
 import { nowMicros } from '../../time.ts'
+import { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from '../background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../disk-notice.ts'
 import { type Appended, LogWriter, SharedCounts } from '../log/index.ts'
 import { releaseSealed } from '../log/sealing.ts'
@@ -61,8 +62,12 @@ interface WriterAnswer {
   readonly error?: ErrorMessage
 }
 
-/** What became of a commit, by `packAppended`; or of anything else; or what the disk does. */
-export type FromWriter = Float64Array | readonly WriterAnswer[] | { readonly disk: DiskNotice }
+/** What became of a commit, by `packAppended`; or of anything else; or what the disk or background work does. */
+export type FromWriter =
+  | Float64Array
+  | readonly WriterAnswer[]
+  | { readonly disk: DiskNotice }
+  | { readonly background: BackgroundNotice }
 
 /** What the disk is used for in a call; nothing for those that only read. */
 const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
@@ -75,6 +80,9 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   sealAll: 'seal',
   emptyLog: 'checkpoint',
 }
+
+/** Told when a query met damage of the index; what it asked for was found without it. */
+const damagedIndex = 'a piece of it was damaged; it is dropped, and made anew'
 
 /** How long nothing has to happen before there is time to seal, in milliseconds, and before all that is there is sealed. */
 const calmMs = 10
@@ -103,6 +111,7 @@ const pauseMs = 1
 class WriterThread {
   readonly #port: MessagePort
   readonly #disk: DiskReporter
+  readonly #background: BackgroundReporter
   readonly #inbox: Inbox<ToWriter>
   readonly #answers: AnswersTold<FromWriter>
   readonly #writer: LogWriter
@@ -125,11 +134,15 @@ class WriterThread {
   constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData) {
     const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
     this.#port = port
-    this.#disk = new DiskReporter((disk) => port.postMessage({ disk } satisfies FromWriter))
-    // The first message says that the thread is open.
-    const notScrubbed = (error: unknown): void => void setImmediate(() => this.#disk.failed('redact', error, file))
+    const notify = notifier(port)
+    this.#disk = new DiskReporter((disk) => notify({ disk }))
+    this.#background = new BackgroundReporter((background) => notify({ background }))
+    const background = this.#background
+    const notScrubbed = (error: unknown): void =>
+      background.failed('redact', error, this.#disk.failed('redact', error, file))
+    const key = parsePrivateKey(privateKey)
     this.#writer = new LogWriter(
-      { file, topic, kind, key: parsePrivateKey(privateKey), now: nowMicros, notScrubbed },
+      { file, topic, kind, key, now: nowMicros, notScrubbed, background },
       new SharedCounts(counts),
     )
     this.#sealer = sealer
@@ -316,9 +329,12 @@ class WriterThread {
     try {
       this.#answers.send([{ id, result: this.#call(call, args) }])
       if (work !== undefined) this.#disk.succeeded(work)
+      if (call === 'redact' || call === 'applyRedaction') this.#background.succeeded('redact')
+      if (call === 'dropIndexAt') this.#background.failed('index', new Error(damagedIndex))
       if (call === 'probe') this.#disk.recovered(['publish', 'receive', 'prune', 'redact'])
     } catch (error) {
-      if (work !== undefined) this.#disk.failed(work, error)
+      const isDisk = work !== undefined && this.#disk.failed(work, error)
+      if (call === 'dropIndexAt') this.#background.failed('index', error, isDisk)
       this.#answers.send([{ id, error: toMessage(error) }])
     }
   }
@@ -335,6 +351,7 @@ class WriterThread {
       setImmediate(() => this.#port.close())
       return undefined
     }
+    assert(typeof this.#writer[call] === 'function', `the writer can do what it is asked, also '${call}'`)
     return (this.#writer[call] as (...args: readonly unknown[]) => unknown)(...args)
   }
 
@@ -354,13 +371,13 @@ class WriterThread {
 
   #reindexNext(): boolean {
     const isMade = this.#writer.reindexNext()
-    this.#disk.succeeded('index')
+    this.#succeeded('index')
     return isMade
   }
 
   #foldLog(): void {
     this.#writer.foldLog()
-    this.#disk.succeeded('checkpoint')
+    this.#succeeded('checkpoint')
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
@@ -371,12 +388,13 @@ class WriterThread {
     const merge = this.#writer.planMerge()
     if (merge !== undefined) return { merge }
     // Nothing is left that could fail.
-    if (idle) this.#disk.succeeded('seal')
+    if (idle) this.#succeeded('seal')
     return undefined
   }
 
   #tidied(message: FromSealer): void {
     if (this.#isClosed) return
+    assert(this.#tidying, 'the sealer answers a task that it was given, once')
     this.#tidying = false
     const done = this.#attempt('seal', () => ('error' in message ? this.#skip(message) : this.#apply(message)))
     // What could not be done stays as it is: nothing is lost by it, and the next try comes with the next chunk.
@@ -390,6 +408,7 @@ class WriterThread {
       if ('seal' in task && this.#writer.isBehind) return this.#writer.sealHere(task.seal)
       throw fromMessage(error)
     }
+    this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
     if ('seal' in task) this.#writer.doNotSeal(task.seal)
     else this.#writer.dropDamaged(task.merge)
     return true
@@ -403,18 +422,37 @@ class WriterThread {
   }
 
   #applied(isApplied: boolean): boolean {
-    if (isApplied) this.#disk.succeeded('seal')
+    if (isApplied) this.#succeeded('seal')
     return isApplied
   }
 
-  /** Background work: when it fails, it is done another time. */
-  #attempt<T>(work: DiskWork, task: () => T): T | undefined {
+  /** Background work: when it fails, that is reported, and it is done another time. */
+  #attempt<T>(work: DiskWork & BackgroundWork, task: () => T): T | undefined {
     try {
       return task()
     } catch (error) {
-      this.#disk.failed(work, error)
+      this.#background.failed(work, error, this.#disk.failed(work, error))
       return undefined
     }
+  }
+
+  #succeeded(work: DiskWork & BackgroundWork): void {
+    this.#disk.succeeded(work)
+    this.#background.succeeded(work)
+  }
+}
+
+/** Posts notices in order. Those of the start wait, since the first message of a thread says that it is open. */
+function notifier(
+  port: MessagePort,
+): (message: Extract<FromWriter, { disk: unknown } | { background: unknown }>) => void {
+  let isOpening = true
+  setImmediate(() => {
+    isOpening = false
+  })
+  return (message) => {
+    if (isOpening) setImmediate(() => port.postMessage(message))
+    else port.postMessage(message)
   }
 }
 

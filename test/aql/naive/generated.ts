@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import type { AggregateOperator, BinaryOperator, Expr, Query, Stage, TagAtom, TagExpr } from '../../../src/aql/ast.ts'
+import * as fc from '../../support/property.ts'
 import type { TestEvent } from '../eval/run.ts'
 
 /** Queries that fit the events below well enough to come to something, and badly enough to fail now and then. */

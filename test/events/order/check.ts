@@ -1,10 +1,10 @@
 import { deepEqual } from 'node:assert/strict'
-import fc from 'fast-check'
 import { finish } from '../../../src/aql/index.ts'
 import { makeMonotonicJob } from '../../../src/events/query/monotonic-job.ts'
 import { makeQueryJob } from '../../../src/events/query/query-job.ts'
 import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
 import type { Job } from '../../../src/store/threads/reader-host.ts'
+import * as fc from '../../support/property.ts'
 import { naiveMonotonic, naiveQuery, naiveSubscribe, type Offsets, presentOf, type Said, type Wanted } from './naive.ts'
 import { type Batch, type OtherNode, type OwnBatch, otherNode, type PlainEvent, World } from './world.ts'
 

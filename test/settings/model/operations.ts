@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { limits } from '../../../src/limits.ts'
 import type { Json, Scope } from '../../../src/settings/index.ts'
+import * as fc from '../../support/property.ts'
 import type { Operation } from './model.ts'
 import {
   anyJson,

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { formatPublicKey, KeyPair } from '../../../src/identity/index.ts'
 import { limits } from '../../../src/limits.ts'
 import type { Json, JsonObject, Scope } from '../../../src/settings/index.ts'
+import * as fc from '../../support/property.ts'
 
 // Values for every row of the specification's tables, right and wrong (`no…`). Only the model decides what is valid: a
 // generator may err, and by chance a wrong value may be right.

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { heads } from '../../../src/protocol/index.ts'
 import type { AppendRequest } from '../../../src/store/log/index.ts'
+import * as fc from '../../support/property.ts'
 import {
   appendParts,
   checkpointCounts,

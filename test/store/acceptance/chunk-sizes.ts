@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import type { EventStore } from '../../../src/store/event-store.ts'
+import { noise } from '../../support/noise.ts'
 import { fill } from './removals.ts'
 import { memoryStore } from './sources.ts'
 import { linesOf, numbered, refused, replicate, requestOf, rules } from './support.ts'
@@ -10,7 +10,7 @@ async function spansOf(store: EventStore, stream = 0): Promise<[number, number, 
 }
 
 /** An event of so many bytes that cannot be compressed to less than half of them. */
-const incompressible = (bytes: number) => ({ payload: JSON.stringify(randomBytes(bytes / 2).toString('hex')) })
+const incompressible = (bytes: number) => ({ payload: JSON.stringify(noise(bytes / 2).toString('hex')) })
 
 /** What is told about chunks without reading them. */
 export const sizing = rules(({ small, large }) => {

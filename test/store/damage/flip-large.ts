@@ -11,6 +11,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { Random } from '../../../scripts/crash/random.ts'
 import { LogReader, type LogWriter, type Selection } from '../../../src/store/log/index.ts'
 import { LruCache } from '../../../src/store/log/lru.ts'
 import { offsetOf, streamOf } from '../../../src/store/log/row-key.ts'
@@ -25,7 +26,8 @@ import { type Answer, linesOf } from './questions.ts'
  * A process of its own, since damage may end or stop it: flips random bits of a large store. Asking for everything each
  * time would take hours, so it asks for what stands where the bit is, and for something else.
  */
-const [original = '', flips = '0'] = process.argv.slice(2)
+const [original = '', flips = '0', seed = ''] = process.argv.slice(2)
+const random = new Random(seed)
 const folder = mkdtempSync(join(original, '..', 'flip-'))
 const sound = readFileSync(original)
 const file = join(folder, 'damaged.db')
@@ -139,7 +141,7 @@ function questionsAboutEvents(key: number): Question[] {
   ]
   return [
     selected(`events ${key}`, { anyOf: [{ tags: [] }], order: 'asc', ...bounds }),
-    others[Math.floor(Math.random() * others.length)] as Question,
+    others[random.below(others.length)] as Question,
   ]
 }
 
@@ -153,8 +155,8 @@ function chunkAt(reader: LogReader, writer: LogWriter, stream: number, first: nu
 
 /** Whatever is damaged, this has to be right, too. */
 function questionsAboutSomething(): Question[] {
-  const { number, count, pruned } = streams[Math.floor(Math.random() * streams.length)] as (typeof streams)[number]
-  const offset = pruned + Math.floor(Math.random() * (count - pruned))
+  const { number, count, pruned } = streams[random.below(streams.length)] as (typeof streams)[number]
+  const offset = pruned + random.below(count - pruned)
   return [
     value('streams', ({ reader }) => reader.status()),
     selected(`${number}, ${offset}`, { anyOf: [{ tags: [] }], order: 'asc', ...between(number, offset, offset + 9) }),
@@ -207,7 +209,7 @@ function mend(at: number, thoroughly: boolean): void {
 
 try {
   for (let i = 0; i < Number(flips); i++) {
-    const [at, bit] = [Math.floor(Math.random() * sound.length), Math.floor(Math.random() * 8)]
+    const [at, bit] = [random.below(sound.length), random.below(8)]
     const place = places.get(1 + Math.floor(at / pageBytes))
     flip(at, bit)
     const verdict = judgeStore([...(place === undefined ? [] : questionsAbout(place)), ...questionsAboutSomething()])

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSeal, LogReader, type LogWriter } from '../../../src/store/log/index.ts'
+import { noise } from '../../support/noise.ts'
 import { closeLog, linesOf, openLog } from './questions.ts'
 import { openWriter, otherKey, request } from './small-store.ts'
 
@@ -66,7 +67,7 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
     'one event': (writer) => writer.append([request(1, 0)]),
     'events of two streams': (writer) => writer.append([request(3, 1), request(2, 0, 7)]),
     'events that fill a chunk': (writer) => writer.append([request(9, 4)]),
-    'a large payload': (writer) => writer.append([request(1, 13, 0, randomText(20_000))]),
+    'a large payload': (writer) => writer.append([request(1, 13, 0, noisyText(20_000))]),
     'many events at once': (writer) => writer.append([request(40, 14), request(30, 2, 7)]),
     'a chunk that waits': (writer) => writer.receive(third),
     'a chunk of another node': (writer) => writer.receive(first),
@@ -106,8 +107,8 @@ function chunksOfAnotherNode(file: string): [Uint8Array, Uint8Array, Uint8Array]
 }
 
 /** Text that cannot be compressed: it fills several pages. */
-function randomText(length: number): string {
-  return Array.from({ length }, () => Math.floor(Math.random() * 36).toString(36)).join('')
+function noisyText(length: number): string {
+  return noise(length).toString('base64url').slice(0, length)
 }
 
 /** Nothing folds the log of this connection back any more: a redaction would, to leave nothing behind. */

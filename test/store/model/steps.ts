@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { limits } from '../../../src/limits.ts'
+import * as fc from '../../support/property.ts'
 
 /** Some events of one stream; streams, places and the like are numbers that are taken modulo how many there are. */
 export interface Batch {

@@ -1,0 +1,55 @@
+import type { Health } from '../health.ts'
+import type { Logger } from '../log/index.ts'
+import type { Metrics } from '../metrics.ts'
+import type { BackgroundNotice, BackgroundWork } from '../store/index.ts'
+import { Failures } from './failures.ts'
+
+interface Parts {
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly log: Logger
+}
+
+/** The subjects of log lines and reasons. */
+const words: Readonly<Record<BackgroundWork, string>> = {
+  seal: 'sealing events',
+  index: 'making the index of events',
+  checkpoint: 'checkpointing the write-ahead log',
+  redact: 'scrubbing removed payloads',
+  prune: 'removing events beyond the limits of their streams',
+  evict: 'evicting blocks of files',
+  follow_files: 'following the events of files',
+  keep_files: 'keeping the files that apps ask for',
+  count_events: 'noting the number of events',
+  count_files: 'noting the number of commits of files',
+  count_blobs: 'noting the number of changes of blobs',
+  blob_read_time: 'noting when blobs were read',
+  metrics_event: 'publishing metrics events',
+}
+
+/** Background work that fails, of the event store, of files, of blobs and of the node. */
+export class BackgroundErrors {
+  readonly #failures: Failures<BackgroundWork>
+
+  constructor(parts: Parts) {
+    const help = 'Failures of work that no client waits for, by work.'
+    const counter = { name: 'shoal_background_errors_total', help, label: 'work' }
+    this.#failures = new Failures({ ...parts, problem: 'Background', counter })
+  }
+
+  readonly take = ({ work, error, isDisk = false }: BackgroundNotice): void => {
+    if (error === undefined) this.#failures.succeeded(work)
+    // A disk that fails is one reason, and has one log line: `DiskErrors` has both.
+    else if (isDisk) this.#failures.count(work)
+    else this.#failures.failed(work, `${words[work]} fails: ${error}`)
+  }
+
+  /** Sets how some work is tried again while it fails. */
+  setRetry(works: readonly BackgroundWork[], retry: () => Promise<void>): void {
+    this.#failures.setRetry(works, retry)
+  }
+
+  stop(): void {
+    this.#failures.stop()
+  }
+}

@@ -1,0 +1,88 @@
+import type { Health } from '../health.ts'
+import { limits } from '../limits.ts'
+import { type Logger, ThrottledLog } from '../log/index.ts'
+import type { Counter, Metrics } from '../metrics.ts'
+
+interface FailuresOptions {
+  readonly health: Health
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** The reason in `/readyz`. */
+  readonly problem: string
+  /** The metric: each failure has its name as the value of the label. */
+  readonly counter: { readonly name: string; readonly help: string; readonly label: string }
+}
+
+/**
+ * Things that fail by themselves, without a caller who is told: the log, a counter, and a reason in `/readyz` until each
+ * works again.
+ */
+export class Failures<Name extends string> {
+  readonly #options: FailuresOptions
+  readonly #counter: Counter
+  readonly #lines: ThrottledLog
+  /** What fails, with the words for it. */
+  readonly #failing = new Map<Name, string>()
+  readonly #retries = new Map<Name, () => Promise<void>>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(options: FailuresOptions) {
+    const { metrics, log, counter } = options
+    this.#options = options
+    this.#counter = metrics.counter(counter.name, counter.help, counter.label)
+    this.#lines = new ThrottledLog((count) => log.error(`${count} more failures of other kinds`))
+  }
+
+  /** Counts a failure that the log and `/readyz` have by other means. */
+  count(name: Name): void {
+    this.#counter.add(1, name)
+  }
+
+  /** `text` says what failed and why. */
+  failed(name: Name, text: string): void {
+    const { log } = this.#options
+    this.count(name)
+    this.#lines.add(name, {
+      first: () => log.error(text),
+      more: (count) => log.error(text, { count }),
+    })
+    this.#failing.set(name, text)
+    this.#tell()
+  }
+
+  succeeded(name: Name): void {
+    if (this.#failing.delete(name)) this.#tell()
+  }
+
+  /**
+   * Sets what is tried from time to time while something fails. A supervisor may keep requests away from a node that is not
+   * ready, so that none would ever show that it works again.
+   */
+  setRetry(names: readonly Name[], retry: () => Promise<void>): void {
+    for (const name of names) this.#retries.set(name, retry)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+  }
+
+  #tell(): void {
+    const { health, problem } = this.#options
+    if (this.#failing.size > 0) {
+      health.report(problem, [...this.#failing.values()].join('; '))
+      if (!this.#isStopped) this.#timer ??= setInterval(() => this.#retry(), limits.failureRetryMs).unref()
+    } else {
+      health.resolve(problem)
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  #retry(): void {
+    const retries = new Set([...this.#failing.keys()].map((name) => this.#retries.get(name)))
+    // A retry that fails is reported where the work is done, like every other try.
+    for (const retry of retries) retry?.().catch(() => {})
+  }
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { failure } from '../../src/errors.ts'
+import { Health } from '../../src/health.ts'
+import { limits } from '../../src/limits.ts'
+import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Metrics } from '../../src/metrics.ts'
+import { BackgroundErrors } from '../../src/node/background-errors.ts'
+import { ThreadFailures } from '../../src/node/thread-failures.ts'
+import { type BackgroundNotice, BackgroundReporter } from '../../src/store/index.ts'
+
+function parts(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const log: string[] = []
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  return { health: new Health([]), metrics: new Metrics(), log: new Logger(output, 'test'), lines: log }
+}
+
+test('background work that fails is counted, logged once a minute, and a reason until it works again', (t) => {
+  const { lines, ...given } = parts(t)
+  const background = new BackgroundErrors(given)
+  for (let i = 0; i < 3; i++) background.take({ work: 'seal', error: 'it broke' })
+  background.take({ work: 'evict', error: 'it broke, too' })
+  const detail = 'sealing events fails: it broke; evicting blocks of files fails: it broke, too'
+  assert.deepEqual(given.health.reasons(), [{ component: 'Background', state: 'failed', detail }])
+  assert.equal(lines.length, 2)
+  t.mock.timers.tick(limits.throttledLogMs)
+  assert.equal(lines.length, 3)
+  assert.match(lines[2] ?? '', /ERROR test: sealing events fails: it broke .*2/)
+  background.take({ work: 'seal' })
+  background.take({ work: 'evict' })
+  assert.deepEqual(given.health.reasons(), [])
+  assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 3\n/)
+})
+
+test('background work that the disk refuses is counted, and left to the reason of the disk', (t) => {
+  const { lines, ...given } = parts(t)
+  new BackgroundErrors(given).take({ work: 'seal', error: 'it is full', isDisk: true })
+  assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 1\n/)
+  assert.deepEqual([given.health.reasons(), lines], [[], []])
+})
+
+test('what fails is tried again from time to time, until it works or the node stops', (t) => {
+  const { lines: _, ...given } = parts(t)
+  const background = new BackgroundErrors(given)
+  const tried: string[] = []
+  const retry = (what: string) => async () => {
+    tried.push(what)
+    throw new Error('it is still broken')
+  }
+  background.setRetry(['seal', 'index'], retry('events'))
+  background.setRetry(['evict'], retry('files'))
+  const tick = (): string[] => {
+    t.mock.timers.tick(limits.failureRetryMs)
+    return tried.splice(0)
+  }
+  assert.deepEqual(tick(), [])
+  for (const work of ['seal', 'index', 'evict'] as const) background.take({ work, error: 'it broke' })
+  assert.deepEqual(tick(), ['events', 'files'])
+  for (const work of ['seal', 'index'] as const) background.take({ work })
+  assert.deepEqual(tick(), ['files'])
+  background.stop()
+  assert.deepEqual(tick(), [])
+})
+
+test('a thread that ends is counted, logged, and a reason until another one is open', (t) => {
+  const { lines, ...given } = parts(t)
+  const threads = new ThreadFailures(given)
+  threads.started('blobs')
+  threads.ended('blobs', new Error('out of memory'))
+  const detail = 'the blobs thread has ended: out of memory'
+  assert.deepEqual(given.health.reasons(), [{ component: 'Threads', state: 'failed', detail }])
+  let restarts = 0
+  threads.setRestart('blobs', async () => {
+    restarts++
+  })
+  t.mock.timers.tick(limits.failureRetryMs)
+  assert.equal(restarts, 1)
+  threads.started('blobs')
+  assert.deepEqual(given.health.reasons(), [])
+  assert.match(given.metrics.text(), /shoal_thread_ends_total\{thread="blobs"\} 1\n/)
+  assert.match(lines.join(''), /ERROR test: the blobs thread has ended: out of memory/)
+})
+
+test('a reporter notifies of each failure and of the first success after one, and not of work that ends with the node', () => {
+  const notices: BackgroundNotice[] = []
+  const reporter = new BackgroundReporter((notice) => notices.push(notice))
+  reporter.succeeded('seal')
+  reporter.failed('seal', failure('ERR_SHUTTING_DOWN', {}))
+  assert.deepEqual(notices, [])
+  reporter.failed('prune', new Error('no'), false, "stream 'a'")
+  reporter.failed('prune', new Error('no'), true)
+  reporter.succeeded('prune')
+  reporter.succeeded('prune')
+  assert.deepEqual(notices, [
+    { work: 'prune', error: "stream 'a': no", isDisk: false },
+    { work: 'prune', error: 'no', isDisk: true },
+    { work: 'prune' },
+  ])
+})

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MessageChannel } from 'node:worker_threads'
+import { AnsweredOrder } from '../../src/store/threads/answered-order.ts'
+import { Inbox, newMailbox, Outbox } from '../../src/store/threads/mailbox.ts'
+import { packAppended, packRequest, unpackAppended, unpackRequest } from '../../src/store/threads/messages.ts'
+import { splitPieces } from '../../src/store/threads/pieces.ts'
+import { Waiting } from '../../src/store/threads/waiting.ts'
+import { packed } from '../support/events.ts'
+
+const request = {
+  ...packed([{ appId: 'com.example.a', tags: ['a'], payload: '{}' }]),
+  streams: new Uint32Array(1),
+}
+
+test('an answer to a question that nobody has asked is refused', async () => {
+  const waiting = new Waiting()
+  let asked = 0
+  const answer = waiting.ask((id) => {
+    asked = id
+  })
+  waiting.settle(asked, 'answer', undefined)
+  assert.equal(await answer, 'answer')
+  assert.throws(() => waiting.settle(asked, 'again', undefined), /an answer belongs to a question that is open/)
+})
+
+test('an answer that comes after its caller was told that there is none is ignored', async () => {
+  const waiting = new Waiting()
+  let asked = 0
+  const answer = waiting.ask((id) => {
+    asked = id
+  })
+  waiting.failAll(new Error('closed'))
+  await assert.rejects(answer, /closed/)
+  waiting.settle(asked, 'late', undefined)
+})
+
+test('answers to appends rise in lamport timestamps and in the offsets of each stream', () => {
+  const order = new AnsweredOrder()
+  order.check({ lamport: 5, time: 1, runs: [{ stream: 0, offset: 3, count: 2 }] })
+  order.check({ lamport: 9, time: 1, runs: [{ stream: 0, offset: 7, count: 1 }] })
+  const answer = (lamport: number, offset: number, count: number) => () =>
+    order.check({ lamport, time: 1, runs: [{ stream: 0, offset, count }] })
+  assert.throws(answer(9, 8, 1), /lamport timestamps rise/)
+  assert.throws(answer(10, 7, 1), /offsets of a stream rise/)
+  assert.throws(answer(10, 8, 0), /offsets of a stream rise/)
+})
+
+test('a request whose numbers do not fit its bytes is refused on both sides of its way', () => {
+  assert.throws(() => packRequest(1, { ...request, spans: new Int32Array(3) }, 'last'), /has its spans/)
+  const memory = packRequest(1, request, 'last')
+  const damaged = (at: number, value: number): ArrayBuffer => {
+    const copy = memory.slice(0)
+    new Float64Array(copy, 0, 3)[at] = value
+    return copy
+  }
+  assert.equal(unpackRequest(memory, 0, memory.byteLength).id, 1)
+  for (const [at, value] of [
+    [0, 0],
+    [1, 7],
+    [2, 1e6],
+    [2, -1],
+  ] as const)
+    assert.throws(() => unpackRequest(damaged(at, value), 0, memory.byteLength), /assertion failed/)
+})
+
+test('answers that end in the middle of a run are refused', () => {
+  const answers = packAppended([1], [{ lamport: 1, time: 1, runs: [{ stream: 0, offset: 0, count: 1 }] }])
+  assert.equal(
+    unpackAppended(answers, () => {}),
+    1,
+  )
+  assert.throws(() => unpackAppended(answers.slice(0, -1), () => {}), /stand within the answers/)
+})
+
+test('requests that come out of order are refused', (t) => {
+  const { port1, port2 } = new MessageChannel()
+  t.after(() => port1.close())
+  const memory = newMailbox()
+  const outbox = new Outbox(memory, port1)
+  const inbox = new Inbox(memory, port2)
+  outbox.append(2, request)
+  outbox.append(1, request)
+  assert.equal(inbox.next()?.id, 2)
+  assert.throws(() => inbox.next(), /in the order in which it was sent/)
+})
+
+test('pieces that do not end with their bytes are refused', () => {
+  const bytes = new Uint8Array(8)
+  assert.throws(() => splitPieces({ ids: [1, 2], ends: [1, 3], bytes }, () => {}), /pieces end where their bytes do/)
+  assert.throws(() => splitPieces({ ids: [1, 2], ends: [bytes.length, bytes.length], bytes }, () => {}), /has bytes/)
+})
