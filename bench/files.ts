@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { format } from '../src/base/format.ts'
 import { FileBuilder } from '../src/files/unixfs/index.ts'
-import { limits } from '../src/limits.ts'
 import { content } from './files/client.ts'
 import { RunningNode } from './files/running-node.ts'
 import { interleave, time, timeAsync } from './store/measure.ts'
@@ -38,8 +38,8 @@ function makeBlocks(): void {
   const blocks = new Map<string, Buffer>()
   const builder = new FileBuilder((block) => blocks.set(String(block.cid), Buffer.from(block.bytes)))
   for (const piece of content(bytes))
-    for (let at = 0; at < piece.length; at += limits.fileChunkBytes)
-      builder.add(piece.subarray(at, at + limits.fileChunkBytes))
+    for (let at = 0; at < piece.length; at += format.fileChunkBytes)
+      builder.add(piece.subarray(at, at + format.fileChunkBytes))
   builder.finish()
 }
 

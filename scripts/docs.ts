@@ -1,6 +1,8 @@
 import { aqlLimits } from '../src/aql/index.ts'
-import { errorTable } from '../src/errors.ts'
-import { limits } from '../src/limits.ts'
+import { errorTable } from '../src/base/errors.ts'
+import { format } from '../src/base/format.ts'
+import { limits } from '../src/base/limits.ts'
+import { tuning } from '../src/base/tuning.ts'
 
 /** docs/errors.md, made from the table of error codes. */
 export function errorsPage(): string {
@@ -10,7 +12,7 @@ export function errorsPage(): string {
   return [
     '# Errors',
     '',
-    'Made from `src/errors.ts` by `npm run docs`; a test compares them.',
+    'Made from `src/base/errors.ts` by `npm run docs`; a test compares them.',
     '',
     'Over HTTP an error is `{"code":"…","message":"…"}` with the status of its row. A command prints `[CODE] Error: message`',
     '(`[ERR_IO]: Error: message`) on stderr, or with `--json` the same object on stdout, and ends with exit code 1; arguments that',
@@ -23,32 +25,51 @@ export function errorsPage(): string {
   ].join('\n')
 }
 
-/** docs/limits.md, made from the files of limits and their comments. */
-export function limitsPage(node: string, aql: string): string {
+/** The numbers of the node by their files, and what a table of them says. */
+const numbers = [
+  {
+    file: 'src/base/limits.ts',
+    values: limits,
+    intro: 'Everything in the node has a bound. Going past one of these is an error that names it.',
+  },
+  {
+    file: 'src/aql/language-limits.ts',
+    values: aqlLimits,
+    intro: 'These are the bounds of queries, whichever node runs them.',
+  },
+  {
+    file: 'src/base/format.ts',
+    values: format,
+    intro: 'These are part of the formats on disk and on the wire. They never change.',
+  },
+  {
+    file: 'src/base/tuning.ts',
+    values: tuning,
+    intro: 'These are tuned for speed and memory. They may change with every version.',
+  },
+] as const
+
+/** docs/limits.md, made from the files of numbers and their comments. */
+export function limitsPage(read: (file: string) => string): string {
+  const files = numbers.map(({ file }) => `\`${file}\``).join(', ')
   return [
     '# Limits',
     '',
-    'Made from `src/limits.ts` and `src/aql/limits.ts` by `npm run docs`; a test compares them.',
-    '',
-    'Everything in the node has a bound. Going past one is an error that names it.',
-    '',
-    ...limitsTable(limits, node),
-    '',
-    'These are the bounds of queries, whichever node runs them.',
-    '',
-    ...limitsTable(aqlLimits, aql),
+    `Made from ${files}`,
+    'by `npm run docs`; a test compares them.',
+    ...numbers.flatMap(({ file, values, intro }) => ['', intro, '', ...numbersTable(values, read(file))]),
     '',
   ].join('\n')
 }
 
-function limitsTable(values: Readonly<Record<string, number>>, source: string): string[] {
+function numbersTable(values: Readonly<Record<string, number>>, source: string): string[] {
   const comments = new Map(
     [...source.matchAll(/\/\*\* (.*) \*\/\n\s+(\w+):/g)].map(([, comment = '', name = '']) => [name, comment]),
   )
   const rows = Object.entries(values).map(
     ([name, value]) => `| \`${name}\` | ${value} | ${cell(comments.get(name) ?? '')} |`,
   )
-  return ['| name | value | what it bounds |', '|---|---|---|', ...rows]
+  return ['| name | value | what it is |', '|---|---|---|', ...rows]
 }
 
 function cell(text: string): string {

@@ -1,42 +1,56 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
+/** Folders without knowledge of the domain, which the others may import. */
+const foundation: readonly string[] = ['base', 'json', 'runtime', 'client-memory']
+
 /**
- * The arrows of docs/architecture.md: which folder of src may import which. Files directly in src serve everybody and
- * import only each other. `aql` imports nothing of ours, so that it runs in a browser too.
+ * The arrows of docs/architecture.md: which folder of src may import which, beside the foundation. `aql` imports nothing
+ * of ours, so that it runs in a browser too.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
-  '.': [],
-  log: [],
+  base: [],
+  json: ['base'],
+  runtime: ['base'],
+  'client-memory': ['base'],
+  logging: [],
+  observability: ['logging'],
+  listening: ['observability'],
   identity: [],
   aql: [],
   settings: ['identity'],
   protocol: ['identity'],
   replication: ['protocol', 'identity'],
-  store: ['replication', 'protocol', 'identity', 'settings'],
-  events: ['store', 'protocol', 'aql', 'identity', 'settings', 'log'],
-  files: ['store', 'events', 'identity', 'settings', 'log'],
-  swarm: ['store', 'protocol', 'identity', 'settings', 'log'],
-  api: ['events', 'files', 'aql', 'identity', 'settings', 'log'],
-  node: ['api', 'swarm', 'events', 'files', 'store', 'identity', 'settings', 'log'],
-  cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'log'],
+  store: ['replication', 'protocol', 'identity', 'settings', 'observability'],
+  events: ['store', 'protocol', 'aql', 'identity', 'settings', 'logging', 'observability'],
+  files: ['store', 'events', 'identity', 'settings', 'logging', 'observability'],
+  swarm: ['store', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  api: ['events', 'files', 'aql', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  node: ['api', 'swarm', 'events', 'files', 'store', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],
 }
 
-/** The files directly in src that a folder may import, where that is not all of them. */
-const rootFiles: Readonly<Record<string, readonly string[]>> = {
-  aql: [],
-  replication: ['assert.ts', 'clock-error.ts', 'errors.ts', 'limits.ts', 'time.ts'],
-}
+/** Faces beside the `index.ts` of a folder: modules of other threads and commands, which must not be loaded with the rest. */
+const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/stopped-query.ts']
 
 /** Folders of pure rules: they import no module of Node and no package, so neither files nor threads nor timers. */
 const pure: readonly string[] = ['replication']
 
-/** What is wrong with the imports below a source folder: arrows in the wrong direction, unknown folders, cycles. */
+/** The folders of the foundation that a folder may import, where that is not all of them. */
+const narrowFoundation: Readonly<Record<string, readonly string[]>> = { aql: [], replication: ['base'] }
+
+/**
+ * What is wrong with the imports below a source folder: arrows in the wrong direction, unknown folders, imports past the
+ * public face of a folder, cycles.
+ */
 export function importProblems(source: string): string[] {
   const files = sourceFiles(source)
+  const faces = new Set(files.filter((file) => file.endsWith(`${sep}index.ts`)).map((file) => dirname(file)))
   const imports = new Map(files.map((file) => [file, importsOf(file)]))
+  const checked = files.flatMap((file) => (imports.get(file) ?? []).map((imported) => ({ file, imported })))
   return [
-    ...files.flatMap((file) => (imports.get(file) ?? []).flatMap((imported) => arrowProblem(source, file, imported))),
+    ...checked.flatMap(({ file, imported }) => arrowProblem(source, file, imported)),
+    ...checked.flatMap(({ file, imported }) => faceProblem(source, faces, file, imported)),
     ...files.flatMap((file) => purityProblems(source, file)),
     ...cycleProblems(source, imports),
   ]
@@ -65,9 +79,10 @@ function isRelative(specifier: string): boolean {
   return /^\.{1,2}\//.test(specifier)
 }
 
+/** The folder of `src` that a file belongs to; nothing for a file directly in it. */
 function folderOf(source: string, file: string): string {
   const [first = '', ...rest] = relative(source, file).split(sep)
-  return rest.length === 0 ? '.' : first
+  return rest.length === 0 ? '' : first
 }
 
 function arrowProblem(source: string, file: string, imported: string): string[] {
@@ -76,9 +91,20 @@ function arrowProblem(source: string, file: string, imported: string): string[] 
   const name = relative(source, file)
   if (allowed === undefined) return [`${name}: the folder '${from}' has no place in the architecture`]
   if (from === to || allowed.includes(to)) return []
-  const target = relative(source, imported)
-  if (to === '.' && (rootFiles[from]?.includes(target) ?? true)) return []
-  return [`${name}: '${from}' must not import '${to}' (${target})`]
+  if (!foundation.includes(from) && (narrowFoundation[from] ?? foundation).includes(to)) return []
+  return [`${name}: '${from}' must not import '${to}' (${relative(source, imported)})`]
+}
+
+/** A folder with an `index.ts` is imported from outside through that file only. */
+function faceProblem(source: string, faces: ReadonlySet<string>, file: string, imported: string): string[] {
+  if (furtherFaces.includes(relative(source, imported).replaceAll(sep, '/'))) return []
+  const name = `${relative(source, file)}: imports ${relative(source, imported)}`
+  for (let folder = dirname(imported); folder !== source; folder = dirname(folder)) {
+    if (file.startsWith(folder + sep)) return []
+    if (faces.has(folder) && imported !== join(folder, 'index.ts'))
+      return [`${name} past the face of ${relative(source, folder)}`]
+  }
+  return []
 }
 
 function purityProblems(source: string, file: string): string[] {

@@ -6,4 +6,4 @@ import { errorsPage, limitsPage } from './docs.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string) => readFileSync(`${root}/${file}`, 'utf8')
 writeFileSync(`${root}/docs/errors.md`, errorsPage())
-writeFileSync(`${root}/docs/limits.md`, limitsPage(read('src/limits.ts'), read('src/aql/limits.ts')))
+writeFileSync(`${root}/docs/limits.md`, limitsPage(read))

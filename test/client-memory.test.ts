@@ -1,8 +1,8 @@
 import { equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { bodyCost, connectionShare, Holding, MemoryAccount } from '../src/client-memory.ts'
-import { limits } from '../src/limits.ts'
-import { defaultMemoryLimit, parseMemoryLimit } from '../src/memory-limit.ts'
+import { limits } from '../src/base/limits.ts'
+import { bodyCost, connectionShare, Holding, MemoryAccount } from '../src/client-memory/account.ts'
+import { defaultMemoryLimit, parseMemoryLimit } from '../src/client-memory/memory-limit.ts'
 import * as fc from './support/property.ts'
 
 const [kib, mib] = [1024, 1024 * 1024]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { ConnectionLimit } from '../src/connection-limit.ts'
+import { ConnectionLimit } from '../src/listening/connection-limit.ts'
 import { until } from './support/process.ts'
 
 /** Two servers with one limit, as those of a port with two addresses. */

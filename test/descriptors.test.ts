@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionShares, openFileLimit, parseOpenFileLimit } from '../src/descriptors.ts'
-import { limits } from '../src/limits.ts'
+import { limits } from '../src/base/limits.ts'
+import { connectionShares, openFileLimit, parseOpenFileLimit } from '../src/runtime/descriptors.ts'
 
 test('the limit of open files is read from what Linux says of the process', () => {
   const text = (soft: string) =>

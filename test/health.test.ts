@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Health } from '../src/health.ts'
+import { Health } from '../src/observability/health.ts'
 
 test('a problem is a reason from when it is reported until it is resolved, with its latest detail', () => {
   const health = new Health(['API'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/limits.ts'
-import { Outage } from '../src/outage.ts'
+import { limits } from '../src/base/limits.ts'
+import { Outage } from '../src/observability/outage.ts'
 
 function observed() {
   const lines: string[] = []

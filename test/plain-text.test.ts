@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/plain-text.ts'
+import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/json/plain-text.ts'
 import { ByteWriter } from '../src/protocol/bytes.ts'
 import * as fc from './support/property.ts'
 

@@ -13,7 +13,7 @@ test('a thread can let others go first, and only that thread does', { skip: !isL
     const { readlinkSync } = require('node:fs')
     const { getPriority } = require('node:os')
     const thread = Number(readlinkSync('/proc/thread-self').split('/').pop())
-    import(${JSON.stringify(new URL('../src/priority.ts', import.meta.url).href)}).then(({ letOthersGoFirst }) => {
+    import(${JSON.stringify(new URL('../src/runtime/thread-priority.ts', import.meta.url).href)}).then(({ letOthersGoFirst }) => {
       letOthersGoFirst(3)
       const once = getPriority(thread)
       letOthersGoFirst(100)

@@ -1,4 +1,4 @@
-import type { Cursor, Events } from '../../src/aql/eval/port.ts'
+import type { Cursor, Events } from '../../src/aql/eval/event-source.ts'
 import type { Plan } from '../../src/aql/plan/plan.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 

@@ -1,7 +1,7 @@
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
 import { answer } from '../../src/aql/eval/query.ts'
-import { finish } from '../../src/aql/eval/steps.ts'
 import { parseQuery } from '../../src/aql/index.ts'
+import { finish } from '../../src/aql/steps.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 import type { IndexedEvents } from './orders.ts'
 

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { zstdCompressSync } from 'node:zlib'
-import { limits } from '../../src/limits.ts'
-import type { AppendRequest } from '../../src/store/log/index.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import type { AppendRequest } from '../../src/store/sqlite/index.ts'
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { BareRows } from './bare.ts'
 import { EventSource, recordOf } from './events.ts'
@@ -173,7 +173,7 @@ export async function sealing(workspace: Workspace, watch: LoopWatch, events: nu
     }
     const { appendMs, sealMs } = await watch.during('appending as fast as possible', async () => ({
       appendMs: await timeAsync(() => Promise.all(Array.from({ length: inFlight }, append))),
-      sealMs: await timeAsync(() => tail.below(limits.chunksPerSeal)),
+      sealMs: await timeAsync(() => tail.below(tuning.chunksPerSeal)),
     }))
     const { mostChunks, mostEvents } = tail
     tail.close()
@@ -181,7 +181,7 @@ export async function sealing(workspace: Workspace, watch: LoopWatch, events: nu
     return [
       figure(
         'sealing keeps up: largest tail, in seals',
-        mostChunks / limits.chunksPerSeal,
+        mostChunks / tuning.chunksPerSeal,
         'seals',
         atMost(sealsInTail),
         `${large(mostEvents)} events, sealed ${millis(sealMs)} after the last append`,

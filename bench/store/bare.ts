@@ -1,9 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { zstdDecompressSync } from 'node:zlib'
 import { ByteReader } from '../../src/protocol/index.ts'
-import { rowKey } from '../../src/store/log/row-key.ts'
-import { SealedBlock } from '../../src/store/log/sealed-block.ts'
-import { blockColumns } from '../../src/store/log/segment-columns.ts'
+import { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
+import { rowKey } from '../../src/store/sqlite/rows/row-key.ts'
+import { blockColumns } from '../../src/store/sqlite/rows/segment-columns.ts'
 
 /** What the store is compared with: rows in SQLite, with the same promise about the disk, and nothing else. */
 export class BareRows {

@@ -1,4 +1,4 @@
-import { LogWriter } from '../../src/store/log/index.ts'
+import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { median } from '../start/statistics.ts'
 import { interleave, time } from './measure.ts'
 import type { OpenResult } from './open-process.ts'

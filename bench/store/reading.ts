@@ -6,7 +6,7 @@ import {
   type ReadStream,
   type Selection,
   SharedCounts,
-} from '../../src/store/log/index.ts'
+} from '../../src/store/sqlite/index.ts'
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { type BareBlock, BareRows, concatenate, decompressed, parseAll, payloadsAt, StoredBlocks } from './bare.ts'
 import type { EventSource } from './events.ts'

@@ -1,5 +1,5 @@
+import { format } from '../../src/base/format.ts'
 import { FileBuilder, type FolderFile, storeFolder } from '../../src/files/unixfs/index.ts'
-import { limits } from '../../src/limits.ts'
 
 /** What a victim says: that it begins something, or that it is done. */
 export type Step =
@@ -14,8 +14,8 @@ export type Action =
 
 /** The files of an upload follow from a number; those of near numbers have much in common. */
 export function filesOf(content: number): Map<string, Buffer> {
-  const common = Buffer.alloc(limits.fileChunkBytes + 7, content % 3)
-  const own = Buffer.alloc(2 * limits.fileChunkBytes + (content % 1000), content % 251)
+  const common = Buffer.alloc(format.fileChunkBytes + 7, content % 3)
+  const own = Buffer.alloc(2 * format.fileChunkBytes + (content % 1000), content % 251)
   own.writeUInt32LE(content, 5)
   return new Map([
     ['common', common],
@@ -43,8 +43,8 @@ function makeBlocks(content: number): UploadBlocks {
   const store = ({ cid }: { cid: unknown }): unknown => blocks.add(String(cid))
   const files: FolderFile[] = [...filesOf(content)].map(([path, bytes]) => {
     const builder = new FileBuilder(store)
-    for (let at = 0; at < bytes.length; at += limits.fileChunkBytes)
-      builder.add(bytes.subarray(at, at + limits.fileChunkBytes))
+    for (let at = 0; at < bytes.length; at += format.fileChunkBytes)
+      builder.add(bytes.subarray(at, at + format.fileChunkBytes))
     return { path: path.split('/'), ...builder.finish() }
   })
   return { cid: String(storeFolder(files, store).cid), blocks }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Events, readerModule } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
 import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
-import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 
 export const app = 'com.example.crash'

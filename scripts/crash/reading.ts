@@ -1,4 +1,4 @@
-import { type EventSink, LogCursor, type LogReader, type Selection } from '../../src/store/log/index.ts'
+import { type EventSink, LogCursor, type LogReader, type Selection } from '../../src/store/sqlite/index.ts'
 import { name } from './ledger.ts'
 
 /** An event as it was read; the stream is the number that its node gave it. */

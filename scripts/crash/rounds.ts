@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import { type Checked, check } from './check.ts'
 import { Ledger } from './ledger.ts'
 import type { Job, Mood, Report } from './messages.ts'
@@ -194,7 +194,7 @@ class Lane {
     const last = this.#lives === kills || this.#random.chance(1 / killsPerStore)
     const { unsealedChunks } = this.#compare(store, last, problems)
     // So many are sealed at once: somebody is at it.
-    if (opened && (settling || unsealedChunks >= limits.chunksPerSeal)) this.#summary.during.seal++
+    if (opened && (settling || unsealedChunks >= tuning.chunksPerSeal)) this.#summary.during.seal++
     this.#summary.problems.addAll(problems)
     if (problems.total > 0) this.#keep(store, reports, problems)
     else if (last) rmSync(store.folder, { recursive: true })

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { format } from '../../src/base/format.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
 import { nodeIdOf } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import { Settings } from '../../src/settings/index.ts'
 import {
   BlobStore,
@@ -15,7 +15,7 @@ import {
   topicFile,
   topicsFolder,
 } from '../../src/store/index.ts'
-import { LogWriter } from '../../src/store/log/index.ts'
+import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { packed } from '../../test/support/events.ts'
 import { chunkOf } from '../../test/support/upload.ts'
 
@@ -55,8 +55,8 @@ function storeEvents(path: string, key: KeyPair): () => void {
     }))
     writer.append([{ ...packed(events), streams: new Uint32Array(count).fill(stream) }])
   }
-  append(limits.eventsPerCheckpoint + 100, 0)
-  append(limits.eventsPerCheckpoint, 3)
+  append(format.eventsPerCheckpoint + 100, 0)
+  append(format.eventsPerCheckpoint, 3)
   writer.sealAll()
   // Damage of free pages shows nothing.
   writer.database.exec('PRAGMA incremental_vacuum')
@@ -71,7 +71,7 @@ async function storeFiles(path: string, key: KeyPair): Promise<() => Promise<voi
   const stream = `${nodeIdOf(key.publicKey)}-0`
   for (const [i, name] of ['large', 'small', 'other'].entries()) {
     const upload = store.beginUpload()
-    await store.addChunks(upload, ...chunkOf(contents(name, i === 0 ? limits.fileChunkBytes : 3000)))
+    await store.addChunks(upload, ...chunkOf(contents(name, i === 0 ? format.fileChunkBytes : 3000)))
     const { cid } = await store.endFile(upload)
     await store.commitUpload(upload)
     await store.apply([

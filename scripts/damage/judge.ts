@@ -1,4 +1,4 @@
-import { messageOf } from '../../src/errors.ts'
+import { messageOf } from '../../src/base/errors.ts'
 import { DataFolder, verifyFolder } from '../../src/store/index.ts'
 import { tellsDamage } from '../../test/store/damage/judge.ts'
 import { type Started, startOn } from './start.ts'

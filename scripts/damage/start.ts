@@ -12,7 +12,7 @@ import {
   topicFile,
   topicFiles,
 } from '../../src/store/index.ts'
-import { LogReader, LogWriter, type Selection } from '../../src/store/log/index.ts'
+import { LogReader, LogWriter, type Selection } from '../../src/store/sqlite/index.ts'
 import { linesOf } from '../../test/store/damage/questions.ts'
 import { appId } from './data-folder.ts'
 

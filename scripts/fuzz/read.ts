@@ -1,6 +1,6 @@
 import { AqlError, format, type MainQuery, print } from '../../src/aql/index.ts'
 import { readQuery } from '../../src/aql/parse.ts'
-import { Reader } from '../../src/aql/text/reader.ts'
+import { Reader } from '../../src/aql/text/text-reader.ts'
 
 /** Steps that reading may take per character, for any text at all. A number and a comma take the most, about 18. */
 export const stepsPerCharacter = 40

@@ -1,4 +1,4 @@
-import type { ShoalError } from '../errors.ts'
+import type { ShoalError } from '../base/errors.ts'
 
 /** Pieces of an answer that are sent as the client takes them. Whoever makes them is told when nobody wants them any more. */
 export interface Pieces extends AsyncIterable<Uint8Array> {

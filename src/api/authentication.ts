@@ -1,4 +1,4 @@
-import { failure, ShoalError } from '../errors.ts'
+import { failure, ShoalError } from '../base/errors.ts'
 import type { App, Tokens } from '../identity/index.ts'
 import type { Call } from './call.ts'
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { bodyCost } from '../client-memory.ts'
-import { failure, type ShoalError } from '../errors.ts'
-import { limits } from '../limits.ts'
-import { release } from '../memory.ts'
+import { failure, type ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import { bodyCost } from '../client-memory/account.ts'
+import { release } from '../runtime/buffers.ts'
 
 /** The client has gone before it had sent everything: there is nobody to answer to. */
 export class ClientGone extends Error {

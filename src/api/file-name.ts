@@ -1,4 +1,4 @@
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 
 /**
  * The file name in a Content-Disposition header; nothing when it has none. `filename*` (RFC 5987) takes precedence over

@@ -1,6 +1,6 @@
 import type { Dicer } from '@fastify/busboy'
-import { failure, messageOf, ShoalError } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { failure, messageOf, ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import { fileNameOf } from './file-name.ts'
 
 /** A part of a multipart form. Its content has to be read before the next part is asked for. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 
 /**
  * Names under which the API answers. A website can make its own name mean 127.0.0.1 and then ask this node as if it were

@@ -1,4 +1,4 @@
-import { failure, type ShoalError } from '../errors.ts'
+import { failure, type ShoalError } from '../base/errors.ts'
 
 /** A member of a request that has to be a text. */
 export function memberText(value: unknown, name: string): string {

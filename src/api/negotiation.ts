@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 
 /** Throws unless the client takes an answer of this type. Elements are compared as they are: weights are not looked at. */
 export function checkAccept({ accept }: IncomingHttpHeaders, type: string): void {

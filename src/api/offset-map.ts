@@ -1,7 +1,7 @@
-import { failure, messageOf, type ShoalError } from '../errors.ts'
+import { failure, messageOf, type ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { OffsetMap } from '../events/index.ts'
 import { parseStreamId } from '../identity/index.ts'
-import { limits } from '../limits.ts'
 
 /** Offsets of streams as clients send them. What is before the first event is the same as nothing. */
 export function offsetMap(value: unknown, name: string): OffsetMap {

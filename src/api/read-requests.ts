@@ -1,6 +1,6 @@
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { QueryRequest, SubscribeRequest } from '../events/index.ts'
-import { limits } from '../limits.ts'
 import { memberOf, memberText } from './members.ts'
 import { offsetMap } from './offset-map.ts'
 

@@ -1,4 +1,4 @@
-import { type Logger, ThrottledLog } from '../log/index.ts'
+import { type Logger, ThrottledLog } from '../logging/index.ts'
 
 /** What the log says of a request. Never its query, its headers or its body: tokens are in them. */
 export interface RefusedRequest {

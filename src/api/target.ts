@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 
 /** The target of a request as whoever talks to a proxy writes it: with the host in front of the path. */
 const absolute = /^https?:\/\/([^/?#]*)([^#]*)$/i

@@ -1,6 +1,6 @@
+import { rfc3339 } from '../base/timestamps.ts'
 import type { App, Manifest } from '../identity/index.ts'
-import { type Logger, ThrottledLog } from '../log/index.ts'
-import { rfc3339 } from '../time.ts'
+import { type Logger, ThrottledLog } from '../logging/index.ts'
 
 /** Characters of a text of an app that are shown. */
 const shownLength = 64

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { tuning } from '../base/tuning.ts'
 
 let last: Promise<void> = Promise.resolve()
 
@@ -7,7 +7,7 @@ let last: Promise<void> = Promise.resolve()
  * together do not hold up everything else. A short one has its turn at once.
  */
 export async function parseTurn(bytes: number): Promise<void> {
-  if (bytes <= limits.parsedAtOnceBytes) return
+  if (bytes <= tuning.parsedAtOnceBytes) return
   last = last.then(() => new Promise((resolve) => setImmediate(resolve)))
   await last
 }

@@ -1,4 +1,4 @@
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 import type { Files } from '../files/index.ts'
 import type { Tokens } from '../identity/index.ts'
 import type { Answer } from './answer.ts'

@@ -4,7 +4,7 @@ import { finish, Pace, type Steps } from './steps.ts'
 import { isAppId } from './text/app-id.ts'
 import { readInstant } from './text/instants.ts'
 import { memberText } from './text/member.ts'
-import { Reader } from './text/reader.ts'
+import { Reader } from './text/text-reader.ts'
 import { compareTexts } from './values/comparison.ts'
 
 /** An event of `PRAGMA events`. */

@@ -12,7 +12,7 @@ export {
   usedFeatures,
 } from './features.ts'
 export { type GivenEvent, givenEvents, givenSteps, parseEvents } from './given.ts'
-export { aqlLimits } from './limits.ts'
+export { aqlLimits } from './language-limits.ts'
 export { type ParseOptions, parseExpr, parseQuery, parseSteps, parseTagExpr } from './parse.ts'
 export { format, print, printExpr, printSteps, printTagExpr } from './print/index.ts'
 export { isAppId } from './text/app-id.ts'

@@ -3,7 +3,7 @@ import { misplaced } from './check.ts'
 import { AqlError } from './error.ts'
 import { finish, Pace, type Steps } from './steps.ts'
 import { QueryRules } from './text/queries.ts'
-import { Reader } from './text/reader.ts'
+import { Reader } from './text/text-reader.ts'
 
 export interface ParseOptions {
   /** The time that `7s ago` is counted from. */

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 
 /** Where the API of a node is unless its address says another port. */
 const apiPort = 4454

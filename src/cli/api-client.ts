@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type ErrorCode, errorTable, messageOf, ShoalError } from '../errors.ts'
+import { type ErrorCode, errorTable, messageOf, ShoalError } from '../base/errors.ts'
 import { nodeUrl } from './addresses.ts'
 
 /** What the command line says it is. */

@@ -1,4 +1,4 @@
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 
 /** Names under which a value of the environment is looked for, the first one that is set wins. */
 const names = {

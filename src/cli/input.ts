@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 
 /** The text of a file; `-` is the standard input. */
 export function readSource(file: string): string {

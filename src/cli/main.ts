@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
+import { program } from './command-line.ts'
 import { endQuietlyOnClosedPipe, exitCodes, write } from './output.ts'
-import { program } from './program.ts'
 
 const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
 

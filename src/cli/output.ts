@@ -1,4 +1,4 @@
-import { damageOf, messageOf, ShoalError } from '../errors.ts'
+import { damageOf, messageOf, ShoalError } from '../base/errors.ts'
 
 /** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
 export interface Result {

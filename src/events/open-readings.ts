@@ -1,5 +1,5 @@
-import { failure } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { failure } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { Reading } from '../store/index.ts'
 
 /** What is being read: how much of that there can be at the same time has limits. */

@@ -1,5 +1,5 @@
+import { tuning } from '../base/tuning.ts'
 import { nodeAppId } from '../identity/index.ts'
-import { limits } from '../limits.ts'
 import { matches, parseRoute, type SettingsDocument, type TagCondition } from '../settings/index.ts'
 
 export type RouteSettings = SettingsDocument['eventRouting']['routes']
@@ -50,7 +50,7 @@ export class RoutingTable {
   streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
     const known = this.#known.get(labels)
     if (known !== undefined) return known
-    if (this.#known.size >= limits.knownLabels) this.#known.clear()
+    if (this.#known.size >= tuning.knownLabels) this.#known.clear()
     const stream = this.streamFor(appId, tags())
     this.#known.set(labels, stream)
     return stream

@@ -1,5 +1,5 @@
-import { type ErrorCode, messageOf, ShoalError } from '../errors.ts'
-import type { Logger } from '../log/index.ts'
+import { type ErrorCode, messageOf, ShoalError } from '../base/errors.ts'
+import type { Logger } from '../logging/index.ts'
 import { type RouteSettings, RoutingTable, streamNames } from './routing-table.ts'
 import type { StreamNames } from './stream-names.ts'
 

@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts'
+import { assert } from '../base/assert.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { encodeLabels } from '../protocol/index.ts'
 import type { AppendRequest, EventStore, Selection } from '../store/index.ts'

@@ -1,5 +1,5 @@
 import type { DiskUse } from '../store/index.ts'
-import type { FileStore } from './thread/file-store.ts'
+import type { FileStore } from './thread/index.ts'
 
 /** What calls of the files thread use the disk for. An upload is stored when it is committed, not before. */
 export const diskUse: Omit<DiskUse<FileStore>, 'notify'> = {

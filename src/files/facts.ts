@@ -1,5 +1,5 @@
 import type { Place } from '../store/index.ts'
-import { parseCid } from './unixfs/cid.ts'
+import { parseCid } from './unixfs/index.ts'
 
 /** What an event of a node says of files. */
 export type Fact =

@@ -1,9 +1,9 @@
-import { assert } from '../assert.ts'
-import { failure } from '../errors.ts'
+import { assert } from '../base/assert.ts'
+import { failure } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
-import { limits } from '../limits.ts'
-import type { Logger } from '../log/index.ts'
+import type { Logger } from '../logging/index.ts'
 import {
   type BackgroundNotice,
   BackgroundReporter,
@@ -16,14 +16,13 @@ import {
 } from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
-import { Following } from './following.ts'
+import { Following } from './file-events.ts'
 import { GivingWay } from './giving-way.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
-import type { FileStore, Found, KeptContent, NamedContent } from './thread/file-store.ts'
-import type { FilesData } from './thread/files-thread.ts'
+import type { FileStore, FilesData, Found, KeptContent, NamedContent } from './thread/index.ts'
 import { filesModule } from './thread/index.ts'
-import { parseCid } from './unixfs/cid.ts'
+import { parseCid } from './unixfs/index.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
 export interface FilesOptions {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
+import { tuning } from '../base/tuning.ts'
 
 /**
  * Files can wait, events cannot: while events are published, those who move files rest after every piece. All of them
@@ -25,10 +26,10 @@ export class GivingWay {
   /** To be waited for before so many bytes are moved. */
   async pass(bytes: number): Promise<void> {
     this.#moved += bytes
-    if (this.#moved < limits.fileChunkBytes) return
+    if (this.#moved < format.fileChunkBytes) return
     const published = this.#published()
     const isPublished = published !== this.#seen
-    const ms = this.#moved / limits.fileBytesPerMs
+    const ms = this.#moved / tuning.fileBytesPerMs
     this.#seen = published
     this.#moved = 0
     // Whoever comes while others rest has a rest of its own after them: they would all go on at once otherwise.

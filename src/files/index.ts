@@ -1,6 +1,5 @@
 export { type Duration, Files, type FilesOptions } from './files.ts'
 export { sniffedBytes, typeByContent, typeByName } from './media-types.ts'
 export { isName } from './names.ts'
-export type { Child, Content } from './thread/content.ts'
-export type { Found, NamedContent } from './thread/file-store.ts'
-export { parseCid } from './unixfs/cid.ts'
+export type { Child, Content, Found, NamedContent } from './thread/index.ts'
+export { parseCid } from './unixfs/index.ts'

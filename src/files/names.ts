@@ -1,5 +1,5 @@
-import { limits } from '../limits.ts'
-import { parseCid } from './unixfs/cid.ts'
+import { limits } from '../base/limits.ts'
+import { parseCid } from './unixfs/index.ts'
 
 /** Addresses below `/api/v2/files` that mean something else. */
 const taken = new Set(['prefetch', 'remove', '.', '..'])

@@ -1,12 +1,11 @@
-import { failure, messageOf, ShoalError } from '../errors.ts'
+import { failure, messageOf, ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import type { Events, OffsetMap, Reading } from '../events/index.ts'
-import { limits } from '../limits.ts'
-import type { Logger } from '../log/index.ts'
+import type { Logger } from '../logging/index.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
 import { linesOf } from './lines.ts'
-import type { StandingQuery } from './thread/catalogue.ts'
-import type { FileStore } from './thread/file-store.ts'
-import { parseCid } from './unixfs/cid.ts'
+import type { FileStore, StandingQuery } from './thread/index.ts'
+import { parseCid } from './unixfs/index.ts'
 
 interface Parts {
   readonly thread: Pick<CalledThread<FileStore>, 'call'>

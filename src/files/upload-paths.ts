@@ -1,5 +1,5 @@
-import { failure, type ShoalError } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { failure, type ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 
 /** What is in a directory, by name: a directory, or nothing for a file. */
 type Folder = Map<string, Folder | undefined>

@@ -1,9 +1,9 @@
-import { failure } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { failure } from '../base/errors.ts'
+import { format } from '../base/format.ts'
+import { tuning } from '../base/tuning.ts'
 import type { CalledThread } from '../store/index.ts'
 import type { GivingWay } from './giving-way.ts'
-import type { FileStore } from './thread/file-store.ts'
-import type { UploadedFile } from './thread/uploads.ts'
+import type { FileStore, UploadedFile } from './thread/index.ts'
 import { ChunkMemory } from './unixfs/index.ts'
 import { UploadPaths } from './upload-paths.ts'
 
@@ -16,7 +16,7 @@ export interface Uploaded {
 }
 
 /** Bytes of files that are handed over together. */
-const memoryBytes = limits.chunksTogether * limits.fileChunkBytes
+const memoryBytes = tuning.chunksTogether * format.fileChunkBytes
 
 /** Files on their way into the store. Nothing of them stays unless they are kept. */
 export class Upload {
@@ -43,9 +43,9 @@ export class Upload {
     let size = 0
     for await (const piece of content)
       for (let at = 0; at < piece.length; ) {
-        const begun = size % limits.fileChunkBytes
-        const taken = piece.subarray(at, at + limits.fileChunkBytes - begun)
-        memory.chunk((size - begun) / limits.fileChunkBytes).set(taken, begun)
+        const begun = size % format.fileChunkBytes
+        const taken = piece.subarray(at, at + format.fileChunkBytes - begun)
+        memory.chunk((size - begun) / format.fileChunkBytes).set(taken, begun)
         at += taken.length
         size += taken.length
         if (size < memoryBytes) continue
@@ -82,7 +82,7 @@ export class Upload {
 
   /** Hands chunks over to the thread, and waits while too many are on their way. */
   async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
-    await this.#settled(limits.chunksAhead - 1)
+    await this.#settled(tuning.chunksAhead - 1)
     await this.#givingWay.pass(length)
     const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
     // Whoever waits for it is told.

@@ -1,4 +1,4 @@
-import { failure } from '../errors.ts'
+import { failure } from '../base/errors.ts'
 import { nodeAppId } from './app-id.ts'
 import type { PublicKey } from './keys.ts'
 import { licenceProblem, nodeLicenceSubject } from './licences.ts'

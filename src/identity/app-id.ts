@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 
 /** The ID under which events of the node itself are published; no app gets it. */
 export const nodeAppId = 'com.actyx'
@@ -7,5 +7,5 @@ export const nodeAppId = 'com.actyx'
 export function appIdProblem(text: string): string | undefined {
   if (text === '') return 'expected non-empty string'
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(text)) return 'appId needs to be a valid DNS name'
-  return text.length > limits.appIdBytes ? `appId has more than ${limits.appIdBytes} characters` : undefined
+  return text.length > format.appIdBytes ? `appId has more than ${format.appIdBytes} characters` : undefined
 }

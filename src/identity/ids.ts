@@ -1,5 +1,5 @@
 import { base58btc } from 'multiformats/bases/base58'
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 import { decodeCrypt64, encodeCrypt64 } from './crypt64.ts'
 import type { PublicKey } from './keys.ts'
 

@@ -1,6 +1,7 @@
 export { type Admitted, admit, type Licensing } from './admission.ts'
 export { appIdProblem, nodeAppId } from './app-id.ts'
 export { decodeBase64 } from './base64.ts'
+export { weaknessOf } from './curve.ts'
 export {
   formatStreamId,
   type NodeId,

@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 
 /** The 32 bytes of an Ed25519 public key. */
 export type PublicKey = Uint8Array & { readonly __brand: 'PublicKey' }

@@ -1,4 +1,4 @@
-import { failure, messageOf, type ShoalError } from '../errors.ts'
+import { failure, messageOf, type ShoalError } from '../base/errors.ts'
 import { decodeBase64 } from './base64.ts'
 import { type Cbor, decodeCbor, encodeCbor } from './cbor.ts'
 import { type PublicKey, parsePublicKey, Verifier } from './keys.ts'

@@ -1,5 +1,5 @@
-import { failure } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { failure } from '../base/errors.ts'
+import { tuning } from '../base/tuning.ts'
 import { decodeBase64 } from './base64.ts'
 import { type Cbor, cborIn, encodeCbor } from './cbor.ts'
 import { type KeyPair, Verifier } from './keys.ts'
@@ -74,7 +74,7 @@ export class Tokens {
     if (!signatures.some((signature) => this.#isOurs(message, signature))) throw failure('ERR_TOKEN_UNAUTHORIZED', {})
     const claims = claimsOf(message)
     if (claims === undefined) throw invalid(token, 'Cannot parse CBOR')
-    if (this.#verified.size >= limits.cachedTokens) this.#verified.delete(this.#verified.keys().next().value ?? '')
+    if (this.#verified.size >= tuning.cachedTokens) this.#verified.delete(this.#verified.keys().next().value ?? '')
     this.#verified.set(token, claims)
     return claims
   }

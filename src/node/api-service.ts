@@ -9,14 +9,15 @@ import {
   type SwarmInfo,
   Websites,
 } from '../api/index.ts'
+import { storableTime } from '../base/timestamps.ts'
 import type { Events } from '../events/index.ts'
 import type { Files } from '../files/index.ts'
-import type { Health } from '../health.ts'
 import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/index.ts'
-import type { Logger } from '../log/index.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { nowMicros } from '../runtime/clock.ts'
 import type { Settings } from '../settings/index.ts'
-import { nowMicros, storableTime } from '../time.ts'
 
 /** How the API is to behave towards its clients. */
 export interface ApiOptions {

@@ -1,6 +1,6 @@
-import type { Health } from '../health.ts'
-import type { Logger } from '../log/index.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { BackgroundNotice, BackgroundWork } from '../store/index.ts'
 import { Failures } from './failures.ts'
 

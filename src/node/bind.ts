@@ -1,6 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
-import { ShoalError } from '../errors.ts'
-import { type Endpoint, type ListenerName, socketText } from '../listen.ts'
+import { ShoalError } from '../base/errors.ts'
+import { type Endpoint, type ListenerName, socketText } from '../listening/listen.ts'
 
 /** How a component's bind option is read. */
 export interface BindRule extends ListenerName {

@@ -1,8 +1,8 @@
-import { ConnectionLimit } from '../connection-limit.ts'
-import { type ConnectionShares, connectionShares, openFileLimit, raiseOpenFiles } from '../descriptors.ts'
-import { limits } from '../limits.ts'
-import { type Logger, RateLimit } from '../log/index.ts'
-import type { Metrics } from '../metrics.ts'
+import { limits } from '../base/limits.ts'
+import { ConnectionLimit } from '../listening/connection-limit.ts'
+import { type Logger, RateLimit } from '../logging/index.ts'
+import type { Metrics } from '../observability/metrics.ts'
+import { type ConnectionShares, connectionShares, openFileLimit, raiseOpenFiles } from '../runtime/descriptors.ts'
 
 const ports = { api: 'API', admin: 'admin port', swarm: 'swarm port' } as const
 

@@ -1,8 +1,8 @@
-import type { Health } from '../health.ts'
-import { limits } from '../limits.ts'
-import type { Logger } from '../log/index.ts'
-import type { Counter, Metrics } from '../metrics.ts'
-import { Outage } from '../outage.ts'
+import { limits } from '../base/limits.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Counter, Metrics } from '../observability/metrics.ts'
+import { Outage } from '../observability/outage.ts'
 import type { DiskNotice, DiskWork } from '../store/index.ts'
 
 interface Parts {

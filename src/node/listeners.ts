@@ -1,9 +1,8 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { adminRoutes, type Connections, HttpService } from '../api/index.ts'
-import type { ConnectionLimit } from '../connection-limit.ts'
-import type { ComponentName, Health } from '../health.ts'
-import { limits } from '../limits.ts'
+import { limits } from '../base/limits.ts'
+import type { ConnectionLimit } from '../listening/connection-limit.ts'
 import {
   type Endpoint,
   type Listening,
@@ -11,8 +10,9 @@ import {
   multiaddressText,
   resolveEndpoints,
   socketText,
-} from '../listen.ts'
-import type { Logger } from '../log/index.ts'
+} from '../listening/listen.ts'
+import type { Logger } from '../logging/index.ts'
+import type { ComponentName, Health } from '../observability/health.ts'
 import { swarmPort } from '../swarm/index.ts'
 import { type BindRule, bindRules, checkDistinct } from './bind.ts'
 

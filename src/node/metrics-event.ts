@@ -1,4 +1,4 @@
-import type { Metric, Metrics } from '../metrics.ts'
+import type { Metric, Metrics } from '../observability/metrics.ts'
 
 type Labels = readonly (readonly [name: string, value: string])[]
 type NumberBody = readonly [labels: Labels, milliseconds: number, value: number]

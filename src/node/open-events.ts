@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
-import type { MemoryAccount } from '../client-memory.ts'
+import type { MemoryAccount } from '../client-memory/account.ts'
 import { Events, readerModule } from '../events/index.ts'
-import type { Health } from '../health.ts'
 import { type KeyPair, nodeAppId, nodeIdOf } from '../identity/index.ts'
-import type { Logger } from '../log/index.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Logger } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { Settings } from '../settings/index.ts'
 import {
   makeFolders,

@@ -1,7 +1,7 @@
 import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
-import type { Logger } from '../log/index.ts'
+import type { Logger } from '../logging/index.ts'
 import { type Settings, usable } from '../settings/index.ts'
 import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'

@@ -1,5 +1,5 @@
 import type { Reading } from '../events/index.ts'
-import type { Histogram, Metrics } from '../metrics.ts'
+import type { Histogram, Metrics } from '../observability/metrics.ts'
 
 /** From a lookup to the reading of everything, in seconds. */
 const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -1,7 +1,7 @@
-import type { Health } from '../health.ts'
-import { limits } from '../limits.ts'
-import { type Logger, RateLimit } from '../log/index.ts'
-import type { Counter, Metrics } from '../metrics.ts'
+import { limits } from '../base/limits.ts'
+import { type Logger, RateLimit } from '../logging/index.ts'
+import type { Health } from '../observability/health.ts'
+import type { Counter, Metrics } from '../observability/metrics.ts'
 import type { ThreadName, ThreadWatch } from '../store/index.ts'
 import { Failures } from './failures.ts'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { assert } from '../assert.ts'
-import { notPlain, standsForItself, wordsOf } from '../plain-text.ts'
+import { assert } from '../base/assert.ts'
+import { notPlain, standsForItself, wordsOf } from '../json/plain-text.ts'
 
 /** Bytes that are not what they should be: from a peer, or from a damaged disk. */
 export class MalformedBytes extends Error {

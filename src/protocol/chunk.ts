@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkFrame, type Frame } from './frame.ts'
 import { type Head, heads } from './signed.ts'
@@ -25,13 +25,13 @@ export function encodeChunk(records: readonly Uint8Array[], signedHead: Uint8Arr
 
 /** Reads a chunk and checks its form, its size, its frames one by one and its signature: not how the frames go together. */
 export function decodeChunk(bytes: Uint8Array): Chunk {
-  if (bytes.length > limits.chunkBytes) throw new MalformedBytes('a chunk is too large')
+  if (bytes.length > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
   const reader = new ByteReader(bytes)
   if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are no chunk')
   const signedHead = reader.bytes(reader.uvarint())
   const head = heads.verify(signedHead)
   const count = reader.uvarint()
-  if (count < 1 || count > limits.eventsPerChunk) throw new MalformedBytes('a chunk has too many frames, or none')
+  if (count < 1 || count > format.eventsPerChunk) throw new MalformedBytes('a chunk has too many frames, or none')
   const frames = Array.from({ length: count }, () => checkFrame(reader))
   reader.finish()
   const [{ first }] = frames as [Frame]

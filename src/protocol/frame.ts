@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { assert } from '../assert.ts'
-import { limits } from '../limits.ts'
-import { isStorableTime } from '../time.ts'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
+import { isStorableTime } from '../base/timestamps.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { type LegacyTime, legacyTimes } from './legacy-times.ts'
@@ -57,11 +57,11 @@ export class FrameBuilder {
   #size = 0
   readonly #sources: Buffer[] = []
   /** Of each event: start and end of its labels, start and end of its payload. */
-  readonly #spans = new Int32Array(4 * limits.eventsPerFrame)
-  readonly #lamports = new Float64Array(limits.eventsPerFrame)
-  readonly #times = new Float64Array(limits.eventsPerFrame)
+  readonly #spans = new Int32Array(4 * format.eventsPerFrame)
+  readonly #lamports = new Float64Array(format.eventsPerFrame)
+  readonly #times = new Float64Array(format.eventsPerFrame)
   /** Start and end of the payload of each event of the frame that was made last. */
-  readonly #payloads = new Int32Array(2 * limits.eventsPerFrame)
+  readonly #payloads = new Int32Array(2 * format.eventsPerFrame)
   readonly #head = new ByteWriter(16 * 1024)
   #lastTime = -1
   #timeBytes: Buffer = Buffer.alloc(0)
@@ -82,7 +82,7 @@ export class FrameBuilder {
     const payload = spans[at + 2] as number
     const payloadEnd = spans[at + 3] as number
     const index = this.#count++
-    assert(index < limits.eventsPerFrame, 'a frame holds 1 to 1024 events')
+    assert(index < format.eventsPerFrame, 'a frame holds 1 to 1024 events')
     assert(payloadEnd > payload && labelsEnd > labels, 'an event has labels and a payload')
     assert(
       labels >= 0 && payload >= 0 && labelsEnd <= source.length && payloadEnd <= source.length,
@@ -196,8 +196,8 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   if (headLength > reader.remaining) throw new MalformedBytes('the bytes end too early')
   const first = reader.uvarint()
   const count = reader.uvarint()
-  if (count < 1 || count > limits.eventsPerFrame) throw new MalformedBytes('a frame holds 1 to 1024 events')
-  if (first + count > limits.eventsPerStream) throw new MalformedBytes('a stream is too long')
+  if (count < 1 || count > format.eventsPerFrame) throw new MalformedBytes('a frame holds 1 to 1024 events')
+  if (first + count > format.eventsPerStream) throw new MalformedBytes('a stream is too long')
   const lamports = new Float64Array(count)
   const times = new Float64Array(count)
   const labels = new Int32Array(2 * count)
@@ -276,7 +276,7 @@ function readPayloads(reader: ByteReader, count: number, removed: Secrets['remov
   const payloads = new Int32Array(2 * count)
   for (let i = 0; i < count; i++) {
     const length = reader.uvarint()
-    if (length > limits.payloadBytes) throw new MalformedBytes('a payload is too large')
+    if (length > format.payloadBytes) throw new MalformedBytes('a payload is too large')
     if ((length === 0) !== (removed?.has(i) ?? false))
       throw new MalformedBytes('a payload is missing, or there though it was removed')
     payloads[2 * i + 1] = length

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 
 /**
@@ -26,23 +26,23 @@ export function encodeLabelsExactly({ appId, tags }: Labels): Buffer {
 }
 
 export function decodeLabels(reader: ByteReader): Labels {
-  const appId = reader.text(limits.appIdBytes)
-  const tags = Array.from({ length: reader.uvarint() }, () => reader.text(limits.tagBytes))
+  const appId = reader.text(format.appIdBytes)
+  const tags = Array.from({ length: reader.uvarint() }, () => reader.text(format.tagBytes))
   return { appId, tags }
 }
 
 /** Passes over labels from another node, and throws unless they are what `encodeLabels` would write. */
 export function checkLabels(reader: ByteReader): void {
   const appLength = reader.uvarint()
-  if (appLength === 0 || appLength > limits.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
+  if (appLength === 0 || appLength > format.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
   checkText(reader, appLength)
   const count = reader.uvarint()
-  if (count > limits.tagsPerEvent) throw new MalformedBytes('an event has too many tags')
+  if (count > format.tagsPerEvent) throw new MalformedBytes('an event has too many tags')
   let before = -1
   let beforeEnd = -1
   for (let i = 0; i < count; i++) {
     const length = reader.uvarint()
-    if (length === 0 || length > limits.tagBytes) throw new MalformedBytes('a tag is too long or empty')
+    if (length === 0 || length > format.tagBytes) throw new MalformedBytes('a tag is too long or empty')
     const start = checkText(reader, length)
     const { buffer, at } = reader
     if (before >= 0 && buffer.compare(buffer, before, beforeEnd, start, at) <= 0)

@@ -1,4 +1,4 @@
-import { latestMicros } from '../time.ts'
+import { latestMicros } from '../base/timestamps.ts'
 import type { ByteReader } from './bytes.ts'
 import { MalformedBytes } from './bytes.ts'
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { limits } from '../limits.ts'
+import { limits } from '../base/limits.ts'
 import { MalformedBytes } from './bytes.ts'
 
 const [newline, quote, backslash] = [0x0a, 0x22, 0x5c]

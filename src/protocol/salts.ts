@@ -1,5 +1,5 @@
 import { hash, randomFillSync } from 'node:crypto'
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 
 /**
  * A payload goes into the chain as the hash of a salt and its text, so that it can be removed later without breaking the
@@ -13,7 +13,7 @@ const domain = Buffer.from('shoal/salts/1\0', 'latin1')
 const input = Buffer.alloc(domain.length + seedLength)
 domain.copy(input)
 
-const salts = Buffer.alloc(saltLength * limits.eventsPerFrame)
+const salts = Buffer.alloc(saltLength * format.eventsPerFrame)
 
 /** The salts of all events of a frame, one after the other, good until somebody asks for others. A string is made faster than a buffer. */
 export function saltsOf(seed: Uint8Array, count: number): Buffer {

@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts'
+import { assert } from '../base/assert.ts'
 import {
   type Code,
   type Local,
@@ -9,7 +9,7 @@ import {
   vector,
   wasmFunction,
   wasmModule,
-} from '../wasm-code.ts'
+} from '../runtime/wasm-code.ts'
 import { saltLength } from './salts.ts'
 import { hashLength } from './stream.ts'
 

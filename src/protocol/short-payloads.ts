@@ -1,5 +1,5 @@
-import { assert } from '../assert.ts'
-import { limits } from '../limits.ts'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
 import { saltLength } from './salts.ts'
 import { entryBytes, freeMemory, lanes, longestText, type Sha256Lanes, sha256Lanes } from './sha256-lanes.ts'
 import { hashLength, sha256 } from './stream.ts'
@@ -8,7 +8,7 @@ import { hashLength, sha256 } from './stream.ts'
 const fewest = 8
 const averageText = 256
 
-const most = limits.eventsPerFrame
+const most = format.eventsPerFrame
 const list = freeMemory
 const hashes = list + most * entryBytes
 const salts = hashes + most * hashLength

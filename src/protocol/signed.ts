@@ -1,7 +1,8 @@
-import { assert } from '../assert.ts'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
+import { isStorableTime, latestMicros } from '../base/timestamps.ts'
+import { tuning } from '../base/tuning.ts'
 import { type KeyPair, Verifier } from '../identity/index.ts'
-import { limits } from '../limits.ts'
-import { isStorableTime, latestMicros } from '../time.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
 
@@ -86,7 +87,7 @@ class SignedForm<T extends Signed> {
     const reader = new ByteReader(signed, 0, signed.length - signatureLength)
     if (reader.remaining <= 0 || !reader.bytes(this.#domain.length).equals(this.#domain))
       throw new MalformedBytes('signed bytes of another kind')
-    const topic = reader.text(limits.topicBytes)
+    const topic = reader.text(format.topicBytes)
     const stream = readStream(reader)
     const members = this.#read(reader)
     const time = readTime(reader)
@@ -159,7 +160,7 @@ function verifierOf({ node }: StreamKey): Verifier {
   const known = verifiers.get(name)
   if (known !== undefined) return known
   const [oldest] = verifiers.keys()
-  if (verifiers.size >= limits.cachedVerifiers && oldest !== undefined) verifiers.delete(oldest)
+  if (verifiers.size >= tuning.cachedVerifiers && oldest !== undefined) verifiers.delete(oldest)
   const verifier = new Verifier(node)
   verifiers.set(name, verifier)
   return verifier

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
 import { unlessMalformed } from './chunk-verification.ts'
@@ -91,7 +91,7 @@ function continuation({ frames, head, signedHead }: Chunk, stream: ReceivingStre
   const count = head.count - first
   if (added[0]?.first !== first) throw new MalformedBytes('a chunk is framed in another way than what is here')
   if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps do not rise')
-  if (eventsSince + count > limits.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
+  if (eventsSince + count > format.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
   const hash = hashThrough(added, chain.hash)
   if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
   const kept = withoutPayloads(added, stream.redactedBetween(first, head.count))

@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { format } from '../base/format.ts'
 import { type Chunk, decodeChunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
 
 /** Reads a chunk and checks everything about it but its place in the chain. */
@@ -19,7 +19,7 @@ function checkPlaces(frames: readonly Frame[], head: Head): void {
     next += frame.count
   }
   if (head.count !== next || head.lamport !== lamport) throw new MalformedBytes('the head is not that of these frames')
-  if (next - (frames[0]?.first ?? 0) > limits.eventsPerChunk) throw new MalformedBytes('a chunk has too many events')
+  if (next - (frames[0]?.first ?? 0) > format.eventsPerChunk) throw new MalformedBytes('a chunk has too many events')
 }
 
 /** The result of work on bytes from elsewhere; undefined when they are malformed. */

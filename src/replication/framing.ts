@@ -1,7 +1,7 @@
-import { limits } from '../limits.ts'
+import { tuning } from '../base/tuning.ts'
 import type { FrameBuilder } from '../protocol/index.ts'
 
 /** Whether a frame of an own stream ends here, although its commit goes on. */
 export function isFrameFull({ count, size }: FrameBuilder): boolean {
-  return count === limits.eventsPerOwnFrame || size >= limits.ownFrameBytes
+  return count === tuning.eventsPerOwnFrame || size >= tuning.ownFrameBytes
 }

@@ -1,4 +1,4 @@
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 
 const microsPerDay = 86_400e6
 

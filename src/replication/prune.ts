@@ -1,4 +1,4 @@
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 import { type Head, heads, type PruneRecord, pruneRecords } from '../protocol/index.ts'
 import { isTooFarAhead } from './lamport-clock.ts'
 import type { StreamPosition } from './stream-position.ts'

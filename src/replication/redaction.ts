@@ -1,4 +1,4 @@
-import { ShoalError } from '../errors.ts'
+import { ShoalError } from '../base/errors.ts'
 import {
   ByteReader,
   type Frame,

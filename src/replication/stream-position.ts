@@ -1,5 +1,5 @@
-import { assert } from '../assert.ts'
-import { limits } from '../limits.ts'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
 import { genesis, type Head, type StreamKey, type TopicKind } from '../protocol/index.ts'
 import { ChainEnd } from './chain.ts'
 
@@ -57,7 +57,7 @@ export function grow(position: StreamPosition, { count, lamport, chain, bytes }:
 
 /** Whether the chunk at the end of an own stream ends here, with a checkpoint. */
 export function isChunkFull({ eventsSince, bytesSince }: StreamPosition): boolean {
-  return eventsSince >= limits.eventsPerCheckpoint || bytesSince >= limits.bytesPerCheckpoint
+  return eventsSince >= format.eventsPerCheckpoint || bytesSince >= format.bytesPerCheckpoint
 }
 
 /** Ends the chunk at the end of a stream: a checkpoint head was signed for it. */

@@ -1,9 +1,9 @@
-import { clockError } from '../clock-error.ts'
-import { ShoalError } from '../errors.ts'
+import { clockError } from '../base/clock-error.ts'
+import { ShoalError } from '../base/errors.ts'
+import { format } from '../base/format.ts'
+import { isStorableTime } from '../base/timestamps.ts'
 import type { KeyPair } from '../identity/index.ts'
-import { limits } from '../limits.ts'
 import type { StreamKey, TopicKind } from '../protocol/index.ts'
-import { isStorableTime } from '../time.ts'
 
 /** A topic as the node that stores it sees it. */
 export interface TopicContext {
@@ -41,6 +41,6 @@ export function requireSameTopic(topic: string, context: TopicContext): void {
 
 /** Throws when a topic with so many streams has no room for another one. */
 export function requireRoomForStream(streams: number): void {
-  if (streams >= limits.streamsPerTopic)
-    throw new ShoalError('ERR_IO', `A topic has at most ${limits.streamsPerTopic} streams.`)
+  if (streams >= format.streamsPerTopic)
+    throw new ShoalError('ERR_IO', `A topic has at most ${format.streamsPerTopic} streams.`)
 }

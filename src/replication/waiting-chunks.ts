@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../base/limits.ts'
 import type { Chunk } from '../protocol/index.ts'
 import { hasPayload } from './redaction.ts'
 

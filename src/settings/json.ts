@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts'
+import { limits } from '../base/limits.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export interface JsonObject {

@@ -1,5 +1,5 @@
-import { ShoalError } from '../errors.ts'
-import { limits } from '../limits.ts'
+import { ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
 import { clone, equal, isObject, type Json, type JsonObject, ownValue, setOwn } from './json.ts'
 import { InvalidSettings } from './problem.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { assert } from '../assert.ts'
-import { failure, ShoalError } from '../errors.ts'
-import { nowMicros } from '../time.ts'
-import { versionString } from '../version.ts'
+import { assert } from '../base/assert.ts'
+import { failure, ShoalError } from '../base/errors.ts'
+import { nowMicros } from '../runtime/clock.ts'
+import { versionString } from '../runtime/version.ts'
 import { complete, type SettingsDocument } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
 import { InvalidSettings, refuseUnstorable } from './problem.ts'
@@ -161,7 +161,7 @@ export class Settings {
   async rollback(revision: number, origin: string): Promise<void> {
     const document = JSON.parse(revision === 0 ? '{}' : this.#undamaged(revision).document) as Json
     if ([...this.#log.versions()].some(({ isDamaged }) => isDamaged === true)) {
-      const { checked } = await import('./check.ts')
+      const { checked } = await import('./check-document.ts')
       checked(document)
       // Before the new version is stored: a damaged revision may be the highest number that there is.
       this.#log.removeDamaged()
@@ -189,7 +189,7 @@ export class Settings {
   }
 
   async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<Json | undefined> {
-    const { checked } = await import('./check.ts')
+    const { checked } = await import('./check-document.ts')
     // From here to the stored version nothing waits, so two changes cannot mix.
     const before = this.#current.document
     const document = checked(make(before))
@@ -262,7 +262,7 @@ async function validDocument(
     return error as Error
   }
   if (seal === sealOf(document)) return parsed as JsonObject
-  const { checked } = await import('./check.ts')
+  const { checked } = await import('./check-document.ts')
   try {
     parsed = checked(parsed)
   } catch (error) {

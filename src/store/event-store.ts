@@ -1,6 +1,6 @@
-import type { MemoryHolder } from '../client-memory.ts'
+import type { MemoryHolder } from '../client-memory/account.ts'
 import type { Received } from '../replication/index.ts'
-import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Selection } from './log/index.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, ReadStream, Selection } from './sqlite/index.ts'
 
 /** Where a stream stands. */
 export interface StreamStatus extends ReadStream {

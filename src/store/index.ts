@@ -1,5 +1,4 @@
-export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './background.ts'
-export { type Blob, type BlobEntry, BlobStore } from './blobs.ts'
+export { type Blob, type BlobEntry, BlobStore } from './blobs/blobs.ts'
 export {
   type BlockStats,
   BlockStore,
@@ -16,10 +15,29 @@ export {
   Slots,
   verifyBlocks,
 } from './blocks/index.ts'
-export { copyDatabase, finishCopy } from './copy-database.ts'
-export { DataFolder } from './data-folder.ts'
-export type { DiskNotice, DiskWork } from './disk-notice.ts'
+export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './disk/background.ts'
+export { copyDatabase, finishCopy } from './disk/copy-database.ts'
+export type { DiskNotice, DiskWork } from './disk/disk-notice.ts'
+export { makeFolders } from './disk/make-folders.ts'
+export { NotedCount } from './disk/noted-count.ts'
+export { refusalIn, storageError } from './disk/sqlite-error.ts'
+export { type DiskSync, diskSync } from './disk/sync.ts'
+export { checkWal, type StoreDamage } from './disk/wal-check.ts'
 export type { EventStore, Reading, StreamStatus } from './event-store.ts'
+export { DataFolder } from './folder/data-folder.ts'
+export { NodeDatabase } from './folder/node-database.ts'
+export { settingsChecksum } from './folder/settings-log.ts'
+export {
+  blobFile,
+  blobsBeside,
+  blockFile,
+  blocksBeside,
+  slotsFile,
+  topicFile,
+  topicFiles,
+  topicsFolder,
+} from './folder/topic-files.ts'
+export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
 export {
   type Appended,
   type AppendRequest,
@@ -32,26 +50,8 @@ export {
   type Selection,
   type VerifyReport,
   verifyLog,
-} from './log/index.ts'
-export { refusalIn, storageError } from './log/sqlite-error.ts'
-export { makeFolders } from './make-folders.ts'
-export { NodeDatabase } from './node-database.ts'
-export { NotedCount } from './noted-count.ts'
-export { settingsChecksum } from './settings-log.ts'
-export { type DiskSync, diskSync } from './sync.ts'
-export { answerCalls, CalledThread, type DiskUse } from './threads/calls.ts'
+} from './sqlite/index.ts'
+export { answerCalls, CalledThread, type DiskUse } from './threads/calls/calls.ts'
+export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'
-export { ThreadedBlobs } from './threads/threaded-blobs.ts'
-export {
-  blobFile,
-  blobsBeside,
-  blockFile,
-  blocksBeside,
-  slotsFile,
-  topicFile,
-  topicFiles,
-  topicsFolder,
-} from './topic-files.ts'
-export { type TopicReport, verifyFolder } from './verify-folder.ts'
-export { checkWal, type StoreDamage } from './wal-check.ts'

@@ -1,1 +1,1 @@
-export { swarmPort } from './port.ts'
+export { swarmPort } from './swarm-port.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
 import { exchange, startApi, type TestApi } from '../support/api.ts'
 import { noise } from '../support/noise.ts'
 

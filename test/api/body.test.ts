@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
-import { ShoalError } from '../../src/errors.ts'
+import { ShoalError } from '../../src/base/errors.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
 /** A holder that is never refused. */

@@ -6,8 +6,8 @@ import type { Answer } from '../../src/api/answer.ts'
 import type { Call } from '../../src/api/call.ts'
 import { Connections } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
-import { MemoryAccount } from '../../src/client-memory.ts'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
+import { MemoryAccount } from '../../src/client-memory/account.ts'
 import { exchange, served, silent } from '../support/api.ts'
 
 const mib = 1024 * 1024

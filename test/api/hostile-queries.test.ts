@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
 import { sqliteStore, startApi, type TestApi } from '../support/api.ts'
 
 const features = 'FEATURES(subQuery interpolation) '

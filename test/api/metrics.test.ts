@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Metrics } from '../../src/metrics.ts'
+import { Metrics } from '../../src/observability/metrics.ts'
 import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { Lines } from '../support/lines.ts'

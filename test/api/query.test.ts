@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { format } from '../../src/base/format.ts'
+import { limits } from '../../src/base/limits.ts'
 import { nodeId, sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { Lines } from '../support/lines.ts'
 
@@ -162,7 +163,7 @@ test('a problem with one event is a warning, and the stream goes on', async (t) 
 })
 
 /** As long as a payload can be: queries make texts of it that are too long. */
-const longest = 'x'.repeat(limits.payloadBytes - 2)
+const longest = 'x'.repeat(format.payloadBytes - 2)
 
 test('a result that cannot be sent is a warning; the last one that can says that it is the last', async (t) => {
   const api = await start(t)

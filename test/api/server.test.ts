@@ -6,8 +6,8 @@ import type { Answer } from '../../src/api/answer.ts'
 import type { Call } from '../../src/api/call.ts'
 import type { Route } from '../../src/api/router.ts'
 import { healthRoutes } from '../../src/api/routes/health.ts'
-import { Health } from '../../src/health.ts'
-import { Logger, logOutput, textLine } from '../../src/log/index.ts'
+import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
+import { Health } from '../../src/observability/health.ts'
 import { exchange, served } from '../support/api.ts'
 
 const text = (body: string): Answer => ({ status: 200, headers: {}, body })

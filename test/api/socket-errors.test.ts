@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
 import { eventsIn, exchange, sqliteStore, startApi } from '../support/api.ts'
 import { SlowStore } from '../support/slow-store.ts'
 import { TestSocket } from '../support/socket.ts'

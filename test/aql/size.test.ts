@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { stepsPerCharacter } from '../../scripts/fuzz/read.ts'
 import { AqlError, aqlLimits, format, parseQuery, print, usedFeatures } from '../../src/aql/index.ts'
 import { readQuery } from '../../src/aql/parse.ts'
-import { Reader } from '../../src/aql/text/reader.ts'
+import { Reader } from '../../src/aql/text/text-reader.ts'
 import { messagesOf } from './eval/run.ts'
 
 const options = { now: 0n }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileSteps } from '../../src/aql/eval/compile.ts'
+import { type Cursor, type Events, later } from '../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { type Cursor, type Events, later } from '../../src/aql/eval/port.ts'
 import { answer, outside } from '../../src/aql/eval/query.ts'
 import {
   aqlLimits,
@@ -21,7 +21,7 @@ import {
 import { readSteps } from '../../src/aql/parse.ts'
 import { planFor } from '../../src/aql/plan/tag-plan.ts'
 import { unitsPerStep } from '../../src/aql/steps.ts'
-import { Reader, stepsPerYield } from '../../src/aql/text/reader.ts'
+import { Reader, stepsPerYield } from '../../src/aql/text/text-reader.ts'
 import { eventsFrom, messagesOf, now } from './eval/run.ts'
 
 const count = 20_000

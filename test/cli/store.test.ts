@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { format } from '../../src/base/format.ts'
 import {
   blockFile,
   DataFolder,
@@ -124,7 +124,7 @@ test('a backup is a data folder that a node starts on, with the same identity an
 /** A stopped node with a large file and a small one in a directory that has a name, and a blob. */
 async function nodeWithFiles(t: TestContext): Promise<{ path: string; large: Buffer }> {
   const { node, upload, call } = await startNode(t, join(temporaryFolder(t), 'data'))
-  const large = noise(2 * limits.fileChunkBytes)
+  const large = noise(2 * format.fileChunkBytes)
   const cid = await (await upload({ 'large.bin': large, 'small.txt': 'small' })).text()
   await call('/api/v2/files/site', { method: 'PUT', body: cid })
   const headers = { 'content-type': 'text/plain' }

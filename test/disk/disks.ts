@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { messageOf } from '../../src/errors.ts'
+import { messageOf } from '../../src/base/errors.ts'
 import type { TestScope } from '../support/folder.ts'
 
 /** A file system of a few megabytes, in memory: it can be filled to the last byte. */

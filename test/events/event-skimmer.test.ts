@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
+import { limits } from '../../src/base/limits.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { textBytes } from '../../src/events/publish/event-program.ts'
 import { type EventSkimmer, eventSkimmer, trusted } from '../../src/events/publish/event-skimmer.ts'
 import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
-import { JsonError } from '../../src/json-scanner.ts'
-import { limits } from '../../src/limits.ts'
+import { JsonError } from '../../src/json/json-scanner.ts'
 import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
@@ -32,7 +34,7 @@ interface Way {
 /** The events of a body, or what is wrong with it. */
 function read(
   text: string,
-  { skimmer, appId = app, partBytes, sliceBytes = limits.scanSliceBytes }: Way,
+  { skimmer, appId = app, partBytes, sliceBytes = tuning.scanSliceBytes }: Way,
 ): string[] | string {
   try {
     const scanner = new PublishScanner(Buffer.from(text), appId, routes, { partBytes, skimmer })
@@ -78,7 +80,7 @@ const plainTag = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, ma
 const longTag = fc.integer({ min: 110, max: 134 }).map((length) => 'x'.repeat(length))
 const fewTags = fc.array(fc.oneof({ weight: 5, arbitrary: plainTag }, longTag), { minLength: 1, maxLength: 6 })
 const manyTags = fc
-  .integer({ min: 120, max: limits.tagsPerEvent })
+  .integer({ min: 120, max: format.tagsPerEvent })
   .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
 const sorted = (tags: readonly string[]): string[] => [...new Set(tags)].sort()
 const anyTags = fc.oneof({ weight: 9, arbitrary: fewTags }, { weight: 9, arbitrary: fewTags.map(sorted) }, manyTags)
@@ -190,10 +192,10 @@ test('tags are skimmed up to 127 of them, of 127 bytes each', () => {
   for (const [tags, isSkimmed] of [
     [['x'.repeat(127)], 1],
     [['x'.repeat(128)], 0],
-    [['x'.repeat(limits.tagBytes + 1)], 0],
+    [['x'.repeat(format.tagBytes + 1)], 0],
     [many(127), 1],
     [many(128), 0],
-    [many(limits.tagsPerEvent + 1), 0],
+    [many(format.tagsPerEvent + 1), 0],
     [[], 0],
     [[''], 0],
     [['ü'], 0],
@@ -270,17 +272,17 @@ test('a call has as many events as it may have, and not one more', () => {
 
 test('what is between events, or before them, changes nothing, however long it is', () => {
   const events = (count: number): string => Array(count).fill('{"tags":["a"],"payload":1}').join(',')
-  const gap = ' '.repeat(limits.scanSliceBytes + 300_000)
+  const gap = ' '.repeat(tuning.scanSliceBytes + 300_000)
   agrees(`{"data":[${events(100)}${gap},${events(100)}]}`)
   agrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
-  const appId = 'x'.repeat(limits.appIdBytes)
+  const appId = 'x'.repeat(format.appIdBytes)
   agrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
 })
 
 test('parts have as many bytes as they should, and one event more at most', () => {
   const partBytes = 24 * 1024
   const payload = 'p'.repeat(30)
-  for (const appId of ['x', 'x'.repeat(limits.appIdBytes)])
+  for (const appId of ['x', 'x'.repeat(format.appIdBytes)])
     for (const tags of [
       ['a', 'b'],
       ['b', 'a'],
@@ -297,7 +299,7 @@ test('parts have as many bytes as they should, and one event more at most', () =
 
 test('app IDs of any length are the beginning of labels', () => {
   const text = bodyOf([{ tags: ['a'], payload: 1 }])
-  for (const length of [1, 127, 128, limits.appIdBytes]) {
+  for (const length of [1, 127, 128, format.appIdBytes]) {
     assert.equal(skimmed(text, new ByteWriter().text('x'.repeat(length)).copy()), 1)
     agrees(text, { appId: 'x'.repeat(length) })
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JsonError, JsonScanner, parseJson } from '../../src/json-scanner.ts'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
+import { JsonError, JsonScanner, parseJson } from '../../src/json/json-scanner.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
-import { limits } from '../../src/limits.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
 

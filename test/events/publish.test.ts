@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
+import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
-import { limits } from '../../src/limits.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
 import * as fc from '../support/property.ts'
@@ -131,20 +132,20 @@ test('every limit is named by the error that goes past it', async () => {
   const nested = (depth: number) => `{"data":[{"tags":[],"payload":${'['.repeat(depth)}${']'.repeat(depth)}}]}`
   const within = [
     body(repeated(limits.eventsPerPublish, event)),
-    body([{ tags: tagsOf(limits.tagsPerEvent), payload: 1 }]),
-    body([{ tags: ['x'.repeat(limits.tagBytes), 'ü'.repeat(limits.tagBytes / 2)], payload: 1 }]),
+    body([{ tags: tagsOf(format.tagsPerEvent), payload: 1 }]),
+    body([{ tags: ['x'.repeat(format.tagBytes), 'ü'.repeat(format.tagBytes / 2)], payload: 1 }]),
     Buffer.from(nested(limits.jsonNesting)),
-    body([{ tags: [], payload: 'x'.repeat(limits.payloadBytes - 2) }]),
+    body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }]),
   ]
   for (const request of within) await events.publish(app, request)
   const count = (await stored(store)).length
   const beyond: [Buffer, RegExp][] = [
     [body(repeated(limits.eventsPerPublish + 1, event)), /^more than 20000 events in one call/],
-    [body([{ tags: tagsOf(limits.tagsPerEvent + 1), payload: 1 }]), /^more than 128 tags of one event/],
-    [body([{ tags: ['x'.repeat(limits.tagBytes + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
-    [body([{ tags: ['ü'.repeat(limits.tagBytes / 2 + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
+    [body([{ tags: tagsOf(format.tagsPerEvent + 1), payload: 1 }]), /^more than 128 tags of one event/],
+    [body([{ tags: ['x'.repeat(format.tagBytes + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
+    [body([{ tags: ['ü'.repeat(format.tagBytes / 2 + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
     [Buffer.from(nested(limits.jsonNesting + 1)), /^more than 512 levels of nesting/],
-    [body([{ tags: [], payload: 'x'.repeat(limits.payloadBytes - 1) }]), /^Payload too large \(8388609 > 8388608\)/],
+    [body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 1) }]), /^Payload too large \(8388609 > 8388608\)/],
   ]
   for (const [request, message] of beyond) await assert.rejects(events.publish(app, request), { message })
   assert.equal((await stored(store)).length, count)
@@ -190,8 +191,8 @@ test('small requests that come together keep their own events', async () => {
 test('more bytes than may wait for the disk are refused', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
-  const large = body([{ tags: [], payload: 'x'.repeat(limits.payloadBytes - 2) }])
-  const fitting = Math.floor(limits.publishBytesWaiting / (limits.payloadBytes + 64))
+  const large = body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }])
+  const fitting = Math.floor(limits.publishBytesWaiting / (format.payloadBytes + 64))
   const waiting = Array.from({ length: fitting }, () => events.publish(app, large))
   while (slow.waiting.length < fitting) await new Promise((resolve) => setImmediate(resolve))
   await assert.rejects(events.publish(app, large), { code: 'ERR_SERVICE_OVERLOADED' })

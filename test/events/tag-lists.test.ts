@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { TagLists } from '../../src/events/publish/tag-lists.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
-import { JsonError, JsonScanner } from '../../src/json-scanner.ts'
-import { limits } from '../../src/limits.ts'
+import { JsonError, JsonScanner } from '../../src/json/json-scanner.ts'
 import { ByteWriter, encodeLabels } from '../../src/protocol/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
@@ -45,7 +45,7 @@ const long = fc.integer({ min: 118, max: 134 }).map((length) => 'x'.repeat(lengt
 const inOrder = (tags: string[]): string[] => [...new Set(tags)].sort()
 const some = fc.array(fc.oneof({ weight: 5, arbitrary: plain }, long), { maxLength: 8 })
 const many = fc
-  .integer({ min: 120, max: limits.tagsPerEvent })
+  .integer({ min: 120, max: format.tagsPerEvent })
   .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
 const lists = fc.oneof(some, some.map(inOrder), many)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JobTurn } from '../../src/events/query/turn.ts'
-import { NdjsonWriter } from '../../src/store/log/index.ts'
+import { NdjsonWriter } from '../../src/store/sqlite/index.ts'
 
 const [never, longAgo] = [Number.POSITIVE_INFINITY, 0]
 

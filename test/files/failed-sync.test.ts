@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { format } from '../../src/base/format.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
-import { limits } from '../../src/limits.ts'
 import { type DiskSync, diskSync } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { chunkOf } from '../support/upload.ts'
@@ -42,8 +43,8 @@ let fill = 0
 
 /** Adds as many chunks to an upload as are written before a background sync begins. */
 async function addMuch(store: FileStore, id: number): Promise<void> {
-  for (let bytes = 0; bytes < limits.slotBytesAhead; bytes += limits.fileChunkBytes)
-    await store.addChunks(id, ...chunkOf(Buffer.alloc(limits.fileChunkBytes, ++fill)))
+  for (let bytes = 0; bytes < tuning.slotBytesAhead; bytes += format.fileChunkBytes)
+    await store.addChunks(id, ...chunkOf(Buffer.alloc(format.fileChunkBytes, ++fill)))
 }
 
 const refused = { code: 'ERR_STORAGE', message: /EIO/ }
@@ -53,7 +54,7 @@ test('a background sync that fails while a commit waits fails every upload it co
   const { store, syncs } = open(t)
   const [first, second] = [store.beginUpload(), store.beginUpload()]
   await addMuch(store, first)
-  await store.addChunks(second, ...chunkOf(Buffer.alloc(limits.fileChunkBytes, 255)))
+  await store.addChunks(second, ...chunkOf(Buffer.alloc(format.fileChunkBytes, 255)))
   await store.endFile(first)
   const committed = store.commitUpload(first)
   // Time for the sync of the commit itself, if it did not wait.
@@ -67,7 +68,7 @@ test('a background sync that fails while a commit waits fails every upload it co
   const { cid, size } = await store.endFile(next)
   await store.commitUpload(next)
   assert.equal(store.find(cid, []).content?.size, size)
-  assert.equal(store.usage().blocks, limits.slotBytesAhead / limits.fileChunkBytes + 1)
+  assert.equal(store.usage().blocks, tuning.slotBytesAhead / format.fileChunkBytes + 1)
 })
 
 test('a background sync that failed before the commit fails it, though the sync of the commit succeeds', async (t) => {
@@ -87,7 +88,7 @@ test('a sync that began before a rollback and fails after it fails what was writ
   await addMuch(store, lostUpload)
   await assert.rejects(store.apply([undefined as never], {}), { code: 'ERR_STORAGE' })
   const next = store.beginUpload()
-  await store.addChunks(next, ...chunkOf(Buffer.alloc(limits.fileChunkBytes, 7)))
+  await store.addChunks(next, ...chunkOf(Buffer.alloc(format.fileChunkBytes, 7)))
   await store.endFile(next)
   const committed = store.commitUpload(next)
   syncs.end(broken)
@@ -101,7 +102,7 @@ test('a sync that began before a rollback and fails after it fails nothing that 
   await assert.rejects(store.apply([undefined as never], {}), { code: 'ERR_STORAGE' })
   syncs.end(broken)
   const next = store.beginUpload()
-  await store.addChunks(next, ...chunkOf(Buffer.alloc(limits.fileChunkBytes, 7)))
+  await store.addChunks(next, ...chunkOf(Buffer.alloc(format.fileChunkBytes, 7)))
   const { cid } = await store.endFile(next)
   await store.commitUpload(next)
   assert.notEqual(store.find(cid, []).content, undefined)

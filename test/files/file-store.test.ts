@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { base58btc } from 'multiformats/bases/base58'
 import { CID } from 'multiformats/cid'
+import { format } from '../../src/base/format.ts'
 import { Batches } from '../../src/files/thread/batches.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { Uploads } from '../../src/files/thread/uploads.ts'
 import { ChunkMemory } from '../../src/files/unixfs/index.ts'
-import { limits } from '../../src/limits.ts'
 import { BlockStore, NotedCount, openBlocks, Slots } from '../../src/store/index.ts'
 import { nodeId } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -125,13 +125,13 @@ test('when the disk refuses, every upload that may have lost something fails, an
 test('a file is read from any place, and a missing block is missed', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const id = store.beginUpload()
-  const content = Buffer.alloc(3 * limits.fileChunkBytes - 5)
+  const content = Buffer.alloc(3 * format.fileChunkBytes - 5)
   for (let i = 0; i < content.length; i += 4) content.writeUInt32LE(i, Math.min(i, content.length - 4))
-  for (let at = 0; at < content.length; at += limits.fileChunkBytes)
-    await store.addChunks(id, ...chunkOf(content.subarray(at, at + limits.fileChunkBytes)))
+  for (let at = 0; at < content.length; at += format.fileChunkBytes)
+    await store.addChunks(id, ...chunkOf(content.subarray(at, at + format.fileChunkBytes)))
   const { cid, size } = await store.endFile(id)
-  for (const at of [0, 1, limits.fileChunkBytes - 1, limits.fileChunkBytes, size - 1]) {
-    const end = Math.min(size, (Math.floor(at / limits.fileChunkBytes) + 1) * limits.fileChunkBytes)
+  for (const at of [0, 1, format.fileChunkBytes - 1, format.fileChunkBytes, size - 1]) {
+    const end = Math.min(size, (Math.floor(at / format.fileChunkBytes) + 1) * format.fileChunkBytes)
     assert.deepEqual(Buffer.from(store.read(cid, at) ?? []), content.subarray(at, end))
   }
   assert.throws(() => store.read(cid, size), { name: 'MalformedUnixFs' })

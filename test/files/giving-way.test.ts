@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { GivingWay } from '../../src/files/giving-way.ts'
-import { limits } from '../../src/limits.ts'
 
-const piece = limits.fileChunkBytes
-const restMs = piece / limits.fileBytesPerMs
+const piece = format.fileChunkBytes
+const restMs = piece / tuning.fileBytesPerMs
 
 /** Rests that last until they are ended. */
 class Rests {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { Events, type EventsOptions, readerModule } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
 import { linesOf } from '../../src/files/lines.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
-import { limits } from '../../src/limits.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { key, nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -172,7 +172,7 @@ test('names and uploads outlive their events, over a restart too', async (t) => 
   await first.files.bind('gone', one)
   await first.files.unbind('gone')
   for (const tags of [['default'], ['files']]) {
-    const data = Array.from({ length: 2 * limits.eventsPerCheckpoint }, () => ({ tags, payload: null }))
+    const data = Array.from({ length: 2 * format.eventsPerCheckpoint }, () => ({ tags, payload: null }))
     await first.events.publish('com.actyx', Buffer.from(JSON.stringify({ data })))
   }
   await first.events.prune()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import {
   type Block,
   FileBuilder,
@@ -10,15 +11,14 @@ import {
   storeFolder,
 } from '../../src/files/unixfs/index.ts'
 import { ChunkMemory, makeLeaf } from '../../src/files/unixfs/leaf.ts'
-import { limits } from '../../src/limits.ts'
 import * as fc from '../support/property.ts'
 
 const nowhere = (): void => {}
 
 function cidOfFile(content: Uint8Array, store: (block: Block) => void = nowhere): FolderFile {
   const builder = new FileBuilder(store)
-  for (let at = 0; at < content.length; at += limits.fileChunkBytes)
-    builder.add(content.subarray(at, at + limits.fileChunkBytes))
+  for (let at = 0; at < content.length; at += format.fileChunkBytes)
+    builder.add(content.subarray(at, at + format.fileChunkBytes))
   return { path: [], ...builder.finish() }
 }
 
@@ -69,20 +69,20 @@ test('directories have the identifiers and sizes that the reference gives them',
 test('a file of more blocks than one links to has a third level, and every block says how much is below it', () => {
   const blocks = new Map<string, Block>()
   const builder = new FileBuilder((block) => blocks.set(String(block.cid), block))
-  for (let i = 0; i < limits.linksPerBlock + 1; i++) builder.add(Buffer.from([i, 7]))
+  for (let i = 0; i < format.linksPerBlock + 1; i++) builder.add(Buffer.from([i, 7]))
   const { cid, size } = builder.finish()
-  assert.equal(size, 2 * (limits.linksPerBlock + 1))
+  assert.equal(size, 2 * (format.linksPerBlock + 1))
   const { data, links } = readBlock(blocks.get(String(cid))?.bytes ?? Buffer.alloc(0))
-  assert.deepEqual(data, { type: 'file', data: new Uint8Array(0), size, blockSizes: [2 * limits.linksPerBlock, 2] })
+  assert.deepEqual(data, { type: 'file', data: new Uint8Array(0), size, blockSizes: [2 * format.linksPerBlock, 2] })
   const [full, rest] = links.map((link) => readBlock(blocks.get(String(link.cid))?.bytes ?? Buffer.alloc(0)))
-  assert.equal(full?.links.length, limits.linksPerBlock)
+  assert.equal(full?.links.length, format.linksPerBlock)
   assert.equal(rest?.links.length, 1)
 })
 
 test('a block with bytes of a file is the same, whether it is made as a leaf or as any block', () => {
   const chunk = new ChunkMemory().chunk(1)
   fc.assert(
-    fc.property(fc.constantFrom(0, 1, 127, 128, 5000, limits.fileChunkBytes), fc.nat({ max: 255 }), (size, fill) => {
+    fc.property(fc.constantFrom(0, 1, 127, 128, 5000, format.fileChunkBytes), fc.nat({ max: 255 }), (size, fill) => {
       const data = new Uint8Array(size).fill(fill)
       chunk.set(data)
       const leaf = makeLeaf(chunk, size)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { limits } from '../../src/base/limits.ts'
 import { UploadPaths } from '../../src/files/upload-paths.ts'
-import { limits } from '../../src/limits.ts'
 
 /** Adds paths until one is refused; answers with the number of those that were not, and the reason. */
 function addUntilRefused(path: (i: number) => string): { added: number; reason: string } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair, Tokens } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import * as fc from '../support/property.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 1))
@@ -93,7 +93,7 @@ test('no change of a token leaves it valid', () => {
 
 test('more tokens than are kept ready stay valid', () => {
   const { tokens, clock } = tokensAt(0)
-  const issued = Array.from({ length: limits.cachedTokens + 10 }, () => {
+  const issued = Array.from({ length: tuning.cachedTokens + 10 }, () => {
     clock.now++
     return tokens.issue(app)
   })

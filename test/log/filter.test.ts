@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { levels } from '../../src/log/filter.ts'
-import { LogFilter } from '../../src/log/index.ts'
+import { LogFilter } from '../../src/logging/index.ts'
+import { levels } from '../../src/logging/level-filter.ts'
 import * as fc from '../support/property.ts'
 
 const allowed = (filter: string, module: string, target = module) =>

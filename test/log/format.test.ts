@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonLine, textLine } from '../../src/log/index.ts'
+import { jsonLine, textLine } from '../../src/logging/index.ts'
 import * as fc from '../support/property.ts'
 
 const record = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RateLimit } from '../../src/log/index.ts'
+import { RateLimit } from '../../src/logging/index.ts'
 
 test('one message is written in an interval, with the number of occurrences since the last one', () => {
   let now = 0

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { ThrottledLog } from '../../src/log/index.ts'
+import { limits } from '../../src/base/limits.ts'
+import { ThrottledLog } from '../../src/logging/index.ts'
 
 function throttled(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval'] })

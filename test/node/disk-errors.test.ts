@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Health } from '../../src/health.ts'
-import { limits } from '../../src/limits.ts'
-import { Logger, logOutput, textLine } from '../../src/log/index.ts'
-import { Metrics } from '../../src/metrics.ts'
+import { limits } from '../../src/base/limits.ts'
+import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { DiskErrors } from '../../src/node/disk-errors.ts'
+import { Health } from '../../src/observability/health.ts'
+import { Metrics } from '../../src/observability/metrics.ts'
 
 function diskErrors() {
   const log: string[] = []

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { failure } from '../../src/errors.ts'
-import { Health } from '../../src/health.ts'
-import { limits } from '../../src/limits.ts'
-import { Logger, logOutput, textLine } from '../../src/log/index.ts'
-import { Metrics } from '../../src/metrics.ts'
+import { failure } from '../../src/base/errors.ts'
+import { limits } from '../../src/base/limits.ts'
+import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { BackgroundErrors } from '../../src/node/background-errors.ts'
 import { ThreadFailures } from '../../src/node/thread-failures.ts'
+import { Health } from '../../src/observability/health.ts'
+import { Metrics } from '../../src/observability/metrics.ts'
 import { type BackgroundNotice, BackgroundReporter } from '../../src/store/index.ts'
 
 function parts(t: TestContext) {

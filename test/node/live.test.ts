@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { socketText } from '../../src/listen.ts'
+import { socketText } from '../../src/listening/listen.ts'
 import type { Node } from '../../src/node/index.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
 import { logStats, settingsChecksum, topicFiles } from '../../src/store/index.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Content, OpenApi, Operation } from '../../src/api/openapi/parts.ts'
-import { limits } from '../../src/limits.ts'
+import type { Content, OpenApi, Operation } from '../../src/api/openapi/shared-parts.ts'
+import { limits } from '../../src/base/limits.ts'
 import { manifest } from '../support/api.ts'
 import { form, json, startNode, type TestNode } from '../support/node.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { format } from '../../src/base/format.ts'
 import { entryBytes, freeMemory, longestText, sha256Lanes } from '../../src/protocol/sha256-lanes.ts'
 import { areShort, shortPayloads, trusted } from '../../src/protocol/short-payloads.ts'
 import * as fc from '../support/property.ts'
@@ -70,8 +70,8 @@ test('every length up to the longest is hashed as it should be', () => {
 })
 
 test('as many as a frame can have are hashed together', () => {
-  const salts = Buffer.alloc(saltBytes * limits.eventsPerFrame, 'any')
-  const payloads = Array.from({ length: limits.eventsPerFrame }, (_, i) => Buffer.alloc(256, i))
+  const salts = Buffer.alloc(saltBytes * format.eventsPerFrame, 'any')
+  const payloads = Array.from({ length: format.eventsPerFrame }, (_, i) => Buffer.alloc(256, i))
   assert.ok(areShort(spansOf(payloads.map(({ length }) => length)), payloads.length))
   assert.deepEqual(together(salts, payloads), naive(salts, payloads))
 })
@@ -125,7 +125,7 @@ test('a payload without a salt, none at all, and more than there is room for are
   assert.throws(() => short.hashes(Buffer.alloc(0), text, spansOf([]), 0), /each payload has a salt/)
   assert.throws(() => short.hashes(Buffer.alloc(0), text, spansOf([1]), 1), /each payload has a salt/)
   assert.throws(() => short.hashes(Buffer.concat([salt, salt]), text, spansOf([1]), 1), /each payload has a salt/)
-  const large = Buffer.alloc(256 * limits.eventsPerFrame + 1)
+  const large = Buffer.alloc(256 * format.eventsPerFrame + 1)
   assert.throws(() => short.hashes(salt, large, spansOf([large.length]), 1), /there is room for all payloads/)
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ShoalError } from '../../src/errors.ts'
+import { ShoalError } from '../../src/base/errors.ts'
 import { LamportClock } from '../../src/replication/index.ts'
 import { isTooFarAhead } from '../../src/replication/lamport-clock.ts'
 import * as fc from '../support/property.ts'

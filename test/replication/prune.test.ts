@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ShoalError } from '../../src/errors.ts'
+import { ShoalError } from '../../src/base/errors.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { type Head, heads, MalformedBytes, type PruneRecord, pruneRecords } from '../../src/protocol/index.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { format } from '../../src/base/format.ts'
 import { heads } from '../../src/protocol/index.ts'
 import {
   ChainEnd,
@@ -61,7 +61,7 @@ test('a chunk ends at the next checkpoint, else at the newest head, and has even
 })
 
 test('a chunk is full by its events or by its bytes, counted from the last checkpoint', () => {
-  const { eventsPerCheckpoint: events, bytesPerCheckpoint: bytes } = limits
+  const { eventsPerCheckpoint: events, bytesPerCheckpoint: bytes } = format
   assert.equal(isChunkFull(grown(true, { count: events - 1, bytes: bytes - 1 })), false)
   for (const full of [grown(true, { count: events }), grown(true, { bytes })]) {
     assert.equal(isChunkFull(full), true)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { limits } from '../../src/base/limits.ts'
 import type { Chunk } from '../../src/protocol/index.ts'
 import { mayWait, readChunk } from '../../src/replication/index.ts'
 import { withoutPayloads } from '../../src/replication/redaction.ts'

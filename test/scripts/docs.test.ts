@@ -7,12 +7,11 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 
 test('the pages made from the code are up to date (npm run docs)', () => {
   assert.equal(read('docs/errors.md'), errorsPage())
-  assert.equal(read('docs/limits.md'), limitsPage(read('src/limits.ts'), read('src/aql/limits.ts')))
+  assert.equal(read('docs/limits.md'), limitsPage(read))
 })
 
 test('every limit says what it bounds', () => {
-  for (const [, description = ''] of limitsPage(read('src/limits.ts'), read('src/aql/limits.ts')).matchAll(
-    /^\| `\w+` \| .* \| (.*) \|$/gm,
-  ))
-    assert.notEqual(description, '')
+  const rows = [...limitsPage(read).matchAll(/^\| `\w+` \| .* \| (.*) \|$/gm)]
+  assert.ok(rows.length > 100)
+  for (const [, description = ''] of rows) assert.notEqual(description, '')
 })

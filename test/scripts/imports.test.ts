@@ -33,28 +33,37 @@ test('an import against the arrows is found, whatever its form', (t) => {
 
 test('a cycle between files is found', (t) => {
   const found = problems(t, {
-    'log/a.ts': "import './b.ts'",
-    'log/b.ts': "import './c.ts'",
-    'log/c.ts': "import './a.ts'",
+    'logging/a.ts': "import './b.ts'",
+    'logging/b.ts': "import './c.ts'",
+    'logging/c.ts': "import './a.ts'",
   })
-  assert.deepEqual(found, ['cycle: log/a.ts → log/b.ts → log/c.ts → log/a.ts'])
+  assert.deepEqual(found, ['cycle: logging/a.ts → logging/b.ts → logging/c.ts → logging/a.ts'])
 })
 
 test('aql stands alone, and a folder that nobody planned is named', (t) => {
-  assert.deepEqual(problems(t, { 'aql/a.ts': "import '../errors.ts'", 'errors.ts': '' }), [
-    "aql/a.ts: 'aql' must not import '.' (errors.ts)",
+  assert.deepEqual(problems(t, { 'aql/a.ts': "import '../base/errors.ts'", 'base/errors.ts': '' }), [
+    "aql/a.ts: 'aql' must not import 'base' (base/errors.ts)",
   ])
-  assert.deepEqual(problems(t, { 'attic/a.ts': "import '../errors.ts'", 'errors.ts': '' }), [
+  assert.deepEqual(problems(t, { 'attic/a.ts': "import '../base/errors.ts'", 'base/errors.ts': '' }), [
     "attic/a.ts: the folder 'attic' has no place in the architecture",
   ])
 })
 
-test('replication imports protocol, identity and a few files of src, nothing of Node and no package', (t) => {
-  const files = { 'errors.ts': '', 'memory.ts': '', 'protocol/p.ts': '', 'store/s.ts': '' }
+test('replication imports protocol, identity and base, nothing of Node and no package', (t) => {
+  const files = { 'base/errors.ts': '', 'runtime/clock.ts': '', 'protocol/p.ts': '', 'store/s.ts': '' }
   const of = (specifier: string) => problems(t, { ...files, 'replication/r.ts': `import { a } from '${specifier}'` })
-  for (const allowed of ['../protocol/p.ts', '../errors.ts']) assert.deepEqual(of(allowed), [], allowed)
-  for (const refused of ['../store/s.ts', '../memory.ts', 'node:sqlite', 'ws'])
+  for (const allowed of ['../protocol/p.ts', '../base/errors.ts']) assert.deepEqual(of(allowed), [], allowed)
+  for (const refused of ['../store/s.ts', '../runtime/clock.ts', 'node:sqlite', 'ws'])
     assert.match(of(refused).join(), /^replication\/r\.ts: 'replication' must not import '.+$/, refused)
+})
+
+test('a folder with an index.ts is imported from outside through that file only', (t) => {
+  const store = { 'store/index.ts': "import './rows/row.ts'", 'store/rows/row.ts': '', 'store/rows/index.ts': '' }
+  const of = (specifier: string) => problems(t, { ...store, 'events/e.ts': `import '${specifier}'` })
+  const inside = 'store/index.ts: imports store/rows/row.ts past the face of store/rows'
+  assert.deepEqual(of('../store/index.ts'), [inside])
+  for (const path of ['rows/row.ts', 'rows/index.ts'])
+    assert.ok(of(`../store/${path}`).some((problem) => problem.startsWith(`events/e.ts: imports store/${path} past`)))
 })
 
 test('the tree of the project follows the arrows', () => {

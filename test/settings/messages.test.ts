@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checked } from '../../src/settings/check.ts'
+import { checked } from '../../src/settings/check-document.ts'
 import type { InvalidSettings, Json } from '../../src/settings/index.ts'
 
 /** The lines of the message, without its head. */

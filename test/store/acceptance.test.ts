@@ -1,5 +1,5 @@
+import { nowMicros } from '../../src/runtime/clock.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import { nowMicros } from '../../src/time.ts'
 import { complete, openSqlite, settling } from './acceptance/sqlite.ts'
 import { acceptanceSuite } from './acceptance.ts'
 

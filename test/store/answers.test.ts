@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { AnswersLookedFor, AnswersTold, newAnswers } from '../../src/store/threads/answers.ts'
+import { AnswersLookedFor, AnswersTold, newAnswers } from '../../src/store/threads/writer/answers.ts'
 import * as fc from '../support/property.ts'
 
 interface Both {

@@ -3,8 +3,8 @@ import { mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import {
   type BackgroundNotice,
   BlobStore,
@@ -12,7 +12,7 @@ import {
   ThreadedBlobs,
   type ThreadWatch,
 } from '../../src/store/index.ts'
-import { CalledThread } from '../../src/store/threads/calls.ts'
+import { CalledThread } from '../../src/store/threads/calls/calls.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
@@ -90,7 +90,7 @@ test('events that cannot be sealed since they are damaged are reported', async (
     'CREATE TRIGGER broken AFTER INSERT ON tail BEGIN UPDATE tail SET body = zeroblob(length(body)) WHERE key = new.key; END',
   )
   broken.close()
-  for (let i = 0; i < 2; i++) await store.append(request(limits.eventsPerCheckpoint))
+  for (let i = 0; i < 2; i++) await store.append(request(format.eventsPerCheckpoint))
   await noticed('seal', true)
 })
 

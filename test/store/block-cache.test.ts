@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { BlockCache } from '../../src/store/log/block-cache.ts'
-import type { SealedBlock } from '../../src/store/log/sealed-block.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import { BlockCache } from '../../src/store/sqlite/read/block-cache.ts'
+import type { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
 import * as fc from '../support/property.ts'
 
 /** As much of a block as a cache looks at, and what it was told. */
@@ -53,7 +53,7 @@ test('a block is found by any of its events for as long as it is kept, and by no
           assert.equal(cache.at(block.first + within), block.kept ? block : undefined)
         let first = 1000
         const blocks = sizes.map(({ count, share }) => {
-          const block = new PlainBlock(first, count, Math.floor(limits.blockCacheBytes / share / 2))
+          const block = new PlainBlock(first, count, Math.floor(tuning.blockCacheBytes / share / 2))
           first += count
           return block
         })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wordsOf } from '../../src/plain-text.ts'
+import { wordsOf } from '../../src/json/plain-text.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
-import { BlockLabels } from '../../src/store/log/block-labels.ts'
-import { IndexBuilder, labelHashes } from '../../src/store/log/tag-index.ts'
+import { IndexBuilder, labelHashes } from '../../src/store/sqlite/index/tag-index.ts'
+import { BlockLabels } from '../../src/store/sqlite/read/block-labels.ts'
 import * as fc from '../support/property.ts'
 
 const size = 128

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
+import { format } from '../../src/base/format.ts'
 import { BlockStore, openBlocks, Registers, Slots, slotsFile } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import * as fc from '../support/property.ts'
@@ -28,7 +28,7 @@ function blocksOf(links: readonly (readonly number[])[]): Block[] {
 
 /** A block that is large enough for a slot. */
 function largeBlock(fill: number): Block {
-  const bytes = Buffer.alloc(limits.fileChunkBytes + 14, fill)
+  const bytes = Buffer.alloc(format.fileChunkBytes + 14, fill)
   return { bytes, links: [], cid: cidOf(bytes) }
 }
 

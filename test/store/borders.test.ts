@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
-import { AnsweredOrder } from '../../src/store/threads/answered-order.ts'
-import { Inbox, newMailbox, Outbox } from '../../src/store/threads/mailbox.ts'
-import { packAppended, packRequest, unpackAppended, unpackRequest } from '../../src/store/threads/messages.ts'
-import { splitPieces } from '../../src/store/threads/pieces.ts'
+import { splitPieces } from '../../src/store/threads/reader/pieces.ts'
+import { packAppended, packRequest, unpackAppended, unpackRequest } from '../../src/store/threads/thread-messages.ts'
 import { Waiting } from '../../src/store/threads/waiting.ts'
+import { AnsweredOrder } from '../../src/store/threads/writer/answered-order.ts'
+import { Inbox, newMailbox, Outbox } from '../../src/store/threads/writer/mailbox.ts'
 import { packed } from '../support/events.ts'
 
 const request = {

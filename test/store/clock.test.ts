@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
+import { format } from '../../src/base/format.ts'
+import { latestMicros } from '../../src/base/timestamps.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
-import { type AppendRequest, LogReader, LogWriter, verifyLog } from '../../src/store/log/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import { latestMicros } from '../../src/time.ts'
+import { type AppendRequest, LogReader, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -27,13 +27,13 @@ test('a time that the format cannot hold is never written to a log, and the log 
   const file = join(temporaryFolder(t), 'log.db')
   let time = right
   const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time })
-  const full = Array.from({ length: limits.eventsPerCheckpoint }, () => '1')
+  const full = Array.from({ length: format.eventsPerCheckpoint }, () => '1')
   writer.append([requestOf(...full)])
   for (const wrong of unstorable) {
     time = wrong
     assert.throws(() => writer.append([requestOf('1')]), refused)
     assert.throws(() => writer.appendParts([requestOf('1'), requestOf('2')]), refused)
-    assert.throws(() => writer.prune(0, limits.eventsPerCheckpoint), refused)
+    assert.throws(() => writer.prune(0, format.eventsPerCheckpoint), refused)
     assert.throws(() => writer.redact(0, 0), refused)
     assert.throws(() => writer.head(0), refused)
     time = right
@@ -52,7 +52,7 @@ test('a clock that becomes wrong while a chunk ends leaves nothing of the reques
   const file = join(temporaryFolder(t), 'log.db')
   let times: number[] = []
   const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => times.shift() ?? right })
-  const full = Array.from({ length: limits.eventsPerCheckpoint }, () => '1')
+  const full = Array.from({ length: format.eventsPerCheckpoint }, () => '1')
   // The head is signed last.
   times = [right, right, -1]
   assert.throws(() => writer.append([requestOf(...full)]), refused)

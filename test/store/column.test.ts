@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ByteReader, ByteWriter } from '../../src/protocol/index.ts'
-import { readColumn, writeColumn } from '../../src/store/log/column.ts'
+import { readColumn, writeColumn } from '../../src/store/sqlite/rows/column.ts'
 import * as fc from '../support/property.ts'
 
 const number = fc.oneof(fc.nat(3), fc.maxSafeNat(), fc.constantFrom(0, Number.MAX_SAFE_INTEGER, 2 ** 52, 2 ** 52 - 1))

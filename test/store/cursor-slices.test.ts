@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Branch, LogCursor, NdjsonWriter } from '../../src/store/log/index.ts'
+import { type Branch, LogCursor, NdjsonWriter } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { DamagedData } from '../../src/store/log/index.ts'
+import { DamagedData } from '../../src/store/sqlite/index.ts'
 import { appended, assertExactly, assertVerified, openLog, read } from '../support/caller.ts'
 import { temporaryFolder } from '../support/folder.ts'
 

@@ -104,7 +104,7 @@ test('a folder of another user is refused with its owner', {
 
 test('a stale lock file is harmless', (t) => {
   const path = temporaryFolder(t)
-  const folder = new URL('../../src/store/data-folder.ts', import.meta.url)
+  const folder = new URL('../../src/store/folder/data-folder.ts', import.meta.url)
   const script = `import(${JSON.stringify(folder.href)}).then(({ DataFolder }) => { DataFolder.open(${JSON.stringify(path)}, { create: true }); process.kill(process.pid, 'SIGKILL') })`
   assert.equal(spawnSync(process.execPath, ['--eval', script]).signal, 'SIGKILL')
   DataFolder.open(path, { create: false }).close()

@@ -3,9 +3,9 @@ import { mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
-import { type AppendRequest, buildSeal, GivenUp, LogWriter, verifyLog } from '../../src/store/log/index.ts'
+import { type AppendRequest, buildSeal, GivenUp, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -19,7 +19,7 @@ function requestOf(count: number, stream = 0): AppendRequest {
 /** An I/O error, after which the file is out of reach for a while. */
 const refused = Object.assign(new Error('disk I/O error'), { errcode: 10 })
 
-const chunk = limits.eventsPerCheckpoint
+const chunk = format.eventsPerCheckpoint
 
 for (const { what, before, failing, stream } of [
   { what: 'that ends a chunk', before: chunk - 4, failing: 10, stream: 0 },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { StatementSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
 import type { DiskNotice } from '../../src/store/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
@@ -35,7 +35,7 @@ test('a read that the disk refuses fails as that, is told, and is told again whe
 /** A log with an index. */
 function sealedLog(t: TestContext) {
   const { writer, reader } = openLog(t)
-  const events = Array.from({ length: limits.eventsPerCheckpoint }, (_, i) => ({
+  const events = Array.from({ length: format.eventsPerCheckpoint }, (_, i) => ({
     appId: 'a',
     tags: [`t${i % 7}`],
     payload: '1',

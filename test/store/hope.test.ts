@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Hope } from '../../src/store/threads/hope.ts'
+import { Hope } from '../../src/store/threads/writer/hope.ts'
 
 /** How often of so many times something is tried that is of use as told. */
 function tried(times: number, isOfUse: (time: number) => boolean): number {

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { JobQueue } from '../../src/store/threads/job-queue.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import { JobQueue } from '../../src/store/threads/reader/job-queue.ts'
 
 interface TestJob {
   readonly appId: string
@@ -19,7 +19,7 @@ function drained(queue: JobQueue<TestJob>, now: number): string[] {
 }
 
 test('a query that has run for 20 ms goes behind those that have not, and all others keep their order', () => {
-  equal(limits.shortJobMs, 20)
+  equal(tuning.shortJobMs, 20)
   const queue = new JobQueue<TestJob>()
   for (const one of [job('long', 20), job('short', 19), job('new'), job('longer', 5000), job('newer')]) queue.push(one)
   equal(queue.size, 5)
@@ -63,7 +63,7 @@ test('a flood of quick queries, or of commits, does not starve the others', () =
   }
   for (const name of ['long', 'short', 'new']) {
     const at = turns.filter((turn) => turn.name === name).map(({ now }) => now)
-    ok(at.length >= 1000 / (limits.starvingMs + 10) - 1, `${name}: ${at.length} turns`)
+    ok(at.length >= 1000 / (tuning.starvingMs + 10) - 1, `${name}: ${at.length} turns`)
   }
   ok(turns.filter(({ name }) => name === 'woken').length > turns.length / 2)
 })

@@ -2,11 +2,11 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
-import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/log/index.ts'
-import { appHash } from '../../src/store/log/tag-index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
+import { appHash } from '../../src/store/sqlite/index/tag-index.ts'
+import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import * as fc from '../support/property.ts'
@@ -147,7 +147,7 @@ test('events of another node that a prune record lets in wake a subscription to 
   const key = KeyPair.generate()
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const
   const other = new MemoryEventStore({ ...shared, key: KeyPair.generate() })
-  const chunk = limits.eventsPerCheckpoint
+  const chunk = format.eventsPerCheckpoint
   for (const count of [chunk, 5]) {
     const events = Array.from({ length: count }, () => ({ appId: 'a', tags: [], payload: '1' }))
     await other.append({ ...packed(events), streams: new Uint32Array(count) })
@@ -173,7 +173,7 @@ for (const sealed of [true, false])
     t.after(() => writer.close())
     const reader = new LogReader(file, writer.counts, key.publicKey)
     t.after(() => reader.close())
-    const [chunk, chunks] = [limits.eventsPerCheckpoint, 8]
+    const [chunk, chunks] = [format.eventsPerCheckpoint, 8]
     const events = Array.from({ length: chunk }, (_, i) => ({ appId: 'app', tags: [`${i % 2}`], payload: '1' }))
     for (let i = 0; i < chunks; i++) writer.append([{ ...packed(events), streams: new Uint32Array(chunk) }])
     if (sealed) writer.sealAll()

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { format } from '../../src/base/format.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
+import { soundRanges } from '../../src/store/sqlite/index/index-ranges.ts'
 import {
   type Branch,
   buildSeal,
@@ -12,8 +14,7 @@ import {
   NdjsonWriter,
   type Order,
   verifyLog,
-} from '../../src/store/log/index.ts'
-import { soundRanges } from '../../src/store/log/ranges.ts'
+} from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { openLog } from '../support/log.ts'
@@ -138,9 +139,9 @@ test('ranges of the index become one as they grow old, and answers stay the same
 test('ranges become one as soon as there are enough of them, also when somebody has looked in vain before', (t) => {
   const { writer } = open(t)
   let n = 0
-  for (const expected of [...Array.from({ length: limits.rangesPerMerge - 1 }, (_, i) => i + 1), 1, 2]) {
-    writer.append([request(limits.eventsPerCheckpoint, n)])
-    n += limits.eventsPerCheckpoint
+  for (const expected of [...Array.from({ length: tuning.rangesPerMerge - 1 }, (_, i) => i + 1), 1, 2]) {
+    writer.append([request(format.eventsPerCheckpoint, n)])
+    n += format.eventsPerCheckpoint
     writer.sealAll()
     assert.equal(soundRanges(writer.database, 0).length, expected)
   }
@@ -260,7 +261,7 @@ test('chunks are sealed again once what was damaged is pruned', (t) => {
 
 test('a seal begins when enough chunks wait for it, and takes as many as go into one', (t) => {
   const { writer } = open(t)
-  const [enough, perSeal] = [limits.chunksBeforeSeal, limits.chunksPerSeal]
+  const [enough, perSeal] = [tuning.chunksBeforeSeal, tuning.chunksPerSeal]
   for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
   assert.equal(writer.planSeal(enough), undefined)
   assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)
@@ -276,7 +277,7 @@ test('whoever appends large events is behind with as many chunks as whoever appe
   const { writer } = open(t)
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }
-  for (let i = 0; i < limits.chunksBehind; i++) writer.append([large])
+  for (let i = 0; i < tuning.chunksBehind; i++) writer.append([large])
   assert.equal(writer.isBehind, false)
   writer.append([large])
   assert.equal(writer.isBehind, true)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel, Worker } from 'node:worker_threads'
-import { limits } from '../../src/limits.ts'
-import type { AppendRequest } from '../../src/store/log/index.ts'
-import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/mailbox.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import type { AppendRequest } from '../../src/store/sqlite/index.ts'
 import { newId } from '../../src/store/threads/waiting.ts'
+import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/writer/mailbox.ts'
 import * as fc from '../support/property.ts'
 
 interface Call {
@@ -12,11 +12,11 @@ interface Call {
   readonly call: string
 }
 
-const rising = Buffer.from(Uint8Array.from({ length: 4 * limits.letterBytes }, (_, i) => i % 251))
+const rising = Buffer.from(Uint8Array.from({ length: 4 * tuning.letterBytes }, (_, i) => i % 251))
 
 /** The bytes of a request: each is another one than those beside it. */
 function sourceOf(id: number, bytes: number): Buffer {
-  assert.ok(bytes <= 3 * limits.letterBytes)
+  assert.ok(bytes <= 3 * tuning.letterBytes)
   return rising.subarray(id % 251, (id % 251) + bytes)
 }
 
@@ -51,7 +51,7 @@ function mailbox(): { outbox: Outbox<Call>; inbox: Inbox<Call>; close: () => voi
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('small' as const), bytes: fc.nat(2000) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('large' as const), bytes: fc.nat(limits.letterBytes * 2) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('large' as const), bytes: fc.nat(tuning.letterBytes * 2) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'call' as const }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), count: fc.nat(40) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'release' as const }) },
@@ -110,12 +110,12 @@ test('nothing can be sent between the parts of a request, which is given up then
 test('what does not fit into the memory comes nevertheless, after what was there before it', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
-  const count = Math.ceil((3 * limits.mailboxBytes) / limits.letterBytes)
-  for (let id = 1; id <= count; id++) outbox.append(id, requestOf(id, limits.letterBytes - 64))
+  const count = Math.ceil((3 * tuning.mailboxBytes) / tuning.letterBytes)
+  for (let id = 1; id <= count; id++) outbox.append(id, requestOf(id, tuning.letterBytes - 64))
   for (let id = 1; id <= count; id++) {
     const next = inbox.next() as { id: number; request: AppendRequest }
     assert.equal(next.id, id)
-    isRequest(next.request, id, limits.letterBytes - 64)
+    isRequest(next.request, id, tuning.letterBytes - 64)
   }
   assert.equal(inbox.next(), undefined)
   close()
@@ -215,7 +215,7 @@ test('the bell is watched for longer once a request is announced, until it comes
   assert.equal(inbox.wait(0, true), true, 'the bell has rung')
   assert.ok(watched() > 4 * usually)
   assert.ok(watched() < 2 * usually, 'it was waited for in vain')
-  for (const [i, bytes] of [5000, 2 * limits.letterBytes].entries()) {
+  for (const [i, bytes] of [5000, 2 * tuning.letterBytes].entries()) {
     outbox.announce()
     outbox.append(i + 1, requestOf(i, bytes))
     assert.equal(inbox.next()?.id, i + 1)
@@ -232,7 +232,7 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
   const memory = newMailbox()
   const waiting = new Inbox<Call>(memory, new MessageChannel().port1)
   // Another thread rings while this one sleeps.
-  const module = new URL('../../src/store/threads/mailbox.ts', import.meta.url).href
+  const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
   const worker = new Worker(
     `import('${module}').then(({ ringBell }) => ringBell(require('node:worker_threads').workerData))`,
     { eval: true, workerData: memory },
@@ -250,7 +250,7 @@ test('who gathers requests goes on when there are enough, or when it is late', (
   const late = (): number => performance.now() + 60_000
   for (const id of [1, 2]) outbox.append(id, requestOf(id, 8))
   // Larger than what fits into the memory.
-  outbox.append(3, requestOf(3, limits.letterBytes + 1))
+  outbox.append(3, requestOf(3, tuning.letterBytes + 1))
   inbox.gather(3, late())
   for (let i = 0; i < 3; i++) assert.ok(inbox.next() !== undefined)
   // What was taken does not count any more.
@@ -269,7 +269,7 @@ test('who gathers requests goes on when there are enough, or when it is late', (
 test('who gathers requests is woken once they are there, whatever else rings', async () => {
   const memory = newMailbox()
   const inbox = new Inbox<Call>(memory, new MessageChannel().port1)
-  const module = new URL('../../src/store/threads/mailbox.ts', import.meta.url).href
+  const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
   // Another thread sends while this one sleeps, and rings for nothing in between.
   const worker = new Worker(
     `import('${module}').then(({ Outbox, ringBell }) => {

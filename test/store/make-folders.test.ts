@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeFolders, removeEmptyFolders } from '../../src/store/make-folders.ts'
+import { makeFolders, removeEmptyFolders } from '../../src/store/disk/make-folders.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 test('missing parents are created, private, and returned the outermost first', (t) => {

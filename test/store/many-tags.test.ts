@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Branch, LogCursor } from '../../src/store/log/index.ts'
+import { type Branch, LogCursor } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 import * as fc from '../support/property.ts'

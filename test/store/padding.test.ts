@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openForWriting, pageBytes } from '../../src/store/log/database.ts'
-import { padding } from '../../src/store/log/padding.ts'
-import { blocksPerSegment } from '../../src/store/log/segment-columns.ts'
+import { openForWriting, pageBytes } from '../../src/store/sqlite/log-database.ts'
+import { padding } from '../../src/store/sqlite/rows/padding.ts'
+import { blocksPerSegment } from '../../src/store/sqlite/rows/segment-columns.ts'
 import * as fc from '../support/property.ts'
 
 const number = fc.oneof(fc.nat(200), fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.maxSafeNat(), edges())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { PieceQueue } from '../../src/store/threads/piece-queue.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import { PieceQueue } from '../../src/store/threads/reader/piece-queue.ts'
 import * as fc from '../support/property.ts'
 
 function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {
@@ -72,7 +72,7 @@ test('whoever stops reading ends it', async () => {
 
 test('what was taken is told when more is asked for, many small pieces together', async () => {
   const { queue: pieces, told } = queue()
-  const quarter = limits.bytesAhead / 4
+  const quarter = tuning.bytesAhead / 4
   for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
   for (const expected of [[], [], [quarter], [quarter, quarter]]) {
     await pieces.next()
@@ -86,9 +86,9 @@ test('memory of large pieces comes back with the word that they were taken; that
     (_, spare) => returned.push(spare),
     () => {},
   )
-  const large = (): Buffer => Buffer.allocUnsafeSlow(limits.pieceBytes)
+  const large = (): Buffer => Buffer.allocUnsafeSlow(tuning.pieceBytes)
   const [first, second, late] = [large(), large(), large()]
-  const middling = Buffer.allocUnsafeSlow(limits.pieceBytes / 4)
+  const middling = Buffer.allocUnsafeSlow(tuning.pieceBytes / 4)
   const shared = Buffer.from([1, 2, 3])
   for (const piece of [first, second, late]) pieces.push(piece)
   await pieces.next()
@@ -110,7 +110,7 @@ test('memory that comes back while somebody waits for more is passed on at once,
     (bytes, spare) => told.push([bytes, spare.length]),
     () => {},
   )
-  const piece = Buffer.allocUnsafeSlow(limits.pieceBytes).subarray(0, 1000)
+  const piece = Buffer.allocUnsafeSlow(tuning.pieceBytes).subarray(0, 1000)
   pieces.push(piece)
   await pieces.next()
   const waiting = pieces.next()

@@ -1,8 +1,8 @@
 import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { type EventSink, LogCursor, type LogReader } from '../../src/store/log/index.ts'
-import { LruCache } from '../../src/store/log/lru.ts'
+import { LruCache } from '../../src/base/lru-cache.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import { type EventSink, LogCursor, type LogReader } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 
@@ -23,7 +23,7 @@ const payload = JSON.stringify('x'.repeat(1024 * 1024))
 /** A log whose blocks hold one large event each, and take twice as much as is kept of them. */
 function largeLog(t: TestContext): { reader: LogReader; count: number } {
   const { writer, reader } = openLog(t)
-  const count = Math.ceil((2 * limits.blockCacheBytes) / payload.length)
+  const count = Math.ceil((2 * tuning.blockCacheBytes) / payload.length)
   for (let i = 0; i < count; i++)
     writer.append([{ ...packed([{ appId: 'app', tags: ['t'], payload }]), streams: new Uint32Array(1) }])
   writer.sealAll()
@@ -42,7 +42,7 @@ test('what is read one after the other is kept while there is room, and given ba
   equal(first.seen.size, count)
   const kept = [...first.seen.keys()].filter(({ lamports }) => lamports.length > 0)
   notEqual(kept.length, 0)
-  ok(kept.length <= limits.blockCacheBytes / payload.length + 1)
+  ok(kept.length <= tuning.blockCacheBytes / payload.length + 1)
   // Whoever comes later reads the same, and finds those that were kept; the last one was nobody's.
   const second = scan(reader, 'asc')
   deepEqual([...second.seen.values()], [...first.seen.values()])

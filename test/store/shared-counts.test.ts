@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { limits } from '../../src/limits.ts'
-import { SharedCounts, type Snapshot } from '../../src/store/log/index.ts'
+import { format } from '../../src/base/format.ts'
+import { SharedCounts, type Snapshot } from '../../src/store/sqlite/index.ts'
 import { Commits } from './counts/commits.ts'
 
 test('a snapshot has the counts after a whole commit, while another thread publishes as fast as it can', async () => {
@@ -48,7 +48,7 @@ test('a snapshot has the counts after a whole commit, while another thread publi
 test('a snapshot is complete when the ring of changes has wrapped around since the last one', () => {
   const counts = new SharedCounts()
   const publish = (number: number, count: number) => counts.publish([{ number, count, pruned: 0, sealed: 0 }])
-  for (const changes of [limits.streamsPerTopic - 1, limits.streamsPerTopic, 3 * limits.streamsPerTopic]) {
+  for (const changes of [format.streamsPerTopic - 1, format.streamsPerTopic, 3 * format.streamsPerTopic]) {
     const last = counts.snapshot()
     publish(0, last.count(0) + 1)
     for (let i = 1; i <= changes; i++) publish(1, last.count(1) + i)

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/limits.ts'
-import { NdjsonWriter, spareMemory } from '../../src/store/log/index.ts'
-import { SpareMemory } from '../../src/store/log/spare-memory.ts'
+import { tuning } from '../../src/base/tuning.ts'
+import { NdjsonWriter, spareMemory } from '../../src/store/sqlite/index.ts'
+import { SpareMemory } from '../../src/store/sqlite/read/spare-memory.ts'
 
 test('memory that came back is used again where it fits, and not kept beyond its limit', () => {
   const spareMemory = new SpareMemory()
-  const memory = new ArrayBuffer(limits.pieceBytes + 1000)
+  const memory = new ArrayBuffer(tuning.pieceBytes + 1000)
   spareMemory.give(memory)
-  const sizes = [limits.pieceBytes + 1001, limits.pieceBytes / 4, 2 * limits.pieceBytes]
+  const sizes = [tuning.pieceBytes + 1001, tuning.pieceBytes / 4, 2 * tuning.pieceBytes]
   for (const size of sizes) assert.equal(spareMemory.take(size).length, size)
-  assert.equal(spareMemory.take(limits.pieceBytes).buffer, memory)
-  assert.notEqual(spareMemory.take(limits.pieceBytes).buffer, memory)
+  assert.equal(spareMemory.take(tuning.pieceBytes).buffer, memory)
+  assert.notEqual(spareMemory.take(tuning.pieceBytes).buffer, memory)
   const small = new ArrayBuffer(1024)
-  const many = Array.from({ length: 100 }, () => new ArrayBuffer(limits.pieceBytes))
+  const many = Array.from({ length: 100 }, () => new ArrayBuffer(tuning.pieceBytes))
   for (const memory of [small, ...many]) spareMemory.give(memory)
   const kept = many.filter(({ detached }) => !detached)
   assert.ok(small.detached)
-  assert.equal(kept.length, limits.sparePieceBytes / limits.pieceBytes)
+  assert.equal(kept.length, tuning.sparePieceBytes / tuning.pieceBytes)
 })
 
 test('what is written to memory that was used before has nothing of what stood there', () => {
-  const writer = new NdjsonWriter(limits.pieceBytes)
+  const writer = new NdjsonWriter(tuning.pieceBytes)
   const taken: string[] = []
   for (let round = 0; round < 5; round++) {
-    const line = String.fromCharCode(97 + round).repeat(limits.pieceBytes - 1 - round * 50_000)
+    const line = String.fromCharCode(97 + round).repeat(tuning.pieceBytes - 1 - round * 50_000)
     writer.clear()
     writer.line(line)
     assert.equal(writer.written.toString(), `${line}\n`)
@@ -37,8 +37,8 @@ test('what is written to memory that was used before has nothing of what stood t
 })
 
 test('whoever had much to say once gives its memory up when there is little to say', () => {
-  const writer = new NdjsonWriter(limits.pieceBytes)
-  writer.line('x'.repeat(limits.pieceBytes))
+  const writer = new NdjsonWriter(tuning.pieceBytes)
+  writer.line('x'.repeat(tuning.pieceBytes))
   const sizes: number[] = []
   for (let i = 0; i < 20; i++) {
     writer.clear()
@@ -46,7 +46,7 @@ test('whoever had much to say once gives its memory up when there is little to s
     assert.equal(writer.written.toString(), 'a line\n')
     sizes.push(writer.written.buffer.byteLength)
   }
-  assert.ok((sizes[0] as number) > limits.pieceBytes / 2)
+  assert.ok((sizes[0] as number) > tuning.pieceBytes / 2)
   assert.ok((sizes.at(-1) as number) <= 8192)
   assert.deepEqual(
     sizes,

@@ -17,7 +17,7 @@ import {
   topicFile,
   topicsFolder,
 } from '../../src/store/index.ts'
-import { LogWriter } from '../../src/store/log/index.ts'
+import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 /** Syncs directories like the disk does, and records which. */

@@ -5,12 +5,12 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
-import { SharedCounts } from '../../src/store/log/index.ts'
-import { newAnswers } from '../../src/store/threads/answers.ts'
-import { newMailbox, Outbox } from '../../src/store/threads/mailbox.ts'
-import { Gate } from '../../src/store/threads/messages.ts'
+import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
-import type { ToWriter, WriterData } from '../../src/store/threads/writer-thread.ts'
+import { Gate } from '../../src/store/threads/thread-messages.ts'
+import { newAnswers } from '../../src/store/threads/writer/answers.ts'
+import { newMailbox, Outbox } from '../../src/store/threads/writer/mailbox.ts'
+import type { ToWriter, WriterData } from '../../src/store/threads/writer/writer-thread.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
@@ -138,7 +138,11 @@ test('a new reader thread is woken once the writer is connected to it', async (t
     answers: newAnswers(),
     ...ports,
   }
-  const writer = spawn(new URL('../../src/store/threads/writer-thread.ts', import.meta.url), data, Object.values(ports))
+  const writer = spawn(
+    new URL('../../src/store/threads/writer/writer-thread.ts', import.meta.url),
+    data,
+    Object.values(ports),
+  )
   t.after(async () => {
     await writer.terminate()
     for (const { port2 } of [sealer, commits, others]) port2.close()

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { limits } from '../../src/limits.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const script = fileURLToPath(new URL('../support/without-descriptors.ts', import.meta.url))
@@ -34,6 +34,6 @@ test('a store without a file descriptor left goes on, and starts its threads whe
   assert.equal(without.broken, 'ERR_SERVICE_OVERLOADED')
   assert.deepEqual(without.failed, ['blobs', 'reader', 'sealer'])
   // The writer has sealed what would have made it wait for the sealer.
-  assert.ok(without.sealed >= events - (limits.chunksBehind + 2) * 1024, `${without.sealed} events are sealed`)
+  assert.ok(without.sealed >= events - (tuning.chunksBehind + 2) * 1024, `${without.sealed} events are sealed`)
   assert.deepEqual(after, { read: events, put: 'none' })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { compress, decompress } from '../../src/store/log/zstd.ts'
+import { compress, decompress } from '../../src/store/sqlite/rows/zstd.ts'
 import { noise } from '../support/noise.ts'
 import * as fc from '../support/property.ts'
 

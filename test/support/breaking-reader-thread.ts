@@ -1,6 +1,6 @@
 import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
-import { makeReadJob } from '../../src/store/threads/read-job.ts'
-import { type JobMaker, runReader } from '../../src/store/threads/reader-host.ts'
+import { makeReadJob } from '../../src/store/threads/reader/read-job.ts'
+import { type JobMaker, runReader } from '../../src/store/threads/reader/reader-host.ts'
 
 /** Ends the thread, as running out of memory does. */
 const end: JobMaker = () => process.exit(1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { KeyPair } from '../../src/identity/index.ts'
 import { type DiskNotice, SqliteEventStore } from '../../src/store/index.ts'
-import { verifyLog } from '../../src/store/log/index.ts'
+import { verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from './events.ts'
 
 const key = new KeyPair(Buffer.alloc(32, 5))

@@ -1,4 +1,4 @@
-import type { MemoryHolder } from '../../src/client-memory.ts'
+import type { MemoryHolder } from '../../src/client-memory/account.ts'
 import type { Reading } from '../../src/events/index.ts'
 
 /** A reading that counts what is taken from it. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { LogReader, LogWriter } from '../../src/store/log/index.ts'
+import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from './folder.ts'
 
 /** A log of its own for a test, with one who writes and one who reads. */

@@ -2,10 +2,10 @@
 // in a process with a low limit of open files.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { ShoalError } from '../../src/errors.ts'
+import { ShoalError } from '../../src/base/errors.ts'
+import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { limits } from '../../src/limits.ts'
-import { residentBytes } from '../../src/memory.ts'
+import { residentBytes } from '../../src/runtime/buffers.ts'
 import { logStats, SqliteEventStore, ThreadedBlobs, type ThreadWatch } from '../../src/store/index.ts'
 import { packed } from './events.ts'
 import { until } from './process.ts'
@@ -76,7 +76,7 @@ async function read(): Promise<number> {
 isExhausted = true
 takeDescriptors()
 const hasMemory = residentBytes() !== undefined
-const chunks = 2 * limits.chunksBehind
+const chunks = 2 * tuning.chunksBehind
 for (let i = 0; i < chunks; i++) await store.append(chunk())
 const readWithout = await read()
 const blob = { type: 'text/plain', bytes: Buffer.from('x') }

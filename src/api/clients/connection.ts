@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
-import { connectionShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory.ts'
-import type { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import type { ShoalError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { connectionShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
 
 /** What the protocol on a connection (HTTP at first, perhaps a WebSocket later) tells the accounting. */
 export interface ConnectionUse {

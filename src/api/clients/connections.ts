@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
-import { assert } from '../../assert.ts'
-import type { MemoryAccount } from '../../client-memory.ts'
-import { limits } from '../../limits.ts'
-import { type Logger, RateLimit } from '../../log/index.ts'
+import { assert } from '../../base/assert.ts'
+import { limits } from '../../base/limits.ts'
+import type { MemoryAccount } from '../../client-memory/account.ts'
+import { type Logger, RateLimit } from '../../logging/index.ts'
 import { Connection } from './connection.ts'
 import { HttpUse } from './http-use.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import type { ShoalError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import type { Connection, ConnectionUse } from './connection.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { failure } from '../../errors.ts'
+import { failure } from '../../base/errors.ts'
 import type { Content, Files } from '../../files/index.ts'
 import type { Answer } from '../answer.ts'
 import type { Call } from '../call.ts'

@@ -1,6 +1,6 @@
-import { failure } from '../../errors.ts'
+import { failure } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import { type Content, type Files, sniffedBytes, typeByContent, typeByName } from '../../files/index.ts'
-import { limits } from '../../limits.ts'
 import { type Answer, errorAnswer, type Pieces } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { rangeOf } from './range.ts'

@@ -1,4 +1,4 @@
-import type { Body, Fragment, Parameter } from './parts.ts'
+import type { Body, Fragment, Parameter } from './shared-parts.ts'
 
 /** What an operation does, beyond what its rules say. */
 export interface Description {

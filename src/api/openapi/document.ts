@@ -1,10 +1,10 @@
-import { assert } from '../../assert.ts'
-import { limits } from '../../limits.ts'
-import { versionString } from '../../version.ts'
+import { assert } from '../../base/assert.ts'
+import { limits } from '../../base/limits.ts'
+import { versionString } from '../../runtime/version.ts'
 import type { Endpoint, Route } from '../router.ts'
 import { type Description, descriptions } from './descriptions.ts'
-import type { Body, OpenApi, Operation } from './parts.ts'
 import { schemas } from './schemas.ts'
+import type { Body, OpenApi, Operation } from './shared-parts.ts'
 
 /** The document that describes the routes: what they answer from their rules, the rest from their descriptions. */
 export function openApiDocument(routes: readonly Route[]): OpenApi {

@@ -1,6 +1,7 @@
-import { errorTable } from '../../errors.ts'
-import { limits } from '../../limits.ts'
-import type { Fragment } from './parts.ts'
+import { errorTable } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
+import { limits } from '../../base/limits.ts'
+import type { Fragment } from './shared-parts.ts'
 
 const text = { type: 'string' }
 const count = { type: 'integer', minimum: 0 }
@@ -20,7 +21,7 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   Error: object({ code: { enum: Object.keys(errorTable) }, message: text }),
   Manifest: object(
     {
-      appId: { ...text, pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$', maxLength: limits.appIdBytes },
+      appId: { ...text, pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$', maxLength: format.appIdBytes },
       displayName: text,
       version: text,
       signature: { type: ['string', 'null'], description: 'Made by the developer of the app.' },
@@ -49,7 +50,7 @@ export const schemas: Readonly<Record<string, Fragment>> = {
     data: { type: 'array', maxItems: limits.eventsPerPublish, items: reference('EventToPublish') },
   }),
   EventToPublish: object({
-    tags: { type: 'array', maxItems: limits.tagsPerEvent, items: { ...text, minLength: 1 } },
+    tags: { type: 'array', maxItems: format.tagsPerEvent, items: { ...text, minLength: 1 } },
     payload: { description: 'Any JSON value. Its text is kept, but for the space between its parts.' },
   }),
   PublishResponse: object({ data: { type: 'array', items: reference('Published') } }),

@@ -1,4 +1,5 @@
-import { failure, messageOf } from '../../errors.ts'
+import { failure, messageOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import {
   admit,
   appIdProblem,
@@ -8,8 +9,7 @@ import {
   type Tokens,
   tokenValiditySeconds,
 } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
-import type { Logger } from '../../log/index.ts'
+import type { Logger } from '../../logging/index.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { memberText, optionalText } from '../members.ts'

@@ -1,6 +1,6 @@
-import { failure, ShoalError } from '../../errors.ts'
+import { failure, ShoalError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import { type App, appIdProblem } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
 import { type Answer, emptyAnswer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import type { Route } from '../router.ts'

@@ -1,4 +1,4 @@
-import type { Health } from '../../health.ts'
+import type { Health } from '../../observability/health.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Endpoint, Route } from '../router.ts'
 

@@ -1,6 +1,6 @@
 import type { Files } from '../../files/index.ts'
-import type { Health } from '../../health.ts'
-import type { Metrics } from '../../metrics.ts'
+import type { Health } from '../../observability/health.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import type { Route } from '../router.ts'
 import { aqlRoutes } from './aql.ts'
 import { type AuthParts, authRoutes } from './auth.ts'
@@ -38,3 +38,6 @@ export function apiRoutes(parts: ApiParts): Route[] {
 export function adminRoutes(health: Health): Route[] {
   return healthRoutes(health, { alive: ['/api/v2/admin/health'], ready: ['/api/v2/admin/ready'] })
 }
+
+export type { Blobs } from './blobs.ts'
+export type { SwarmInfo } from './node.ts'

@@ -1,4 +1,4 @@
-import type { Metrics } from '../../metrics.ts'
+import type { Metrics } from '../../observability/metrics.ts'
 import type { Answer } from '../answer.ts'
 import type { Endpoint, Route } from '../router.ts'
 

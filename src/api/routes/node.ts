@@ -1,5 +1,5 @@
 import type { NodeId } from '../../identity/index.ts'
-import { versionString } from '../../version.ts'
+import { versionString } from '../../runtime/version.ts'
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Route } from '../router.ts'
 

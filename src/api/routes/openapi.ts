@@ -1,5 +1,5 @@
 import { type Answer, jsonTextAnswer } from '../answer.ts'
-import type { OpenApi } from '../openapi/parts.ts'
+import type { OpenApi } from '../openapi/shared-parts.ts'
 import type { Endpoint, Route } from '../router.ts'
 
 /** The description of these routes, for programs and for people; it is made when somebody asks for it. */

@@ -1,4 +1,4 @@
-import { closeObject, JsonScanner, openObject } from '../../json-scanner.ts'
+import { closeObject, JsonScanner, openObject } from '../../json/json-scanner.ts'
 
 /** A message of a client of the WebSocket. The payload stays the text that it is. */
 export type Envelope =

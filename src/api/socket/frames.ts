@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { tuning } from '../../base/tuning.ts'
 
 const [newline, comma] = [0x0a, 0x2c]
 const tail = Buffer.from(']}')
@@ -9,7 +9,7 @@ export function* framesOf(requestId: string, lines: Buffer): Generator<Buffer> {
   let start = 0
   while (start < lines.length) {
     let end = lines.indexOf(newline, start)
-    for (let count = 1; count < limits.messagesPerFrame; count++) {
+    for (let count = 1; count < tuning.messagesPerFrame; count++) {
       const next = lines.indexOf(newline, end + 1)
       if (next < 0) break
       lines[end] = comma

@@ -6,7 +6,7 @@ import { show } from '../values/show.ts'
 import { textOf } from '../values/text.ts'
 import { isPlain, kindOf, propertyOf, type Value } from '../values/value.ts'
 import { type Code, type Combine, type QuickCode, strict } from './code.ts'
-import type { Frame } from './frame.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** A step of a path: a name or number that stands in the query, or one that is computed. */
 export type Step = string | number | bigint | Code

@@ -1,5 +1,6 @@
 import type { AggregateOperator } from '../ast.ts'
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
+import type { Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { Failure } from '../values/failure.ts'
 import { type Metadata, Span, sameMetadata } from '../values/metadata.ts'
@@ -8,9 +9,8 @@ import type { Value } from '../values/value.ts'
 import { weightOf } from '../values/weight.ts'
 import { type Aggregator, aggregator } from './aggregators.ts'
 import { attempt, attemptSlowly, type Code, originOf } from './code.ts'
-import type { Frame } from './frame.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** One aggregator of the text: the same one standing there twice is one. Its result will stand in a slot. */
 export interface AggregatorCode {

@@ -1,6 +1,6 @@
 import type { AggregateOperator, Expr } from '../ast.ts'
 import { AqlError } from '../error.ts'
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import type { Nested, Pace, Steps } from '../steps.ts'
 import type { AggregatorCode } from './aggregate.ts'
 import { compareExpressions } from './expression-order.ts'

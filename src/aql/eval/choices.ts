@@ -1,8 +1,8 @@
+import type { Steps } from '../steps.ts'
 import { caught, Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
 import { attempt, attemptSlowly, type Code, computed, failing, nowhere, type QuickCode, sameOrigins } from './code.ts'
-import type { Frame } from './frame.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** `a ?? b ?? c`: the first that does not fail, or the failure of the last. */
 export function otherwise(options: readonly Code[]): Code {

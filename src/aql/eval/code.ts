@@ -1,8 +1,8 @@
+import type { Steps } from '../steps.ts'
 import { caught, type Failure } from '../values/failure.ts'
 import { type Metadata, merge } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
-import type { Frame } from './frame.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** A compiled expression. Only one with a sub-query inside is slow: it may have to give way. Both throw failures. */
 export type Code = QuickCode | SlowCode

@@ -1,8 +1,8 @@
 import type { Order } from '../ast.ts'
+import type { Steps } from '../steps.ts'
 import type { Aggregate } from './aggregate.ts'
-import type { Frame } from './frame.ts'
+import { type Cursor, later } from './event-source.ts'
 import { foundBy } from './items.ts'
-import { type Cursor, later } from './port.ts'
 import {
   type ArraySource,
   type EventSource,
@@ -12,7 +12,7 @@ import {
   planOf,
   quickPlanOf,
 } from './program.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** Units of work that opening a cursor takes, whatever its plan is. */
 const unitsToOpen = 16

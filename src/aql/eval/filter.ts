@@ -1,9 +1,9 @@
+import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
 import { attempt, attemptSlowly, type Code } from './code.ts'
-import type { Frame } from './frame.ts'
 import { notBool } from './operators.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 export function filter(condition: Code): StageCode {
   return { quick: condition.quick, open: (frame, next) => new Filter(condition, frame, next) }

@@ -1,9 +1,9 @@
+import type { Steps } from '../steps.ts'
 import type { Metadata } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import type { Code } from './code.ts'
-import type { Frame } from './frame.ts'
 import { spreadable } from './literals.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** An item of a list: of SELECT, or of an array that is a source. */
 export interface ItemCode {

@@ -1,8 +1,8 @@
+import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
 import { attempt, attemptSlowly, type Code } from './code.ts'
-import type { Frame } from './frame.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** `slot` is where the variable will be looked for. */
 export function binding(code: Code, slot: number): StageCode {

@@ -1,7 +1,7 @@
+import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
-import type { Frame } from './frame.ts'
 import type { Stage, StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 export function limit(count: bigint): StageCode {
   return { quick: true, open: (frame, next) => new Limit(Number(count), frame, next) }

@@ -1,4 +1,4 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { spend } from '../values/allowance.ts'
 import { compareTexts } from '../values/comparison.ts'
 import { Failure } from '../values/failure.ts'

@@ -4,7 +4,7 @@ import type { Plan } from '../plan/plan.ts'
 import { isOfBranch } from '../plan/predicate.ts'
 import { Pace } from '../steps.ts'
 import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
-import { type Cursor, type Events, later } from './port.ts'
+import { type Cursor, type Events, later } from './event-source.ts'
 
 /** Events that are all in memory: those that a query brings along, or a file has. */
 export class MemoryEvents implements Events {

@@ -7,7 +7,7 @@ import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import { otherwise } from './choices.ts'
 import { type Code, knownOrigin, strict } from './code.ts'
-import type { Frame } from './frame.ts'
+import type { Frame } from './variable-frame.ts'
 
 export interface Link {
   readonly operator: BinaryOperator

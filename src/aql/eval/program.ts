@@ -2,15 +2,15 @@ import type { Order, TagAtom, TagExpr } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Meaning } from '../plan/predicate.ts'
 import { madeAgain, madeOnce, planForAtom, planSteps } from '../plan/tag-plan.ts'
+import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
 import type { Value } from '../values/value.ts'
 import { Aggregate } from './aggregate.ts'
 import type { Code } from './code.ts'
-import type { Frame, Session } from './frame.ts'
 import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame, Session } from './variable-frame.ts'
 
 /** A compiled query. It holds no state, so it can run many times, also within itself. */
 export interface Program {

@@ -1,4 +1,5 @@
 import type { Order, Query } from '../ast.ts'
+import type { Steps } from '../steps.ts'
 import { spend } from '../values/allowance.ts'
 import { caught, type Failure } from '../values/failure.ts'
 import { writeJson } from '../values/json-write.ts'
@@ -6,12 +7,11 @@ import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery, compileSteps } from './compile.ts'
 import { drive, type End } from './drive.ts'
-import { Frame, type Output, Session } from './frame.ts'
+import type { Events, Turn } from './event-source.ts'
 import type { Sink } from './messages.ts'
-import type { Events, Turn } from './port.ts'
 import type { Program } from './program.ts'
-import { Scope } from './scope.ts'
-import type { Steps } from './steps.ts'
+import { Frame, type Output, Session } from './variable-frame.ts'
+import { Scope } from './variable-scope.ts'
 
 /** Who asks, and on what terms. */
 export interface Request {

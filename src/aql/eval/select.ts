@@ -1,13 +1,13 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
+import type { Steps } from '../steps.ts'
 import { caught, Failure } from '../values/failure.ts'
 import type { Metadata } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { attempt } from './code.ts'
-import type { Frame } from './frame.ts'
 import { type Found, foundBy, type ItemCode } from './items.ts'
 import { spreadable } from './literals.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** `slot` is where the selected values go. */
 export function select(items: readonly ItemCode[], slot: number): StageCode {

@@ -1,7 +1,7 @@
+import type { Steps } from '../steps.ts'
 import type { Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
-import type { Frame } from './frame.ts'
-import type { Steps } from './steps.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** A stage while a query runs. What it gets stands in a slot of the frame, which it knows; so does what it hands on. */
 export interface Stage {

@@ -1,4 +1,5 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
+import type { Steps } from '../steps.ts'
 import type { Allowance } from '../values/allowance.ts'
 import { Failure } from '../values/failure.ts'
 import { type Metadata, MetadataSum } from '../values/metadata.ts'
@@ -6,10 +7,9 @@ import type { Value } from '../values/value.ts'
 import { weightOf } from '../values/weight.ts'
 import { type Code, computed } from './code.ts'
 import { drive, type End } from './drive.ts'
-import { Frame, type Output } from './frame.ts'
 import type { Found } from './items.ts'
 import type { Program } from './program.ts'
-import type { Steps } from './steps.ts'
+import { Frame, type Output } from './variable-frame.ts'
 
 /** A nested query as a value: the array of its results. */
 export function subQuery(program: Program): Code {

@@ -1,15 +1,15 @@
 import type { Query } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import type { Plan } from '../plan/plan.ts'
+import { finish, type Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { caught, Failure } from '../values/failure.ts'
 import { compileSteps } from './compile.ts'
-import { Frame, Session } from './frame.ts'
+import type { Events } from './event-source.ts'
 import type { Sink } from './messages.ts'
-import type { Events } from './port.ts'
 import { openStages, type Pipeline, type Program, planOf } from './program.ts'
 import { outside, SinkOutput } from './query.ts'
-import { finish, type Steps } from './steps.ts'
+import { Frame, Session } from './variable-frame.ts'
 
 /**
  * The stages of a query that goes on as events come. Whoever has the events pushes those of the plan, first the stored

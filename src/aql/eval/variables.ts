@@ -6,7 +6,7 @@ import { nodeIdBytes } from '../values/node-id.ts'
 import { integer } from '../values/numbers.ts'
 import { Timestamp, type Value } from '../values/value.ts'
 import { type Code, frameAt, originOf, type Slot } from './code.ts'
-import type { Frame } from './frame.ts'
+import type { Frame } from './variable-frame.ts'
 
 /** The value of a variable. `isInput`: it is what the source feeds, an event whose payload may not be read yet. */
 export function variable(slot: Slot, isInput: boolean): Code {

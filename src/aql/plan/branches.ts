@@ -1,6 +1,6 @@
 import { finish, Pace, type Steps } from '../steps.ts'
+import { bothKeys, bothTimes, keysWithin, timesWithin } from './key-ranges.ts'
 import type { Branch } from './plan.ts'
-import { bothKeys, bothTimes, keysWithin, timesWithin } from './ranges.ts'
 
 /** What is in all of the branches; nothing when they contradict each other. */
 export function intersection(branches: readonly Branch[]): Branch | undefined {

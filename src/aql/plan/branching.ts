@@ -1,9 +1,9 @@
 import type { TagAtom, TagChain, TagExpr } from '../ast.ts'
 import type { Pace, Steps } from '../steps.ts'
 import { branchesWithoutSupersets, intersection } from './branches.ts'
+import { keyRange, timeRange } from './key-ranges.ts'
 import type { Branch } from './plan.ts'
 import type { Meaning } from './predicate.ts'
-import { keyRange, timeRange } from './ranges.ts'
 
 /** How far a condition is taken apart. */
 export interface BranchingLimits {

@@ -1,5 +1,5 @@
 import type { AqlEvent } from '../values/event.ts'
-import type { KeyRange, TimeRange } from './ranges.ts'
+import type { KeyRange, TimeRange } from './key-ranges.ts'
 
 /** Which events a query is about, in a form that an index can serve. */
 export interface Plan {

@@ -1,8 +1,8 @@
 import type { TagAtom, TagExpr } from '../ast.ts'
 import type { Pace, Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
+import { inKeyRange, inTimeRange, keyRange, timeRange } from './key-ranges.ts'
 import type { Branch } from './plan.ts'
-import { inKeyRange, inTimeRange, keyRange, timeRange } from './ranges.ts'
 
 /** What a condition means to the one who asks. */
 export interface Meaning {

@@ -1,5 +1,5 @@
 import type { TagAtom, TagExpr } from '../ast.ts'
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { finish, Pace, type Steps } from '../steps.ts'
 import { branchesWithoutSupersets } from './branches.ts'
 import { atomBranch, Branching, type BranchingLimits } from './branching.ts'

@@ -1,5 +1,5 @@
 import type { Expr, MainQuery, Pragma, TagExpr } from '../ast.ts'
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { finish, type Nested, Pace, type Steps, unrolled } from '../steps.ts'
 import { flatSteps, type Layout, render } from './layout.ts'
 import { Printer } from './printer.ts'

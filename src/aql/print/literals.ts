@@ -1,5 +1,5 @@
 import type { EventKey, Micros } from '../ast.ts'
-import { naturalOf } from '../text/numbers.ts'
+import { naturalOf } from '../text/number-literals.ts'
 
 const day = 86_400_000_000n
 const second = 1_000_000n

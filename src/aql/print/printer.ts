@@ -1,7 +1,7 @@
 import type { Clause, Entry, Expr, Item, Query, Source, Stage, TagAtom, TagExpr, Template } from '../ast.ts'
 import { type Nested, type Pace, Segment } from '../steps.ts'
 import { isIdentifier } from '../text/characters.ts'
-import { binaryPrecedence } from '../text/operators.ts'
+import { binaryPrecedence } from '../text/operator-texts.ts'
 import { flat, group, indent, join, type Layout, nothing, space } from './layout.ts'
 import { printDecimal, printExactly, printInstant, printKey, printString } from './literals.ts'
 

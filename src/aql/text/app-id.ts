@@ -1,4 +1,4 @@
-import type { Reader } from './reader.ts'
+import type { Reader } from './text-reader.ts'
 
 const word = /[-0-9a-z]+/y
 

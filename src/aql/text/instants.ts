@@ -1,7 +1,7 @@
 import type { Micros } from '../ast.ts'
 import type { Name } from './expected.ts'
-import { naturalOf, readDigits, tooLarge } from './numbers.ts'
-import type { Reader } from './reader.ts'
+import { naturalOf, readDigits, tooLarge } from './number-literals.ts'
+import type { Reader } from './text-reader.ts'
 
 /** A time, or what is wrong with one that is written correctly. */
 export type Time = { readonly time: Micros } | { readonly fault: string }

@@ -1,6 +1,6 @@
 import type { Pragma } from '../ast.ts'
 import { isLineBreak, isSpace, lineEnd } from './characters.ts'
-import type { Reader } from './reader.ts'
+import type { Reader } from './text-reader.ts'
 
 /** Reads a pragma: `PRAGMA name := rest of the line`, or the lines between `PRAGMA name` and `ENDPRAGMA`. */
 export function readPragma(reader: Reader): Pragma | undefined {

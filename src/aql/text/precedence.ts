@@ -1,5 +1,5 @@
 import type { Nested } from '../steps.ts'
-import type { Reader } from './reader.ts'
+import type { Reader } from './text-reader.ts'
 
 /** Operands with the operators between them, as they are written. */
 export interface Flat<Operand, Operator> {

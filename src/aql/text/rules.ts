@@ -1,12 +1,12 @@
 import type { EventKey, Expr, Micros } from '../ast.ts'
 import { AqlError } from '../error.ts'
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { type Nested, Segment } from '../steps.ts'
 import { identifierEnd } from './characters.ts'
 import type { Time } from './instants.ts'
-import { type Key, noStream } from './keys.ts'
-import { naturalOf, tooLarge } from './numbers.ts'
-import type { Reader } from './reader.ts'
+import { naturalOf, tooLarge } from './number-literals.ts'
+import { type Key, noStream } from './object-keys.ts'
+import type { Reader } from './text-reader.ts'
 
 /** Levels that the stack is surely enough for. */
 const levelsPerSegment = 32

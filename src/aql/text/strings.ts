@@ -1,4 +1,4 @@
-import type { Reader } from './reader.ts'
+import type { Reader } from './text-reader.ts'
 
 /** Reads a quoted text. When a doubled quote at its beginning is never closed, it is an empty text and the end of it. */
 export function readString(reader: Reader): string | undefined {

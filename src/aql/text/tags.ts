@@ -3,11 +3,11 @@ import type { Nested } from '../steps.ts'
 import { readAppId } from './app-id.ts'
 import type { Name } from './expected.ts'
 import { readAgo, readInstant, type Time } from './instants.ts'
-import { readKey } from './keys.ts'
+import { readKey } from './object-keys.ts'
 import { bind, extended } from './precedence.ts'
-import type { Reader } from './reader.ts'
 import { Rules } from './rules.ts'
 import { readFilledString } from './strings.ts'
+import type { Reader } from './text-reader.ts'
 
 const atomNames: readonly Name[] = [
   ...(['tag', 'all_events', 'is_local', 'tag_from', 'tag_to', 'tag_app', 'tag_key', 'tag_time'] as const),

@@ -1,4 +1,4 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { Failure } from './failure.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { Failure } from './failure.ts'
 import { textLength } from './text-length.ts'
 import { Bytes, Composed, Decimal, isArray, isPlain, type Key, type Plain, Timestamp, type Value } from './value.ts'

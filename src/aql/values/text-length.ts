@@ -1,4 +1,4 @@
-import { aqlLimits } from '../limits.ts'
+import { aqlLimits } from '../language-limits.ts'
 import { Bytes, Composed, isArray, type Value } from './value.ts'
 
 /** Roughly the characters of the JSON text of a value. A part that is used many times is measured once. */

@@ -1,5 +1,5 @@
 import { checkFeatures, type MainQuery } from '../../aql/index.ts'
-import { ShoalError } from '../../errors.ts'
+import { ShoalError } from '../../base/errors.ts'
 import { readSource } from '../input.ts'
 import { write } from '../output.ts'
 import { parsed } from './aql.ts'

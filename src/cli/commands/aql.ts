@@ -11,8 +11,8 @@ import {
   print,
   usedFeatures,
 } from '../../aql/index.ts'
-import { ShoalError } from '../../errors.ts'
-import { nowMicros } from '../../time.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { nowMicros } from '../../runtime/clock.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
 

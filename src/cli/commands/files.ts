@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { limits } from '../../base/limits.ts'
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
 import { explained } from '../files/explained.ts'

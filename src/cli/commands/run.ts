@@ -1,10 +1,10 @@
 import { accessSync, constants, rmSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { messageOf, ShoalError } from '../../errors.ts'
+import { messageOf, ShoalError } from '../../base/errors.ts'
+import { parseMemoryLimit } from '../../client-memory/memory-limit.ts'
 import { type PublicKey, parsePublicKey } from '../../identity/index.ts'
-import { socketText } from '../../listen.ts'
-import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../log/index.ts'
-import { parseMemoryLimit } from '../../memory-limit.ts'
+import { socketText } from '../../listening/listen.ts'
+import { descriptorSink, jsonLine, Logger, type LogOutput, logOutput, textLine } from '../../logging/index.ts'
 import {
   type Addresses,
   type ApiOptions,

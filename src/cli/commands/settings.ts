@@ -1,5 +1,5 @@
-import { messageOf, ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import { messageOf, ShoalError } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
 import { formatScope, type Json, type Scope, Settings, type SettingsLog, schema } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'

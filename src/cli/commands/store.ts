@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { ShoalError } from '../../errors.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { nowMicros } from '../../runtime/clock.ts'
 import {
   type BlockStats,
   backupBlocks,
@@ -20,7 +21,6 @@ import {
   topicsFolder,
   verifyFolder,
 } from '../../store/index.ts'
-import { nowMicros } from '../../time.ts'
 import type { Result } from '../output.ts'
 import { progressLine } from '../progress.ts'
 

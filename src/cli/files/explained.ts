@@ -1,4 +1,4 @@
-import { type ErrorCode, ShoalError } from '../../errors.ts'
+import { type ErrorCode, ShoalError } from '../../base/errors.ts'
 
 /** The answer of a node. What its refusals mean for the person who has typed the command is said in these words. */
 export async function explained<T>(answer: Promise<T>, words: Partial<Record<ErrorCode, string>>): Promise<T> {

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { createReadStream, lstatSync, readdirSync, statSync } from 'node:fs'
 import { basename, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
-import { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
+import { limits } from '../../base/limits.ts'
 
 /** A file that is to be uploaded. */
 interface FormFile {
@@ -50,7 +51,7 @@ export class FolderForm {
     for (const file of this.files) {
       yield this.#head(file)
       let size = 0
-      for await (const piece of createReadStream(file.file, { highWaterMark: limits.fileChunkBytes })) {
+      for await (const piece of createReadStream(file.file, { highWaterMark: format.fileChunkBytes })) {
         const read = piece as Buffer
         size += read.length
         if (size > file.size) break

@@ -1,4 +1,4 @@
-import { limits } from '../../limits.ts'
+import { limits } from '../../base/limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 

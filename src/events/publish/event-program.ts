@@ -1,5 +1,6 @@
-import { assert } from '../../assert.ts'
-import { limits } from '../../limits.ts'
+import { assert } from '../../base/assert.ts'
+import { format } from '../../base/format.ts'
+import { limits } from '../../base/limits.ts'
 import {
   block,
   type Code,
@@ -12,16 +13,16 @@ import {
   vector,
   wasmModule,
   when,
-} from '../../wasm-code.ts'
+} from '../../runtime/wasm-code.ts'
 import { bytesPerEvent } from './batch.ts'
 import { character, either, is, isAbove, isNot, minus, plus, ValueProgram, vectorBytes, word } from './value-program.ts'
 
 /** Bytes of a tag, and tags of an event, at most: each of these numbers is one byte. */
 const longestTag = 0x7f
-const mostTags = Math.min(limits.tagsPerEvent, 0x7f)
+const mostTags = Math.min(format.tagsPerEvent, 0x7f)
 
 /** Bytes of an app ID, with its length before it. */
-export const appRoom = limits.appIdBytes + 2
+export const appRoom = format.appIdBytes + 2
 
 /** What is told about each event: start and end of its labels, start and end of its payload. */
 export const eventWords = 4

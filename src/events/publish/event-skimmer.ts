@@ -1,5 +1,5 @@
-import { limits } from '../../limits.ts'
-import { type WasmFunction, wasmFunction } from '../../wasm-code.ts'
+import { limits } from '../../base/limits.ts'
+import { type WasmFunction, wasmFunction } from '../../runtime/wasm-code.ts'
 import {
   appRoom,
   EventProgram,

@@ -1,6 +1,7 @@
-import { failure } from '../../errors.ts'
-import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json-scanner.ts'
-import { limits } from '../../limits.ts'
+import { failure } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
+import { limits } from '../../base/limits.ts'
+import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json/json-scanner.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
 import { Batch } from './batch.ts'
@@ -159,7 +160,7 @@ export class PublishScanner {
     const start = source.length
     json.value(source)
     const size = source.length - start
-    if (size > limits.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: limits.payloadBytes })
+    if (size > format.payloadBytes) throw failure('ERR_PAYLOAD_TOO_LARGE', { size, limit: format.payloadBytes })
     return source.length
   }
 }

@@ -1,4 +1,4 @@
-import { digitsOf, putDigits } from '../../digits.ts'
+import { digitsOf, putDigits } from '../../base/digits.ts'
 import type { NodeId } from '../../identity/index.ts'
 import type { Appended } from '../../store/index.ts'
 

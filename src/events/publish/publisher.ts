@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { assert } from '../../assert.ts'
-import { failure } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import { assert } from '../../base/assert.ts'
+import { failure } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
@@ -39,7 +40,7 @@ export class Publisher {
     try {
       const routes = this.#routing.settled ?? (await this.#routing.current())
       // Whoever publishes beside others shares a commit with them, which takes whole requests.
-      const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= limits.scanSliceBytes
+      const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= tuning.scanSliceBytes
       if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, { partBytes }), body.length)
       // Larger ones take longer to read than anybody would wait.
       if (body.length < inPartsFrom) this.#store.expect(body.length)
@@ -60,7 +61,7 @@ export class Publisher {
 
   /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
   #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
-    const slices = scanner.whole(limits.scanSliceBytes)
+    const slices = scanner.whole(tuning.scanSliceBytes)
     const first = slices.next()
     return first.done === true ? this.#append(first.value, size) : this.#storeSlices(slices, size)
   }

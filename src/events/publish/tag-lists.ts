@@ -1,12 +1,12 @@
+import { format } from '../../base/format.ts'
 import { nodeAppId } from '../../identity/index.ts'
-import { closeList, type JsonScanner, openList } from '../../json-scanner.ts'
-import { limits } from '../../limits.ts'
+import { closeList, type JsonScanner, openList } from '../../json/json-scanner.ts'
 import { ByteReader, ByteWriter, decodeLabels, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
 
 /** Where the text of each tag of a list starts and ends: for all readers, since none of them stops within a list. */
-const starts = new Int32Array(limits.tagsPerEvent)
-const ends = new Int32Array(limits.tagsPerEvent)
+const starts = new Int32Array(format.tagsPerEvent)
+const ends = new Int32Array(format.tagsPerEvent)
 
 /** The app whose events were read last, most of which come again, and how labels of its events begin. */
 let lastApp: { readonly id: string; readonly bytes: Buffer } | undefined
@@ -50,7 +50,7 @@ export class TagLists {
     let arePlain = true
     this.#hasDoubles = false
     for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
-      if (count === limits.tagsPerEvent) throw json.error(`more than ${limits.tagsPerEvent} tags of one event`)
+      if (count === format.tagsPerEvent) throw json.error(`more than ${format.tagsPerEvent} tags of one event`)
       json.next()
       const start = json.at + 1
       if (!json.string()) arePlain = false
@@ -108,7 +108,7 @@ export class TagLists {
     for (let i = 0; i < unique; i++) {
       const start = starts[i] as number
       const end = ends[i] as number
-      if (end - start > limits.tagBytes) throw this.#tooLong(start)
+      if (end - start > format.tagBytes) throw this.#tooLong(start)
       target.uvarint(end - start).short(words, start, end)
     }
   }
@@ -149,11 +149,11 @@ export class TagLists {
     // Only an escape can stand for half of a character.
     if (!text.isWellFormed()) throw json.error('lone surrogate in hex escape', start)
     const tag = text.normalize('NFC')
-    if (Buffer.byteLength(tag) > limits.tagBytes) throw this.#tooLong(start)
+    if (Buffer.byteLength(tag) > format.tagBytes) throw this.#tooLong(start)
     return tag
   }
 
   #tooLong(start: number): Error {
-    return this.#json.error(`a tag of more than ${limits.tagBytes} bytes`, start)
+    return this.#json.error(`a tag of more than ${format.tagBytes} bytes`, start)
   }
 }

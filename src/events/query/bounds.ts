@@ -1,5 +1,5 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import type { LogReader, ReadStream, Snapshot, StreamNumber } from '../../store/log/index.ts'
+import type { LogReader, ReadStream, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 
 /** From where to where a request reads, by the numbers of streams in the store. */

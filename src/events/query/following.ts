@@ -1,9 +1,9 @@
 import type { later, Plan } from '../../aql/index.ts'
-import type { LogReader, Snapshot, StreamNumber } from '../../store/log/index.ts'
+import type { LogReader, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { byNumber, offsetOf, presentOf } from './bounds.ts'
-import { PlanCursor } from './cursor.ts'
-import { selectionOf } from './selection.ts'
+import { PlanCursor } from './plan-cursor.ts'
+import { selectionOf } from './plan-selection.ts'
 import type { StoredEvent } from './stored-event.ts'
 import type { JobTurn } from './turn.ts'
 

@@ -1,6 +1,6 @@
 import type { AqlEvent, Metadata, Severity, Sink } from '../../aql/index.ts'
-import { limits } from '../../limits.ts'
-import { NdjsonWriter } from '../../store/log/index.ts'
+import { tuning } from '../../base/tuning.ts'
+import { NdjsonWriter } from '../../store/reading/index.ts'
 import { LinesSink } from './lines-sink.ts'
 
 const ends = { false: Buffer.from(',"caughtUp":false}\n'), true: Buffer.from(',"caughtUp":true}\n') }
@@ -40,7 +40,7 @@ export class HeldResults implements Sink {
 
   diagnostic(severity: Severity, message: string): void {
     this.#sink.diagnostic(severity, message)
-    if (this.#resultEnd === 0 || this.#held.written.length > limits.pieceBytes) this.release(false)
+    if (this.#resultEnd === 0 || this.#held.written.length > tuning.pieceBytes) this.release(false)
   }
 
   /** Lets go what is held. */

@@ -1,5 +1,5 @@
 import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink } from '../../aql/index.ts'
-import type { NdjsonWriter } from '../../store/log/index.ts'
+import type { NdjsonWriter } from '../../store/reading/index.ts'
 import { StoredEvent } from './stored-event.ts'
 
 /** Writes the messages of a query as lines; events that are as they were stored are copied byte by byte. */

@@ -1,15 +1,15 @@
 import { type AqlEvent, comparePlaces, later, type Place, type Steps, Subscription } from '../../aql/index.ts'
-import { assert } from '../../assert.ts'
-import { heapCost } from '../../client-memory.ts'
-import { limits } from '../../limits.ts'
-import { type LogReader, NdjsonWriter } from '../../store/log/index.ts'
-import type { Job } from '../../store/threads/reader-host.ts'
+import { assert } from '../../base/assert.ts'
+import { tuning } from '../../base/tuning.ts'
+import { heapCost } from '../../client-memory/account.ts'
+import type { Job } from '../../store/reading/index.ts'
+import { type LogReader, NdjsonWriter } from '../../store/reading/index.ts'
 import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
-import { PlanCursor } from './cursor.ts'
 import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
-import { errorLine, queryOf, refused, requestBytes, type SubscribeRequest, told } from './requests.ts'
-import { selectionOf } from './selection.ts'
+import { PlanCursor } from './plan-cursor.ts'
+import { selectionOf } from './plan-selection.ts'
+import { errorLine, queryOf, refused, requestBytes, type SubscribeRequest, told } from './query-requests.ts'
 import { JobTurn } from './turn.ts'
 
 interface Prepared {
@@ -128,7 +128,7 @@ class MonotonicJob implements Job {
 
 function* prepare(reader: LogReader, request: SubscribeRequest): Steps<Job> {
   const query = yield* queryOf(request, 'subscribe_monotonic')
-  const lines = new NdjsonWriter(limits.pieceBytes)
+  const lines = new NdjsonWriter(tuning.pieceBytes)
   const results = new HeldResults(lines)
   const subscription = yield* told(Subscription.open(query, request.appId, results))
   return new MonotonicJob(reader, request, { lines, results, subscription })

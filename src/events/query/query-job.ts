@@ -16,17 +16,17 @@ import {
   runProgram,
   type Steps,
 } from '../../aql/index.ts'
-import { heapCost } from '../../client-memory.ts'
-import { limits } from '../../limits.ts'
-import { LogCursor, LogReader, NdjsonWriter } from '../../store/log/index.ts'
-import type { Job } from '../../store/threads/reader-host.ts'
-import { nowMicros } from '../../time.ts'
+import { tuning } from '../../base/tuning.ts'
+import { heapCost } from '../../client-memory/account.ts'
+import { nowMicros } from '../../runtime/clock.ts'
+import type { Job } from '../../store/reading/index.ts'
+import { LogCursor, LogReader, NdjsonWriter } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { type Bounds, byNumber, isWithin, offsetsLine, outOfRange, presentOf } from './bounds.ts'
-import { PlanCursor } from './cursor.ts'
 import { LinesSink } from './lines-sink.ts'
-import { errorLine, type QueryRequest, queryOf, requestBytes, told } from './requests.ts'
-import { selectionOf } from './selection.ts'
+import { PlanCursor } from './plan-cursor.ts'
+import { selectionOf } from './plan-selection.ts'
+import { errorLine, type QueryRequest, queryOf, requestBytes, told } from './query-requests.ts'
 import { JobTurn } from './turn.ts'
 
 /** The stream of the events that a query brings along. */
@@ -44,7 +44,7 @@ interface Prepared {
 class QueryJob implements Job {
   readonly #request: QueryRequest
   readonly #requestBytes: number
-  readonly #lines = new NdjsonWriter(limits.pieceBytes)
+  readonly #lines = new NdjsonWriter(tuning.pieceBytes)
   readonly #turn = new JobTurn(this.#lines)
   readonly #sink = new LinesSink(this.#lines)
   /** The upper bound that counts, which the client is told at the end. */

@@ -1,5 +1,5 @@
 import type { AqlEvent, EventStream } from '../../aql/index.ts'
-import type { Block, ReadStream } from '../../store/log/index.ts'
+import type { Block, ReadStream } from '../../store/reading/index.ts'
 
 /** A stream under both of its names: as the store knows it, and as a query does. */
 export interface NamedStream {

@@ -1,12 +1,12 @@
 import { later, type Steps, Subscription } from '../../aql/index.ts'
-import { heapCost } from '../../client-memory.ts'
-import { limits } from '../../limits.ts'
-import { type LogReader, NdjsonWriter } from '../../store/log/index.ts'
-import type { Job } from '../../store/threads/reader-host.ts'
+import { tuning } from '../../base/tuning.ts'
+import { heapCost } from '../../client-memory/account.ts'
+import type { Job } from '../../store/reading/index.ts'
+import { type LogReader, NdjsonWriter } from '../../store/reading/index.ts'
 import { offsetsLine } from './bounds.ts'
 import { Following } from './following.ts'
 import { LinesSink } from './lines-sink.ts'
-import { errorLine, queryOf, requestBytes, type SubscribeRequest, told } from './requests.ts'
+import { errorLine, queryOf, requestBytes, type SubscribeRequest, told } from './query-requests.ts'
 import { JobTurn } from './turn.ts'
 
 interface Prepared {
@@ -87,7 +87,7 @@ class SubscribeJob implements Job {
 
 function* prepare(reader: LogReader, request: SubscribeRequest): Steps<Job> {
   const query = yield* queryOf(request, 'subscribe')
-  const lines = new NdjsonWriter(limits.pieceBytes)
+  const lines = new NdjsonWriter(tuning.pieceBytes)
   const sink = new LinesSink(lines)
   const subscription = yield* told(Subscription.open(query, request.appId, sink))
   return new SubscribeJob(reader, request, { lines, sink, subscription })

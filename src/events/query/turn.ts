@@ -1,5 +1,5 @@
 import type { Turn } from '../../aql/index.ts'
-import type { NdjsonWriter } from '../../store/log/index.ts'
+import type { NdjsonWriter } from '../../store/reading/index.ts'
 
 /** Steps without a look at the clock: as long as nobody knows how long they take, and when they are quick. */
 const [firstPerLook, mostPerLook] = [16, 64]

@@ -8,10 +8,10 @@ import {
   printSteps,
   type Steps,
 } from '../../aql/index.ts'
-import { NdjsonWriter } from '../../store/log/index.ts'
-import type { Job, JobMaker } from '../../store/threads/reader-host.ts'
-import { nowMicros } from '../../time.ts'
-import type { ReadRequest } from './requests.ts'
+import { nowMicros } from '../../runtime/clock.ts'
+import type { Job, JobMaker } from '../../store/reading/index.ts'
+import { NdjsonWriter } from '../../store/reading/index.ts'
+import type { ReadRequest } from './query-requests.ts'
 
 /** A query, and where it is to be sent to. */
 export interface ValidateRequest extends ReadRequest {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../time.ts'
+import type { Clock } from '../../runtime/clock.ts'
 
 /** Sees when the wall clock was set, by a clock that cannot be. */
 export class ClockWatch {

@@ -1,9 +1,10 @@
-import { messageOf } from '../../errors.ts'
-import { limits } from '../../limits.ts'
-import type { Logger } from '../../log/index.ts'
+import { messageOf } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
+import type { Logger } from '../../logging/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { Retention } from '../../settings/index.ts'
 import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
-import type { Clock } from '../../time.ts'
 import { defaultStream } from '../routing-table.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockWatch } from './clock-watch.ts'
@@ -77,9 +78,9 @@ export class Pruner {
     if (end === 0) return
     if (key.number === defaultStream.number) await this.#names.keepFrom(end)
     const gone = chunks.filter((chunk) => chunk.end <= end)
-    for (let i = 0; i < gone.length; i += limits.chunksPerPrune) {
+    for (let i = 0; i < gone.length; i += tuning.chunksPerPrune) {
       if (this.#stopped) return
-      const last = gone[Math.min(i + limits.chunksPerPrune, gone.length) - 1]
+      const last = gone[Math.min(i + tuning.chunksPerPrune, gone.length) - 1]
       await this.#store.prune(key.number, last?.end ?? end)
     }
     this.#log.info(`removed ${end - (gone[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`)

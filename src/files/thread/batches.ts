@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { tuning } from '../../base/tuning.ts'
 import { type NotedCount, type Slots, storageError } from '../../store/index.ts'
 
 /** Puts changes into transactions: many share one, until what the database has to write for them is enough. */
@@ -21,7 +21,7 @@ export class Batches {
 
   /** Whether enough was changed for a commit. */
   get isFull(): boolean {
-    return this.#bytes > limits.blockCommitBytes
+    return this.#bytes > tuning.blockCommitBytes
   }
 
   /** Makes a change. It is stored for good with the next commit, or lost with everything else that waits for it. */

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { limits } from '../../limits.ts'
+import { LruCache } from '../../base/lru-cache.ts'
+import { tuning } from '../../base/tuning.ts'
 import type { BlockStore } from '../../store/index.ts'
-import { LruCache } from '../../store/log/lru.ts'
 import { type DecodedBlock, isBlockCid, type Link, MalformedUnixFs, parseCid, readBlock } from '../unixfs/index.ts'
 
 /** A file or a directory; its size is that of its bytes, or what its blocks take up. */
@@ -19,7 +19,7 @@ export interface Child {
 export class ContentReader {
   readonly #blocks: BlockStore
   /** Blocks with links: the way to every part of a large file leads through the same few. */
-  readonly #cache = new LruCache<string, DecodedBlock>(limits.linkCacheBytes)
+  readonly #cache = new LruCache<string, DecodedBlock>(tuning.linkCacheBytes)
 
   constructor(blocks: BlockStore) {
     this.#blocks = blocks

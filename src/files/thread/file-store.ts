@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { assert } from '../../assert.ts'
-import { limits } from '../../limits.ts'
+import { assert } from '../../base/assert.ts'
+import { limits } from '../../base/limits.ts'
 import {
   type BackgroundReporter,
   BlockStore,

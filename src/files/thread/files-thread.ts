@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { assert } from '../../assert.ts'
+import { assert } from '../../base/assert.ts'
 import { answerCalls } from '../../store/index.ts'
 import { FileStore } from './file-store.ts'
 

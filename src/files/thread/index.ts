@@ -1,4 +1,10 @@
-import { threadModule } from '../../thread-module.ts'
+import { threadModule } from '../../runtime/thread-module.ts'
 
 /** The module for the thread that keeps files. */
 export const filesModule = threadModule('files-thread', import.meta.url)
+
+export type { StandingQuery } from './catalogue.ts'
+export type { Child, Content } from './content.ts'
+export type { FileStore, Found, KeptContent, NamedContent } from './file-store.ts'
+export type { FilesData } from './files-thread.ts'
+export type { UploadedFile } from './uploads.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { failure, type ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
+import { failure, type ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import type { BlockStore } from '../../store/index.ts'
 import {
   type Block,
@@ -54,8 +54,8 @@ export class Uploads {
 
   /** Stores the next bytes of a file: full chunks but for the last one of the file. */
   async addChunks(id: UploadId, memory: ChunkMemory, length: number): Promise<void> {
-    for (let i = 0; i * limits.fileChunkBytes < length; i++) {
-      const count = Math.min(limits.fileChunkBytes, length - i * limits.fileChunkBytes)
+    for (let i = 0; i * format.fileChunkBytes < length; i++) {
+      const count = Math.min(format.fileChunkBytes, length - i * format.fileChunkBytes)
       await this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count))
     }
   }

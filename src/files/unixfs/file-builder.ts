@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { assert } from '../../assert.ts'
-import { limits } from '../../limits.ts'
-import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
+import { assert } from '../../base/assert.ts'
+import { format } from '../../base/format.ts'
+import { type Block, cumulativeSize, type Link, makeBlock } from './cid-block.ts'
 import { ChunkMemory, makeLeaf, type RoomyChunk } from './leaf.ts'
 import type { UnixFsData } from './unixfs-data.ts'
 
@@ -63,7 +63,7 @@ export class FileBuilder {
     const parts = this.#levels[level] ?? []
     this.#levels[level] = parts
     // A full level is linked to only when it is clear that it is not the last one: the topmost block stays alone.
-    if (parts.length === limits.linksPerBlock) {
+    if (parts.length === format.linksPerBlock) {
       this.#levels[level] = [part]
       this.#push(level + 1, this.#parent(parts))
     } else parts.push(part)

@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
-import { failure } from '../../errors.ts'
-import { limits } from '../../limits.ts'
-import { type Block, cumulativeSize, type Link, makeBlock } from './block.ts'
+import { failure } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
+import { type Block, cumulativeSize, type Link, makeBlock } from './cid-block.ts'
 
 /** A file that is stored already, by its path. */
 export interface FolderFile {
@@ -29,9 +29,9 @@ export function storeFolder(
     return { cid, name, size }
   })
   const block = makeBlock({ type: 'directory' }, sortedByName(links))
-  if (block.bytes.length > limits.directoryBytes)
+  if (block.bytes.length > format.directoryBytes)
     throw failure('ERR_BAD_REQUEST', {
-      cause: `A directory with ${links.length} entries takes more than ${limits.directoryBytes} bytes.`,
+      cause: `A directory with ${links.length} entries takes more than ${format.directoryBytes} bytes.`,
     })
   store(block)
   return { cid: block.cid, size: cumulativeSize(block) }

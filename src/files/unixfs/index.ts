@@ -1,5 +1,5 @@
-export { type Block, type DecodedBlock, type Link, makeBlock, readBlock } from './block.ts'
 export { cidOf, isBlockCid, parseCid } from './cid.ts'
+export { type Block, type DecodedBlock, type Link, makeBlock, readBlock } from './cid-block.ts'
 export { FileBuilder, type StoredFile } from './file-builder.ts'
 export { type FolderFile, storeFolder } from './folder.ts'
 export { ChunkMemory } from './leaf.ts'

@@ -1,6 +1,7 @@
-import { limits } from '../../limits.ts'
-import type { Block } from './block.ts'
+import { format } from '../../base/format.ts'
+import { tuning } from '../../base/tuning.ts'
 import { cidOf } from './cid.ts'
+import type { Block } from './cid-block.ts'
 import { encodeVarint, unixFsFields } from './unixfs-data.ts'
 
 /** The field of a block that has its data. */
@@ -9,19 +10,19 @@ const dataField = 0x0a
 /** Bytes before a chunk, and after it, that are enough for what makes a block of it. */
 const room = 16
 
-const roomyBytes = room + limits.fileChunkBytes + room
+const roomyBytes = room + format.fileChunkBytes + room
 
 /** Memory for some chunks of a file that go from one thread to another together, with room around each. */
 export class ChunkMemory {
   readonly buffer: ArrayBuffer
 
-  constructor(buffer = new ArrayBuffer(limits.chunksTogether * roomyBytes)) {
+  constructor(buffer = new ArrayBuffer(tuning.chunksTogether * roomyBytes)) {
     this.buffer = buffer
   }
 
   /** Where the bytes of a chunk go. */
   chunk(index: number): RoomyChunk {
-    return new Uint8Array(this.buffer, index * roomyBytes + room, limits.fileChunkBytes) as RoomyChunk
+    return new Uint8Array(this.buffer, index * roomyBytes + room, format.fileChunkBytes) as RoomyChunk
   }
 }
 

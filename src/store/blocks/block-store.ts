@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { limits } from '../../limits.ts'
-import { DamagedData } from '../log/index.ts'
+import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
+import { DamagedData } from '../sqlite/index.ts'
 import { needsSlot, type Slots } from './slots.ts'
 
 /** A block by its number in the database. */
@@ -132,7 +133,7 @@ export class BlockStore {
     const { cachedBlocks, cachedBytes } = this.#cached()
     let blocksOver = cachedBlocks - count
     let bytesOver = cachedBytes - bytes
-    for (const row of this.#sql.oldest.all(limits.evictionsPerTurn)) {
+    for (const row of this.#sql.oldest.all(tuning.evictionsPerTurn)) {
       if (blocksOver <= 0 && bytesOver <= 0) break
       this.#remove(Number(row['id']), this.#now())
       blocksOver--
@@ -144,7 +145,7 @@ export class BlockStore {
 
   /** Moves some blocks from the last slots to free ones before them; answers whether there is more to move. */
   closeGaps(): boolean {
-    for (const row of this.#sql.last.all(limits.movesPerTurn)) {
+    for (const row of this.#sql.last.all(tuning.movesPerTurn)) {
       const free = this.#slots.firstFree
       const slot = Number(row['slot'])
       if (free === undefined || free > slot) return false

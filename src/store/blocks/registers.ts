@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { DamagedData, reading } from '../log/index.ts'
+import { DamagedData, reading } from '../sqlite/index.ts'
 
 /** The place of an event in the order of all events. */
 export interface Place {

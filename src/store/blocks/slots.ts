@@ -1,13 +1,14 @@
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { limits } from '../../limits.ts'
-import { createFile, type DiskSync, diskSync } from '../sync.ts'
+import { format } from '../../base/format.ts'
+import { tuning } from '../../base/tuning.ts'
+import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 
 /**
  * Bytes of one slot. A block with a full chunk of a file has the chunk and a few bytes around it; the slot goes on to the
  * end of a page of the disk, so that writing one touches no other.
  */
-const slotBytes = limits.fileChunkBytes + 4096
+const slotBytes = format.fileChunkBytes + 4096
 
 /** Whether the bytes of a block go to a slot. Smaller ones would waste it, and the database is good at them. */
 export function needsSlot(bytes: Uint8Array): boolean {
@@ -60,8 +61,8 @@ export class Slots {
     for (let at = 0; at < bytes.length; )
       at += writeSync(this.#descriptor, bytes, at, bytes.length - at, slot * slotBytes + at)
     this.#ahead += bytes.length
-    if (this.#ahead >= limits.slotBytesAhead && this.#syncing === undefined) this.#syncing = this.#syncLater()
-    if (this.#ahead >= limits.slotBytesBehind) this.#syncNow()
+    if (this.#ahead >= tuning.slotBytesAhead && this.#syncing === undefined) this.#syncing = this.#syncLater()
+    if (this.#ahead >= tuning.slotBytesBehind) this.#syncNow()
     return slot
   }
 

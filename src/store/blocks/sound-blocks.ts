@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { BackgroundReporter } from '../background.ts'
-import { openingError } from '../log/sqlite-error.ts'
-import { NotedCount } from '../noted-count.ts'
-import { type DiskSync, diskSync } from '../sync.ts'
-import { checkWal, type StoreDamage } from '../wal-check.ts'
-import { checkBlocks, openBlocks } from './database.ts'
+import { BackgroundReporter } from '../disk/background.ts'
+import { NotedCount } from '../disk/noted-count.ts'
+import { openingError } from '../disk/sqlite-error.ts'
+import { type DiskSync, diskSync } from '../disk/sync.ts'
+import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
+import { checkBlocks, openBlocks } from './block-database.ts'
 import { Registers } from './registers.ts'
 
 interface SoundBlocks {

@@ -1,9 +1,9 @@
 import { constants, copyFileSync, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { copyDatabase, finishCopy } from '../copy-database.ts'
-import { slotsFile } from '../topic-files.ts'
+import { copyDatabase, finishCopy } from '../disk/copy-database.ts'
+import { slotsFile } from '../folder/topic-files.ts'
+import { openBlocks } from './block-database.ts'
 import { BlockStore, type BlockUsage } from './block-store.ts'
-import { openBlocks } from './database.ts'
 import { Registers } from './registers.ts'
 import { Slots } from './slots.ts'
 

@@ -1,5 +1,5 @@
-import { assert } from '../../assert.ts'
-import { ShoalError } from '../../errors.ts'
+import { assert } from '../../base/assert.ts'
+import { ShoalError } from '../../base/errors.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -44,10 +44,7 @@ import {
   verifyRedaction,
 } from '../../replication/index.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { ChunkSize } from '../log/chunk-sizes.ts'
-import type { NewestTime } from '../log/newest-time.ts'
-import type { Appended, AppendRequest, Run } from '../log/requests.ts'
-import type { Selection } from '../log/selection.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, Run, Selection } from '../sqlite/index.ts'
 import { MemoryReading } from './memory-reading.ts'
 import { MemoryStream } from './memory-stream.ts'
 

@@ -1,8 +1,8 @@
-import { limits } from '../../limits.ts'
-import { release } from '../../memory.ts'
+import { tuning } from '../../base/tuning.ts'
 import { compareEvents, type OrderedEvent } from '../../replication/index.ts'
+import { release } from '../../runtime/buffers.ts'
 import type { Reading } from '../event-store.ts'
-import type { Branch, Order, Selection } from '../log/selection.ts'
+import type { Branch, Order, Selection } from '../sqlite/index.ts'
 import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
 
 interface Found {
@@ -58,7 +58,7 @@ export class MemoryReading implements Reading {
       this.#check()
       const lines: Buffer[] = []
       let size = 0
-      for (; at < this.#found.length && size < limits.pieceBytes; at++) {
+      for (; at < this.#found.length && size < tuning.pieceBytes; at++) {
         const line = lineOf(this.#found[at] as Found)
         if (line === undefined) continue
         lines.push(line)

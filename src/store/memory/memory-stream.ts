@@ -8,7 +8,7 @@ import {
   type StreamPosition,
   withoutPayloads,
 } from '../../replication/index.ts'
-import type { ChunkSize } from '../log/chunk-sizes.ts'
+import type { ChunkSize } from '../sqlite/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {

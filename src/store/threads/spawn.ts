@@ -1,8 +1,8 @@
 import { type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
-import { ShoalError } from '../../errors.ts'
-import { limits } from '../../limits.ts'
-import type { StoreDamage } from '../wal-check.ts'
-import { fromMessage, type Opened } from './messages.ts'
+import { ShoalError } from '../../base/errors.ts'
+import { tuning } from '../../base/tuning.ts'
+import type { StoreDamage } from '../disk/wal-check.ts'
+import { fromMessage, type Opened } from './thread-messages.ts'
 
 /** All but the writer can be missing for a while: they are started when they are needed, or again after they have ended. */
 export type ThreadName = 'writer' | 'sealer' | 'reader' | 'files' | 'blobs'
@@ -31,7 +31,7 @@ export function spawn(
   transferList: MessagePort[] = [],
   resourceLimits: ResourceLimits = {},
 ): Worker {
-  const bounds = { maxYoungGenerationSizeMb: limits.youngGenerationMb, ...resourceLimits }
+  const bounds = { maxYoungGenerationSizeMb: tuning.youngGenerationMb, ...resourceLimits }
   return new Worker(module, { workerData, transferList, resourceLimits: bounds })
 }
 

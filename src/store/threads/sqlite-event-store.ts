@@ -1,28 +1,28 @@
 import { MessageChannel, type Worker } from 'node:worker_threads'
-import { assert } from '../../assert.ts'
+import { assert } from '../../base/assert.ts'
+import { limits } from '../../base/limits.ts'
 import type { KeyPair } from '../../identity/index.ts'
-import { limits } from '../../limits.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import type { Received } from '../../replication/index.ts'
-import { threadModule } from '../../thread-module.ts'
-import { nowMicros } from '../../time.ts'
-import type { BackgroundNotice } from '../background.ts'
-import { type DiskNotice, DiskReporter } from '../disk-notice.ts'
+import { nowMicros } from '../../runtime/clock.ts'
+import { threadModule } from '../../runtime/thread-module.ts'
+import type { BackgroundNotice } from '../disk/background.ts'
+import { type DiskNotice, DiskReporter } from '../disk/disk-notice.ts'
+import type { StoreDamage } from '../disk/wal-check.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { Appended, AppendRequest, ChunkSize, NewestTime, Selection } from '../log/index.ts'
-import { SharedCounts } from '../log/index.ts'
-import type { StoreDamage } from '../wal-check.ts'
-import { AnsweredOrder } from './answered-order.ts'
-import { AnswersLookedFor, newAnswers } from './answers.ts'
-import type { BackupData, FromBackup } from './backup-thread.ts'
-import { announcedFrom, newMailbox, Outbox, ringBell } from './mailbox.ts'
-import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './messages.ts'
-import { PieceQueue } from './piece-queue.ts'
-import { Readers } from './readers.ts'
-import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer-thread.ts'
+import type { Appended, AppendRequest, ChunkSize, NewestTime, Selection } from '../sqlite/index.ts'
+import { SharedCounts } from '../sqlite/index.ts'
+import type { BackupData, FromBackup } from './calls/backup-thread.ts'
+import { PieceQueue } from './reader/piece-queue.ts'
+import { Readers } from './reader/readers.ts'
+import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
+import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './thread-messages.ts'
 import { newId, Waiting } from './waiting.ts'
-import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer-thread.ts'
+import { AnsweredOrder } from './writer/answered-order.ts'
+import { AnswersLookedFor, newAnswers } from './writer/answers.ts'
+import { announcedFrom, newMailbox, Outbox, ringBell } from './writer/mailbox.ts'
+import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer/writer-thread.ts'
 
 /** Bytes of a request that is answered so soon that to look for the answer is worth it. */
 const soonBytes = 4096
@@ -76,7 +76,7 @@ export class SqliteEventStore implements EventStore {
   #ended: Error | undefined
 
   private constructor(options: EventStoreOptions) {
-    const { file, topic, kind, key, readerModule = moduleOf('reader-thread'), committed, clientMemory } = options
+    const { file, topic, kind, key, readerModule = moduleOf('reader/reader-thread'), committed, clientMemory } = options
     this.#options = options
     this.#disk = new DiskReporter(options.disk)
     this.#threads = options.threads ?? noWatch
@@ -86,7 +86,7 @@ export class SqliteEventStore implements EventStore {
     const answers = newAnswers()
     const shared = { counts, unsealed: this.#unsealed.memory, mailbox: this.#mailbox, answers }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
-    this.#writer = spawn(moduleOf('writer-thread'), writerData, Object.values(ports))
+    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, Object.values(ports))
     this.#outbox = new Outbox(this.#mailbox, this.#writer)
     this.#readers = new Readers(
       {
@@ -158,7 +158,7 @@ export class SqliteEventStore implements EventStore {
     if (this.#closing !== undefined || this.#ended !== undefined) return new Error('the store is closed')
     if (this.#noSealer !== undefined && performance.now() < this.#noSealer.until) return this.#noSealer.error
     const data: SealerData = { file: this.#options.file, mailbox: this.#mailbox }
-    const sealer = spawn(moduleOf('sealer-thread'), data)
+    const sealer = spawn(moduleOf('sealer/sealer-thread'), data)
     this.#sealer = sealer
     try {
       await untilOpen(sealer)
@@ -272,7 +272,7 @@ export class SqliteEventStore implements EventStore {
   /** Copies everything that is stored at one moment into a new file, while the store is used. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#options.file, target, now: nowMicros() }
-    const worker = spawn(moduleOf('backup-thread'), data)
+    const worker = spawn(moduleOf('calls/backup-thread'), data)
     const { error } = await new Promise<FromBackup>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)

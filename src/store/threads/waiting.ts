@@ -1,4 +1,4 @@
-import { assert } from '../../assert.ts'
+import { assert } from '../../base/assert.ts'
 
 interface Caller {
   resolve(value: unknown): void

@@ -1,5 +1,5 @@
+import type { Events } from '../../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
-import type { Events } from '../../../src/aql/eval/port.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 import { Failure } from '../../../src/aql/values/failure.ts'
 

@@ -1,10 +1,10 @@
 import type { MainQuery, Order, Query } from '../../../src/aql/ast.ts'
+import type { Events } from '../../../src/aql/eval/event-source.ts'
 import { eventsOfStream, MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../../src/aql/eval/messages.ts'
-import type { Events } from '../../../src/aql/eval/port.ts'
 import { answer } from '../../../src/aql/eval/query.ts'
-import { finish } from '../../../src/aql/eval/steps.ts'
 import { givenEvents, parseQuery } from '../../../src/aql/index.ts'
+import { finish } from '../../../src/aql/steps.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 
 export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }

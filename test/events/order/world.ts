@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
-import { LogReader, LogWriter } from '../../../src/store/log/index.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
+import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
 /** An event as the naive definition sees it. */

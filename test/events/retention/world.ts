@@ -1,5 +1,5 @@
 import { Events } from '../../../src/events/index.ts'
-import { Logger, logOutput, textLine } from '../../../src/log/index.ts'
+import { Logger, logOutput, textLine } from '../../../src/logging/index.ts'
 import type { RetentionSettings, SettingsDocument } from '../../../src/settings/index.ts'
 import type { EventStore } from '../../../src/store/index.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../src/errors.ts'
+import type { ErrorCode } from '../../../src/base/errors.ts'
 import type { Json, Scope } from '../../../src/settings/index.ts'
 import {
   differences,

@@ -1,4 +1,4 @@
-import { limits } from '../../../src/limits.ts'
+import { limits } from '../../../src/base/limits.ts'
 import type { Json, Scope } from '../../../src/settings/index.ts'
 import * as fc from '../../support/property.ts'
 import type { Operation } from './model.ts'

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { limits } from '../../../src/limits.ts'
+import { limits } from '../../../src/base/limits.ts'
 import { type Tree, textOf } from './document.ts'
 
 /** A rule of the specification's tables. */

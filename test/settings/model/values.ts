@@ -1,5 +1,5 @@
+import { limits } from '../../../src/base/limits.ts'
 import { formatPublicKey, KeyPair } from '../../../src/identity/index.ts'
-import { limits } from '../../../src/limits.ts'
 import type { Json, JsonObject, Scope } from '../../../src/settings/index.ts'
 import * as fc from '../../support/property.ts'
 

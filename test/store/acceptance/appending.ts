@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { heads } from '../../../src/protocol/index.ts'
-import type { AppendRequest } from '../../../src/store/log/index.ts'
+import type { AppendRequest } from '../../../src/store/sqlite/index.ts'
 import * as fc from '../../support/property.ts'
 import {
   appendParts,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
-import type { Branch } from '../../../src/store/log/index.ts'
+import type { Branch } from '../../../src/store/sqlite/index.ts'
 import { memoryStore } from './sources.ts'
 import {
   assertSame,

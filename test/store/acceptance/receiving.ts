@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
-import { limits } from '../../../src/limits.ts'
 import { readChunk } from '../../../src/replication/index.ts'
+import { nowMicros } from '../../../src/runtime/clock.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
-import { nowMicros } from '../../../src/time.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import {
   assertSame,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { ShoalError } from '../../../src/errors.ts'
+import { ShoalError } from '../../../src/base/errors.ts'
 import { formatStreamId, type KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
 import { MalformedBytes, type TopicKind } from '../../../src/protocol/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
 import type { EventStore, StreamStatus } from '../../../src/store/event-store.ts'
-import type { Appended, AppendRequest, Order, Selection } from '../../../src/store/log/index.ts'
+import type { Appended, AppendRequest, Order, Selection } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
 export interface OpenOptions {

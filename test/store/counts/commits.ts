@@ -1,4 +1,4 @@
-import type { StreamCounts } from '../../../src/store/log/shared-counts.ts'
+import type { StreamCounts } from '../../../src/store/sqlite/read/shared-counts.ts'
 
 /** Counts after one commit after the other: each changes some of eight streams, the same ones in every thread. */
 export class Commits {

@@ -1,5 +1,5 @@
 import { workerData } from 'node:worker_threads'
-import { SharedCounts } from '../../../src/store/log/index.ts'
+import { SharedCounts } from '../../../src/store/sqlite/index.ts'
 import { Commits } from './commits.ts'
 
 /** Publishes commits as fast as it can. */

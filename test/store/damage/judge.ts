@@ -1,6 +1,6 @@
-import { ShoalError } from '../../../src/errors.ts'
+import { ShoalError } from '../../../src/base/errors.ts'
 import { MalformedBytes } from '../../../src/protocol/index.ts'
-import { DamagedData } from '../../../src/store/log/index.ts'
+import { DamagedData } from '../../../src/store/sqlite/index.ts'
 import type { Answer, Answers, RightAnswers } from './questions.ts'
 
 /** What became of damage: nothing was wrong, the store was not opened, a question was not answered, or an answer was wrong. */

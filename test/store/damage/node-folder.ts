@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { KeyPair } from '../../../src/identity/index.ts'
 import { Settings } from '../../../src/settings/index.ts'
+import { identityRows } from '../../../src/store/folder/node-identity.ts'
 import { NodeDatabase } from '../../../src/store/index.ts'
-import { identityRows } from '../../../src/store/node-identity.ts'
 import { ownKey } from './small-store.ts'
 
 /** The tables of version 1 of the node database: without checksums. */

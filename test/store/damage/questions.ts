@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { LogCursor, LogReader, type LogWriter, NdjsonWriter, type Selection } from '../../../src/store/log/index.ts'
+import { LogCursor, LogReader, type LogWriter, NdjsonWriter, type Selection } from '../../../src/store/sqlite/index.ts'
 import { openWriter, ownKey, request, type SmallStore } from './small-store.ts'
 
 /** What came as an answer, up to the error that ended it, if one did. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildSeal, LogReader, type LogWriter } from '../../../src/store/log/index.ts'
+import { buildSeal, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { noise } from '../../support/noise.ts'
 import { closeLog, linesOf, openLog } from './questions.ts'
 import { openWriter, otherKey, request } from './small-store.ts'

@@ -1,4 +1,4 @@
-import { limits } from '../../../src/limits.ts'
+import { tuning } from '../../../src/base/tuning.ts'
 import * as fc from '../../support/property.ts'
 
 /** Some events of one stream; streams, places and the like are numbers that are taken modulo how many there are. */
@@ -111,7 +111,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('append and settle' as const),
       stream: fc.nat(2),
-      chunks: fc.integer({ min: 2, max: limits.rangesPerMerge + 1 }),
+      chunks: fc.integer({ min: 2, max: tuning.rangesPerMerge + 1 }),
     }),
   },
   {

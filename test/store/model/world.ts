@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { ShoalError } from '../../../src/errors.ts'
+import { ShoalError } from '../../../src/base/errors.ts'
+import { tuning } from '../../../src/base/tuning.ts'
 import { formatStreamId, KeyPair, nodeIdOf, type PublicKey } from '../../../src/identity/index.ts'
-import { limits } from '../../../src/limits.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
-import { verifyLog } from '../../../src/store/log/index.ts'
 import type { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
+import { verifyLog } from '../../../src/store/sqlite/index.ts'
 import { SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { memoryStore } from '../acceptance/sources.ts'
 import { requestOf } from '../acceptance/support.ts'
@@ -395,7 +395,7 @@ export class World {
 
 /** At most so much of a read is made before anybody asks for more than its first piece. */
 const longestLine = 2048
-const readAhead = limits.bytesAhead + limits.pieceBytes + longestLine
+const readAhead = tuning.bytesAhead + tuning.pieceBytes + longestLine
 
 function openStore(file: string, key: KeyPair): Promise<SqliteEventStore> {
   return SqliteEventStore.open({ file, topic, kind: 'live', key })

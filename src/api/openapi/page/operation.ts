@@ -1,6 +1,6 @@
 import { escaped } from '../../html.ts'
-import type { Body, Operation, Parameter } from '../parts.ts'
-import { definition } from './schema.ts'
+import type { Body, Operation, Parameter } from '../shared-parts.ts'
+import { definition } from './schema-table.ts'
 
 /** An operation, folded up until somebody wants to know more. */
 export function operationSection(method: string, path: string, operation: Operation): string {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '../../answer.ts'
 import { escaped } from '../../html.ts'
-import type { OpenApi, Operation } from '../parts.ts'
+import type { OpenApi, Operation } from '../shared-parts.ts'
 import { operationSection } from './operation.ts'
-import { definition, schemaAnchor } from './schema.ts'
+import { definition, schemaAnchor } from './schema-table.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
 

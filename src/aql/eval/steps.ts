@@ -1,1 +1,0 @@
-export { finish, type Steps } from '../steps.ts'

@@ -1,0 +1,308 @@
+import { Command, Option } from 'commander'
+import type { Endpoint, Order } from '../aql/index.ts'
+import { versionString } from '../runtime/version.ts'
+import { parseScope, type Scope } from '../settings/index.ts'
+import { dataFolder, defaultFolder } from './environment.ts'
+import { type Result, report, type Streamed } from './output.ts'
+
+/** Takes the exit code of the command that ran. */
+export type Finish = (exitCode: number) => void
+
+/** The command line: what there is to type. What a command does is loaded when it is called. */
+export function program(finish: Finish, json: boolean): Command {
+  const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
+  root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
+  root.addCommand(runCommand(finish))
+  root.addCommand(settingsCommand(finish))
+  root.addCommand(filesCommand(finish))
+  root.addCommand(storeCommand(finish))
+  root.addCommand(aqlCommand(finish))
+  // For programs an error is one line of JSON, which whoever calls this writes.
+  if (json) silence(root)
+  return root
+}
+
+function silence(command: Command): void {
+  command.configureOutput({ writeErr: () => {} })
+  for (const below of command.commands) silence(below)
+}
+
+function runCommand(finish: Finish): Command {
+  return leaf('run', 'run a node in the foreground, until Ctrl+C or SIGTERM')
+    .addOption(workingDir())
+    .option(
+      '--bind-admin <spec>',
+      'address of the admin interface (default: localhost:4458; a port alone stays on this machine)',
+      collect,
+    )
+    .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
+    .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
+    .option('--api-host <name>', 'a further host name under which the API is reached; a port is ignored', collect)
+    .option('--cors-origins <origin>', 'a website that may use the API (default: every website may)', collect)
+    .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')
+    .option(
+      '--root-public-key <key>',
+      'the key that signs developer certificates and licences (env: SHOAL_ROOT_PUBLIC_KEY)',
+    )
+    .option(
+      '--memory-limit <size>',
+      'memory that clients may make the node hold, like 256MiB (default: 512MiB, at most a quarter of the memory of the process; env: SHOAL_MEMORY_LIMIT)',
+    )
+    .addOption(new Option('--retention-interval <ms>', 'time between two runs of retention').hideHelp())
+    .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
+    .option(
+      '--log-color <when>',
+      'on, off or auto: colours in the log (default: auto, on a terminal unless NO_COLOR is set; env: SHOAL_LOG_COLOR)',
+    )
+    .option('--log-json <when>', 'on, off or auto: log lines as JSON (default: off; env: SHOAL_LOG_JSON)')
+    .option('--print-addresses', 'print one line of JSON with node ID and addresses once the node runs')
+    .option('--pid-file <file>', 'write the process ID there while the node runs')
+    .option('--exit-on-stdin-close', 'stop when the standard input ends, for supervisors')
+    .addHelpText('after', bindHelp)
+    .action(async (_options: Options, self: Command) => {
+      const { run } = await import('./commands/run.ts')
+      finish(await run(self.optsWithGlobals<Parameters<typeof run>[0]>()))
+    })
+}
+
+const bindHelp = `
+A <spec> is a port, a host, host:port or a multiaddress like /ip4/127.0.0.1/tcp/4454. Port 0 picks a free one: the log
+lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can be given several times with hosts.
+
+The log level is the setting /admin/logLevels/node; the variable SHOAL_LOG comes before it.`
+
+function settingsCommand(finish: Finish): Command {
+  const settings = group('settings', 'read and change the settings of a node')
+  settings.addCommand(
+    leaf('schema', 'print the JSON schema of the settings').action(
+      done(finish, async () => (await commands()).printSchema()),
+    ),
+  )
+  const local = group('local', 'work on the settings of a stopped node')
+  local.addCommand(
+    leaf('get', 'print the settings at a scope')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .option('--no-defaults', 'only what was set')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope) =>
+          (await commands()).getLocal(folderOf(options), scope as Scope, options['defaults'] !== false),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('set', 'replace the settings at a scope')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .argument('<value>', 'JSON or YAML; @file reads a file, @- the standard input')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, scope, value) =>
+          (await commands()).setLocal(folderOf(options), scope as Scope, String(value)),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('unset', 'remove the settings at a scope, so that the defaults show')
+      .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
+      .addOption(workingDir())
+      .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
+  )
+  local.addCommand(
+    leaf('rollback', 'store an earlier revision again, as when the newest one is damaged')
+      .argument('<revision>', 'its number; 0 for the defaults')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, revision) =>
+          (await commands()).rollbackLocal(folderOf(options), String(revision)),
+        ),
+      ),
+  )
+  local.addCommand(
+    leaf('init', 'create a data folder with default settings')
+      .option('--fail-on-existing', 'fail when there is one already')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options) =>
+          (await commands()).initLocal(folderOf(options), options['failOnExisting'] === true),
+        ),
+      ),
+  )
+  settings.addCommand(local)
+  return settings
+}
+
+function filesCommand(finish: Finish): Command {
+  const files = group('files', 'files, their names and websites, on the node that runs on this machine')
+  const commands = () => import('./commands/files.ts')
+  const command = (name: string, description: string) =>
+    leaf(name, description).addOption(
+      new Option('--node <address>', 'where the API of the node is: host, host:port or http://host:port').default(
+        'localhost:4454',
+      ),
+    )
+  const nodeOf = (options: Options) => String(options['node'])
+  files.addCommand(
+    command('add', 'upload a file or a folder, and print its content identifier')
+      .argument('<path>', 'file or folder')
+      .action(done(finish, async (options, path) => (await commands()).addFiles(nodeOf(options), String(path)))),
+  )
+  files.addCommand(
+    command('get', 'download a file or a folder')
+      .argument('<address>', 'content identifier or name, and a path below it')
+      .argument('[target]', 'file or folder to make; - is the standard output (default: the last part of the address)')
+      .action(
+        done(finish, async (options, address, target) =>
+          (await commands()).getFiles(nodeOf(options), String(address), target as string | undefined),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('ls', 'list all names and uploads without one, or what is in a directory')
+      .argument('[address]', 'content identifier or name, and a path below it')
+      .action(
+        done(finish, async (options, address) =>
+          (await commands()).listFiles(nodeOf(options), address as string | undefined),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('name', 'give a name, and print its URL; a directory with a name is a website')
+      .argument('<name>', 'the name')
+      .argument('<cid>', 'content identifier')
+      .action(
+        done(finish, async (options, name, cid) =>
+          (await commands()).nameFiles(nodeOf(options), String(name), String(cid)),
+        ),
+      ),
+  )
+  files.addCommand(
+    command('unname', 'take a name away')
+      .argument('<name>', 'the name')
+      .action(done(finish, async (options, name) => (await commands()).unnameFiles(nodeOf(options), String(name)))),
+  )
+  files.addCommand(
+    command('rm', 'keep an upload no longer, on any node')
+      .argument('<cid>', 'content identifier')
+      .action(done(finish, async (options, cid) => (await commands()).removeFiles(nodeOf(options), String(cid)))),
+  )
+  return files
+}
+
+function storeCommand(finish: Finish): Command {
+  const store = group('store', 'look after what a stopped node has stored')
+  const commands = () => import('./commands/store.ts')
+  store.addCommand(
+    leaf(
+      'verify',
+      'read every byte: identity, settings, events, files and blobs, with checksums, hash chains and signatures',
+    )
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('stats', 'print what is stored, and what takes up its space')
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
+  )
+  store.addCommand(
+    leaf('backup', 'copy events, files, identity and settings into a new folder')
+      .argument('<target>', 'folder to make')
+      .addOption(workingDir())
+      .action(
+        done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
+      ),
+  )
+  return store
+}
+
+function aqlCommand(finish: Finish): Command {
+  const aql = group('aql', 'work with queries without a node')
+  const commands = () => import('./commands/aql.ts')
+  const endpoint = new Option('--endpoint <name>', 'where the query would be sent to').default('query')
+  aql.addCommand(
+    leaf('check', 'say whether a query is one, and what it uses')
+      .argument('<text>', 'the query; - reads the standard input')
+      .addOption(endpoint.choices(['query', 'subscribe', 'subscribe_monotonic']))
+      .action(
+        done(finish, async (options, text) =>
+          (await commands()).checkQuery(String(text), options['endpoint'] as Endpoint),
+        ),
+      ),
+  )
+  aql.addCommand(
+    leaf('format', 'print a query with a line for each stage; comments are lost')
+      .argument('<text>', 'the query; - reads the standard input')
+      .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
+  )
+  aql.addCommand(
+    leaf('run', 'answer a query from a file of events or the data of a stopped node, one message per line')
+      .argument('<text>', 'the query; - reads the standard input')
+      .option('--events <file>', 'one JSON object per line, as in PRAGMA events: payload, tags, appId, timestamp')
+      .addOption(workingDir('data folder of a stopped node').conflicts('events'))
+      .addOption(
+        new Option('--order <order>', 'unless the query has its own')
+          .default('asc')
+          .choices(['asc', 'desc', 'stream-asc']),
+      )
+      .action(
+        done(finish, async (options, text) => {
+          const order = options['order'] as Order
+          const folder = options['workingDir'] as string | undefined
+          const events = options['events'] as string | undefined
+          return (await import('./commands/aql-run.ts')).runQuery(String(text), { events, folder, order })
+        }),
+      ),
+  )
+  return aql
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+/** Wraps a command so that its result is written as the output contract says. */
+function done(
+  finish: Finish,
+  command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
+): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const self = args.at(-1) as Command
+    const options = self.optsWithGlobals() as Options
+    finish(await report(options['json'] === true, () => command(options, ...args.slice(0, -2))))
+  }
+}
+
+function commands(): Promise<typeof import('./commands/settings.ts')> {
+  return import('./commands/settings.ts')
+}
+
+function folderOf(options: Options): string {
+  return dataFolder(options['workingDir'] as string | undefined)
+}
+
+function workingDir(what = 'data folder'): Option {
+  return new Option('--working-dir <path>', `${what} (default: ${defaultFolder}; env: SHOAL_PATH)`)
+}
+
+function collect(value: string, earlier: readonly string[] = []): string[] {
+  return [...earlier, value]
+}
+
+/** A command that does something. */
+function leaf(name: string, description: string): Command {
+  return configured(new Command(name).description(description))
+}
+
+/** A command that has others below it; called alone, it shows its help. */
+function group(name: string, description: string): Command {
+  return configured(new Command(name).description(description).helpCommand(false))
+}
+
+function configured(command: Command): Command {
+  return command
+    .option('-j, --json', 'machine output')
+    .helpOption('-h, --help', 'show this help')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help lists what can be typed)')
+    .allowExcessArguments(false)
+    .configureHelp({ showGlobalOptions: false })
+}

@@ -1,0 +1,34 @@
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { ShoalError } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+
+/** What `--memory-limit` and `SHOAL_MEMORY_LIMIT` take, as bytes. */
+export function parseMemoryLimit(text: string): number {
+  const [, digits, unit = ''] = /^(\d{1,12})(?:([kmg])(?:i?b)?|b)?$/i.exec(text.trim()) ?? []
+  const factor = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }[unit.toLowerCase()] ?? 1
+  const bytes = Number(digits) * factor
+  if (digits === undefined || bytes < limits.leastClientMemory || bytes > limits.mostClientMemory)
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      `--memory-limit: '${text}' is not a size from ${sizeText(limits.leastClientMemory)} to ${sizeText(limits.mostClientMemory)}. Write for example 256MiB.`,
+    )
+  return bytes
+}
+
+/**
+ * The limit that is used unless one was given: a quarter of the memory that the process may use, which is that of its
+ * cgroup where there is one. Part of what is charged is in V8's heap, so a small heap lowers it, too.
+ */
+export function defaultMemoryLimit(
+  // Without a cgroup limit Node answers with 0 or with 2^64.
+  processBytes = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
+  heapBytes = getHeapStatistics().heap_size_limit,
+): number {
+  const bytes = Math.min(limits.clientMemory, processBytes / 4, heapBytes / 4)
+  return Math.max(limits.leastClientMemory, Math.floor(bytes))
+}
+
+function sizeText(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${bytes / 2 ** 30}GiB` : `${bytes / 2 ** 20}MiB`
+}

@@ -1,0 +1,38 @@
+import type { Branch, Order, Plan } from '../../aql/index.ts'
+import type { Selection } from '../../store/reading/index.ts'
+import type { Bounds } from './bounds.ts'
+
+type Selected = Pick<Selection, 'anyOf' | 'lamports'>
+
+/** What the store has to read for a plan. Ranges of keys it knows by their lamport timestamps; the rest the plan looks at itself. */
+export function selectionOf(plan: Plan, order: Order, { lower, upper }: Bounds): Selection {
+  return { ...selectedBy(plan), order, lower, ...(upper && { upper }) }
+}
+
+/** A nested query may open a cursor for the same plan with every event. */
+const known = new WeakMap<Plan, Selected>()
+
+function selectedBy(plan: Plan): Selected {
+  const selected = known.get(plan) ?? newSelected(plan)
+  known.set(plan, selected)
+  return selected
+}
+
+function newSelected({ anyOf }: Plan): Selected {
+  const lamports = lamportsOf(anyOf)
+  return {
+    anyOf: anyOf.map(({ tags, appId, own }) => ({ tags, ...(appId !== undefined && { appId }), ...(own && { own }) })),
+    ...(lamports && { lamports }),
+  }
+}
+
+/** The lamport timestamps outside of which no branch has events. */
+function lamportsOf(branches: readonly Branch[]): { from: number; to: number } | undefined {
+  if (branches.every(({ key }) => key === undefined)) return undefined
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (const { key } of branches) {
+    from = Math.min(from, key?.lower?.place.lamport ?? 0)
+    to = Math.max(to, key?.upper?.place.lamport ?? Number.POSITIVE_INFINITY)
+  }
+  return { from, to }
+}

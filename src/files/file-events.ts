@@ -1,0 +1,97 @@
+import { setTimeout } from 'node:timers/promises'
+import { limits } from '../base/limits.ts'
+import type { Events, Reading } from '../events/index.ts'
+import { nodeAppId } from '../identity/index.ts'
+import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
+import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
+import { linesOf } from './lines.ts'
+import type { FileStore } from './thread/index.ts'
+
+/** What nodes say of files. */
+const query = `FROM ('files' | 'ans') & appId(${nodeAppId})`
+
+type Line = ({ readonly type: 'event' } & FileEvent) | { readonly type: 'offsets'; readonly offsets: Offsets }
+type Offsets = Readonly<Record<string, number>>
+
+interface FollowingOptions {
+  readonly events: Events
+  readonly thread: CalledThread<FileStore>
+  /** The node whose standing queries count: those of others are theirs to answer. */
+  readonly node: string
+  readonly background: BackgroundReporter
+}
+
+/** Follows what all nodes say of files, from where it was left the last time. */
+export class Following {
+  readonly #options: FollowingOptions
+  #reading: Reading | undefined
+  readonly #closed = new AbortController()
+  readonly #tried = Promise.withResolvers<void>()
+  /** Whether everything is known that was said before this node was started. */
+  isCaughtUp = false
+
+  constructor(options: FollowingOptions) {
+    this.#options = options
+  }
+
+  /** Fulfilled when it is caught up for the first time, or when that has failed. */
+  get tried(): Promise<void> {
+    return this.#tried.promise
+  }
+
+  /** Goes on until it is closed; what fails is tried again. */
+  async run(): Promise<void> {
+    const { signal } = this.#closed
+    while (!signal.aborted) {
+      try {
+        await this.#follow()
+      } catch (error) {
+        if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
+      }
+      this.#tried.resolve()
+      // It is rejected when this is closed, which ends the loop.
+      await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
+    }
+  }
+
+  close(): void {
+    this.#closed.abort()
+    this.#reading?.cancel()
+  }
+
+  async #follow(): Promise<void> {
+    const { events, thread } = this.#options
+    const lowerBound = await thread.call('followed', [])
+    if (this.#closed.signal.aborted) return
+    this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound })
+    for await (const lines of linesOf(this.#reading)) await this.#take(lines as Line[])
+  }
+
+  async #take(lines: readonly Line[]): Promise<void> {
+    const { thread } = this.#options
+    const facts: PlacedFact[] = []
+    const offsets: Record<string, number> = {}
+    let isCaughtUp = false
+    for (const line of lines)
+      if (line.type === 'event') {
+        facts.push(...this.#placed(line))
+        offsets[line.stream] = line.offset
+      } else if (line.type === 'offsets') {
+        Object.assign(offsets, line.offsets)
+        isCaughtUp = true
+      }
+    await thread.call('apply', [facts, offsets])
+    if (!isCaughtUp) return
+    await thread.call('discardLeftovers', [])
+    this.isCaughtUp = true
+    this.#options.background.succeeded('follow_files')
+    this.#tried.resolve()
+  }
+
+  #placed(event: FileEvent): PlacedFact[] {
+    const fact = factOf(event)
+    if (fact === undefined) return []
+    if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []
+    return [{ fact, place: { lamport: event.lamport, stream: event.stream } }]
+  }
+}

@@ -1,0 +1,59 @@
+import { decode, encode } from '@ipld/dag-pb'
+import type { CID } from 'multiformats/cid'
+import { messageOf } from '../../base/errors.ts'
+import { cidOf } from './cid.ts'
+import { decodeUnixFs, encodeUnixFs, MalformedUnixFs, type UnixFsData } from './unixfs-data.ts'
+
+/** A block with its identifier. */
+export interface Block {
+  readonly cid: CID
+  readonly bytes: Uint8Array
+  readonly links: readonly Link[]
+}
+
+export interface Link {
+  readonly cid: CID
+  /** Empty in files. */
+  readonly name: string
+  /** What the block with everything below it takes up; for a file in a directory, the bytes of the file. */
+  readonly size: number
+}
+
+/** What a block says. */
+export interface DecodedBlock {
+  readonly data: UnixFsData
+  readonly links: readonly Link[]
+  /** Its length in bytes. */
+  readonly length: number
+}
+
+export function makeBlock(data: UnixFsData, links: readonly Link[]): Block {
+  const bytes = encode({
+    Data: encodeUnixFs(data),
+    Links: links.map(({ cid, name, size }) => ({ Hash: cid, Name: name, Tsize: size })),
+  })
+  return { cid: cidOf(bytes), bytes, links }
+}
+
+export function readBlock(bytes: Uint8Array): DecodedBlock {
+  const node = decoded(bytes)
+  if (node.Data === undefined) throw new MalformedUnixFs('it has no data')
+  const data = decodeUnixFs(node.Data)
+  const links = node.Links.map(({ Hash, Name = '', Tsize = 0 }) => ({ cid: Hash.toV1(), name: Name, size: Tsize }))
+  if (data.type === 'file' && data.blockSizes.length !== links.length)
+    throw new MalformedUnixFs('not every link has a size')
+  return { data, links, length: bytes.length }
+}
+
+function decoded(bytes: Uint8Array): ReturnType<typeof decode> {
+  try {
+    return decode(bytes)
+  } catch (error) {
+    throw new MalformedUnixFs(messageOf(error), { cause: error })
+  }
+}
+
+/** What a block and everything below it take up. */
+export function cumulativeSize({ bytes, links }: Block): number {
+  return links.reduce((sum, { size }) => sum + size, bytes.length)
+}

@@ -1,0 +1,112 @@
+import { lookup } from 'node:dns/promises'
+import { type AddressInfo, isIPv6, type Server } from 'node:net'
+import { assert } from '../base/assert.ts'
+import { failure, messageOf, ShoalError, systemCode } from '../base/errors.ts'
+import { limits } from '../base/limits.ts'
+import type { ComponentName } from '../observability/health.ts'
+
+/** Where a component listens: addresses or names, each with a port; 0 picks a free one. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+  /** A machine without IPv6 still starts: the second address of a pair may be missing. */
+  readonly optional?: boolean
+  /** Only addresses of this kind of a name. */
+  readonly family?: 4 | 6
+}
+
+export interface Listening {
+  readonly address: string
+  readonly port: number
+}
+
+/** Who listens, for error messages: the option is what the user can change. */
+export interface ListenerName {
+  readonly component: Exclude<ComponentName, 'Events'>
+  readonly option: string
+}
+
+/** Listens on every endpoint with a server of its own. When one of them cannot be had, none is kept. */
+export async function listenOnAll<S extends Server>(
+  endpoints: readonly Endpoint[],
+  who: ListenerName,
+  makeServer: () => S,
+): Promise<{ servers: S[]; bound: Listening[] }> {
+  const servers: S[] = []
+  const bound: Listening[] = []
+  try {
+    for (const endpoint of await resolveEndpoints(endpoints, who)) {
+      const server = makeServer()
+      const listening = await listenOn(server, endpoint, who)
+      if (listening === undefined) continue
+      servers.push(server)
+      bound.push(listening)
+    }
+    if (servers.length === 0) throw new ShoalError('ERR_IO', `${who.component} has no address to listen on.`)
+    return { servers, bound }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+}
+
+export function socketText({ address, port }: Listening): string {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
+}
+
+export function multiaddressText({ address, port }: Listening): string {
+  return `/${isIPv6(address) ? 'ip6' : 'ip4'}/${address}/tcp/${port}`
+}
+
+/** The same endpoints with IP addresses in the place of names. */
+export async function resolveEndpoints(endpoints: readonly Endpoint[], who: ListenerName): Promise<Endpoint[]> {
+  const resolved: Endpoint[] = []
+  for (const endpoint of endpoints) {
+    try {
+      const addresses = await lookup(endpoint.host, { all: true, family: endpoint.family ?? 0 })
+      resolved.push(...addresses.map(({ address }) => ({ ...endpoint, host: address })))
+    } catch (error) {
+      const cause = `${who.component} cannot listen on ${endpoint.host}: ${messageOf(error)}. See ${who.option}.`
+      throw new ShoalError('ERR_IO', cause, { cause: error })
+    }
+  }
+  // A name can stand for one address twice.
+  return resolved.filter(
+    ({ host, port }, i) =>
+      port === 0 || resolved.findIndex((other) => other.host === host && other.port === port) === i,
+  )
+}
+
+/** Where the server listens, or nothing when the address is an optional one that this machine does not have. */
+async function listenOn(server: Server, endpoint: Endpoint, who: ListenerName): Promise<Listening | undefined> {
+  const { host, port, optional } = endpoint
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, ipv6Only: true, backlog: limits.listenBacklog }, () => {
+        server.off('error', reject)
+        resolve()
+      })
+    })
+  } catch (error) {
+    const code = systemCode(error)
+    if (optional === true && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')) return undefined
+    throw listenError(error, endpoint, who)
+  }
+  const address = server.address()
+  assert(address !== null && typeof address === 'object', 'a listening server has an address')
+  return { address: address.address, port: (address satisfies AddressInfo).port }
+}
+
+function listenError(error: unknown, { host, port }: Endpoint, who: ListenerName): ShoalError {
+  const address = socketText({ address: host, port })
+  if (systemCode(error) === 'EADDRINUSE')
+    return failure(
+      'ERR_PORT_COLLISION',
+      { component: who.component, address, port, option: who.option },
+      { cause: error },
+    )
+  const hint = systemCode(error) === 'EACCES' ? ' Ports below 1024 need special rights.' : ''
+  const cause = `${who.component} cannot listen on ${address}.${hint} Choose another address with ${who.option}.`
+  return new ShoalError('ERR_IO', cause, { cause: error })
+}

@@ -1,6 +1,0 @@
-export { LogFilter } from './filter.ts'
-export { type Format, jsonLine, textLine } from './format.ts'
-export { Logger, type LogOutput, logOutput } from './logger.ts'
-export { RateLimit } from './rate-limit.ts'
-export { descriptorSink, type Sink } from './sink.ts'
-export { ThrottledLog } from './throttled-log.ts'

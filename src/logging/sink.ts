@@ -1,0 +1,69 @@
+import { fstatSync, writeSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { limits } from '../base/limits.ts'
+import { nowMicros } from '../runtime/clock.ts'
+import type { Format } from './line-format.ts'
+
+/** Where log text goes. */
+export interface Sink {
+  write(text: string): void
+  /** Resolves when everything is written, or when `limits.logFlushMs` have passed. */
+  flush(): Promise<void>
+}
+
+/**
+ * Writes to a file descriptor. A terminal or a file is written at once. A pipe is written in the background, because a
+ * supervisor that stopped reading must not stop the node; past the limit lines are dropped, and counted in a line that follows.
+ */
+export function descriptorSink(descriptor: number, format: Format): Sink {
+  const stat = fstatSync(descriptor)
+  if (!stat.isFIFO() && !stat.isSocket()) return directSink(descriptor)
+  return streamSink(new Socket({ fd: descriptor, readable: false, writable: true }), format)
+}
+
+function directSink(descriptor: number): Sink {
+  return {
+    write(text) {
+      try {
+        writeSync(descriptor, text)
+      } catch {
+        // A closed terminal or a full disk: there is nowhere left to say so, and the node goes on.
+      }
+    },
+    flush: () => Promise.resolve(),
+  }
+}
+
+function streamSink(stream: Socket, format: Format): Sink {
+  let broken = false
+  let dropped = 0
+  stream.on('error', () => {
+    broken = true
+  })
+  stream.unref()
+  return {
+    write(text) {
+      if (broken) return
+      if (stream.writableLength > limits.logBacklogBytes) {
+        dropped++
+        return
+      }
+      if (dropped > 0) {
+        const message = `${dropped} log lines were dropped: their reader did not read`
+        stream.write(format({ micros: nowMicros(), level: 'WARN', target: 'log', message, fields: {} }))
+        dropped = 0
+      }
+      stream.write(text)
+    },
+    async flush() {
+      if (broken || stream.writableLength === 0) return
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limits.logFlushMs)
+        stream.write('', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    },
+  }
+}

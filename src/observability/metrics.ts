@@ -1,0 +1,167 @@
+import { residentBytes } from '../runtime/buffers.ts'
+
+/** Names with values that tell samples of one metric apart. */
+export type MetricLabels = Readonly<Record<string, string | number>>
+
+export interface Sample {
+  readonly labels?: MetricLabels
+  readonly value: number
+}
+
+/** How many values there were, and how many of them were up to each bound. */
+export interface Distribution {
+  readonly count: number
+  readonly sum: number
+  readonly buckets: readonly { readonly upTo: number; readonly count: number }[]
+}
+
+interface Described {
+  readonly name: string
+  readonly help: string
+}
+
+/** What is known under one name. */
+export type Metric =
+  | (Described & { readonly type: 'counter' | 'gauge'; readonly samples: () => Iterable<Sample> })
+  | (Described & { readonly type: 'histogram'; readonly distribution: () => Distribution })
+
+/** A number that only grows; one for each value of its label. */
+export class Counter {
+  readonly #label: string | undefined
+  readonly #values = new Map<string | number, number>()
+
+  constructor(label?: string) {
+    this.#label = label
+  }
+
+  /** The values of a label are few: whoever counts sees to that. */
+  add(value = 1, label: string | number = ''): void {
+    this.#values.set(label, (this.#values.get(label) ?? 0) + value)
+  }
+
+  *samples(): Generator<Sample> {
+    if (this.#label === undefined) yield { value: this.#values.get('') ?? 0 }
+    else for (const [label, value] of this.#values) yield { labels: { [this.#label]: label }, value }
+  }
+}
+
+/** Values, counted by how large they are. */
+export class Histogram {
+  readonly #bounds: readonly number[]
+  readonly #counts: number[]
+  #count = 0
+  #sum = 0
+
+  /** The bounds are ascending. */
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds
+    this.#counts = bounds.map(() => 0)
+  }
+
+  observe(value: number): void {
+    this.#count++
+    this.#sum += value
+    const at = this.#bounds.findIndex((bound) => value <= bound)
+    if (at >= 0) this.#counts[at] = (this.#counts[at] ?? 0) + 1
+  }
+
+  get distribution(): Distribution {
+    let count = 0
+    const buckets = this.#bounds.map((upTo, at) => {
+      count += this.#counts[at] ?? 0
+      return { upTo, count }
+    })
+    return { count: this.#count, sum: this.#sum, buckets }
+  }
+}
+
+/** What the parts of the node count and measure, for monitoring systems and for metrics events. */
+export class Metrics {
+  readonly #metrics: Metric[] = []
+  readonly #everywhere: () => MetricLabels
+
+  /** The labels are those of every sample in the text, where figures of many nodes may come together. */
+  constructor(everywhere: () => MetricLabels = () => ({})) {
+    this.#everywhere = everywhere
+  }
+
+  get all(): readonly Metric[] {
+    return this.#metrics
+  }
+
+  counter(name: string, help: string, label?: string): Counter {
+    const counter = new Counter(label)
+    this.#metrics.push({ name, help, type: 'counter', samples: () => counter.samples() })
+    return counter
+  }
+
+  /** A value that is asked for when somebody collects it; there may be none at that moment. */
+  gauge(name: string, help: string, sample: () => Sample | undefined): void {
+    const samples = (): Sample[] => [sample()].filter((found) => found !== undefined)
+    this.#metrics.push({ name, help, type: 'gauge', samples })
+  }
+
+  /** Numbers that only grow and are counted elsewhere. */
+  counted(name: string, help: string, samples: () => Iterable<Sample>): void {
+    this.#metrics.push({ name, help, type: 'counter', samples })
+  }
+
+  histogram(name: string, help: string, bounds: readonly number[]): Histogram {
+    const histogram = new Histogram(bounds)
+    this.#metrics.push({ name, help, type: 'histogram', distribution: () => histogram.distribution })
+    return histogram
+  }
+
+  /** The text exposition format, version 0.0.4. */
+  text(): string {
+    const everywhere = this.#everywhere()
+    const blocks = this.#metrics.map((metric) => {
+      const { name, help, type } = metric
+      const samples = metric.type === 'histogram' ? histogramSamples(metric.distribution()) : metric.samples()
+      const lines = Array.from(samples, ({ suffix = '', labels, value }: SuffixedSample) => {
+        return `${name}${suffix}${labelsText({ ...everywhere, ...labels })} ${value}\n`
+      })
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
+    })
+    return blocks.join('')
+  }
+}
+
+interface SuffixedSample extends Sample {
+  readonly suffix?: string
+}
+
+function histogramSamples({ count, sum, buckets }: Distribution): SuffixedSample[] {
+  const suffix = '_bucket'
+  return [
+    ...buckets.map(({ upTo, count: value }) => ({ suffix, labels: { le: upTo }, value })),
+    { suffix, labels: { le: '+Inf' }, value: count },
+    { suffix: '_sum', value: sum },
+    { suffix: '_count', value: count },
+  ]
+}
+
+function labelsText(labels: MetricLabels): string {
+  const parts = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`)
+  return parts.length === 0 ? '' : `{${parts.join()}}`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+/** What every process has. */
+export function addProcessMetrics(metrics: Metrics): void {
+  const cpuSeconds = (): number => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  }
+  metrics.counted('process_cpu_seconds_total', 'CPU time of the process, in seconds.', () => [{ value: cpuSeconds() }])
+  metrics.gauge('process_resident_memory_bytes', 'Memory of the process.', () => {
+    const value = residentBytes()
+    return value === undefined ? undefined : { value }
+  })
+  metrics.gauge('process_start_time_seconds', 'When the process started, in seconds since the Unix epoch.', () => ({
+    value: Math.floor(performance.timeOrigin / 1000),
+  }))
+}

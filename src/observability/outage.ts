@@ -1,0 +1,59 @@
+import { limits } from '../base/limits.ts'
+
+/** Where the lines go. */
+interface OutageLog {
+  error(message: string): void
+  info(message: string): void
+}
+
+/**
+ * Something that fails for a while: the log says so once when it begins, at most every `outageSummaryMs` while it lasts, and
+ * once when it has ended.
+ */
+export class Outage {
+  readonly #what: string
+  readonly #log: OutageLog
+  readonly #now: () => number
+  #failures = 0
+  #began = 0
+  #lastLine = 0
+  #detail: string | undefined
+
+  /** `what` is the subject of the log lines, say "storing events"; `now` answers in milliseconds. */
+  constructor(what: string, log: OutageLog, now: () => number = () => performance.now()) {
+    this.#what = what
+    this.#log = log
+    this.#now = now
+  }
+
+  /** Why it failed the last time; nothing while it works. */
+  get detail(): string | undefined {
+    return this.#detail
+  }
+
+  failed(detail: string): void {
+    const now = this.#now()
+    this.#failures++
+    if (this.#detail === undefined) {
+      this.#began = now
+      this.#lastLine = now
+      this.#log.error(`${this.#what} fails: ${detail}`)
+    } else if (now - this.#lastLine >= limits.outageSummaryMs) {
+      this.#lastLine = now
+      this.#log.error(`${this.#what} still fails, ${this.#summary(now)}: ${detail}`)
+    }
+    this.#detail = detail
+  }
+
+  succeeded(): void {
+    if (this.#detail === undefined) return
+    this.#log.info(`${this.#what} works again, after it failed ${this.#summary(this.#now())}`)
+    this.#detail = undefined
+    this.#failures = 0
+  }
+
+  #summary(now: number): string {
+    const times = this.#failures === 1 ? 'once' : `${this.#failures} times`
+    return `${times} in ${Math.max(1, Math.round((now - this.#began) / 1000))} s`
+  }
+}

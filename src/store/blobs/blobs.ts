@@ -1,0 +1,241 @@
+import { existsSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { crc32, zstdCompressSync } from 'node:zlib'
+import { failure } from '../../base/errors.ts'
+import { limits } from '../../base/limits.ts'
+import { BackgroundReporter } from '../disk/background.ts'
+import { NotedCount } from '../disk/noted-count.ts'
+import { openingError, refusalIn, storageError } from '../disk/sqlite-error.ts'
+import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
+import { reading } from '../sqlite/index.ts'
+import { type BlobRow, blobRow, blobRows, rowCrc, soundBytes, type WholeBlobRow } from './blob-rows.ts'
+
+export interface Blob {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+export type BlobEntry =
+  | { readonly type: 'folder' }
+  | {
+      readonly type: 'file'
+      readonly originalSize: number
+      readonly compressedSize: number
+      readonly mimeType: string
+      readonly atimeMillis: number | null
+      readonly ctimeMillis: number
+    }
+
+/**
+ * The format of the tables. A higher one is not touched.
+ * 1: blobs have no checksums.
+ * 2: their checksums are in a table of their own, by the same names: a blob that one of the two has lost is missed.
+ */
+const formatVersion = 2
+
+const tables = `
+  CREATE TABLE blob (
+    app TEXT NOT NULL, path TEXT NOT NULL, type TEXT NOT NULL, size INTEGER NOT NULL, ctime INTEGER NOT NULL, atime INTEGER, body BLOB NOT NULL,
+    PRIMARY KEY (app, path)
+  ) STRICT;
+`
+const tablesOfVersion2 = `
+  CREATE TABLE blob_check (app TEXT NOT NULL, path TEXT NOT NULL, body INTEGER NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (app, path)) STRICT, WITHOUT ROWID;
+  CREATE TABLE change (count INTEGER NOT NULL) STRICT;
+  INSERT INTO change VALUES (0);
+`
+
+export interface BlobStoreOptions {
+  readonly sync?: DiskSync
+  /** Where failures of work that no caller waits for are reported. */
+  readonly background?: BackgroundReporter
+}
+
+/** What apps keep for themselves on this node: bytes by path, not replicated. A path is a file or a folder, never both. */
+export class BlobStore {
+  /** Damage that was found when it was opened. */
+  readonly damage: readonly StoreDamage[]
+  readonly #database: DatabaseSync
+  readonly #file: string
+  readonly #noted: NotedCount
+  readonly #now: () => number
+  readonly #background: BackgroundReporter
+
+  /** `now` answers in milliseconds since the Unix epoch. */
+  constructor(
+    file: string,
+    now: () => number,
+    { sync = diskSync, background = new BackgroundReporter() }: BlobStoreOptions = {},
+  ) {
+    const damagedWal = checkWal(file, { keep: true })
+    const isNew = !existsSync(file)
+    createFile(file, sync)
+    this.#now = now
+    this.#file = file
+    this.#background = background
+    this.#noted = new NotedCount(file, 'changes of blobs', { background, work: 'count_blobs' })
+    this.#database = new DatabaseSync(file)
+    try {
+      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
+      this.#prepareTables()
+      const missing = this.#noted.compare(this.#changes)
+      if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      if (missing !== undefined) this.#noted.note(this.#changes)
+      this.damage = [damagedWal, missing].filter((found) => found !== undefined)
+    } catch (error) {
+      this.#database.close()
+      if (isNew) removeDatabase(file)
+      throw openingError(error, file, damagedWal?.text)
+    }
+  }
+
+  size(app: string, path: string): number | undefined {
+    const row = this.#database.prepare('SELECT size FROM blob WHERE app = ? AND path = ?').get(app, path)
+    return row === undefined ? undefined : Number(row['size'])
+  }
+
+  get(app: string, path: string): Blob | undefined {
+    const row = reading(() => blobRow(this.#database, app, path))
+    if (row === undefined) return undefined
+    const bytes = soundBytes(row)
+    this.#noteRead(row)
+    return { type: row.type, bytes }
+  }
+
+  /** What is directly below a path; nothing when there is nothing. */
+  list(app: string, path: string): Map<string, BlobEntry> | undefined {
+    const prefix = path === '' ? '' : `${path}/`
+    const rows = reading(() => blobRows(this.#database, app, prefix))
+    if (rows.length === 0) return undefined
+    const entries = new Map<string, BlobEntry>()
+    for (const row of rows) {
+      const [name = '', ...below] = row.path.slice(prefix.length).split('/')
+      const file = {
+        originalSize: row.size,
+        compressedSize: row.packed,
+        mimeType: row.type,
+        atimeMillis: row.atime,
+        ctimeMillis: row.ctime,
+      }
+      entries.set(name, below.length > 0 ? { type: 'folder' } : { type: 'file', ...file })
+    }
+    return entries
+  }
+
+  /** Stores a blob. Whatever was below the path, and any blob that the path goes through, is gone. */
+  put(app: string, path: string, { type, bytes }: Blob): void {
+    if (bytes.length > limits.blobBytes)
+      throw failure('ERR_PAYLOAD_TOO_LARGE', { size: bytes.length, limit: limits.blobBytes })
+    const body = zstdCompressSync(bytes)
+    if (body.length > limits.packedBlobBytes)
+      throw failure('ERR_PAYLOAD_TOO_LARGE', { size: body.length, limit: limits.packedBlobBytes })
+    this.#transaction(() => {
+      const ctime = this.#now()
+      this.#removeBelow(app, path)
+      const parts = path.split('/')
+      for (let i = 1; i < parts.length; i++) this.#remove(app, parts.slice(0, i).join('/'))
+      this.#database
+        .prepare(
+          'INSERT OR REPLACE INTO blob (app, path, type, size, ctime, atime, body) VALUES (?, ?, ?, ?, ?, NULL, ?)',
+        )
+        .run(app, path, type, bytes.length, ctime, body)
+      const row = { app, path, type, size: bytes.length, packed: body.length, ctime, atime: null }
+      this.#putCheck(row, crc32(body))
+      this.#countChange()
+    })
+    this.#noted.note(this.#changes)
+  }
+
+  /** Removes a blob and everything below its path. */
+  delete(app: string, path: string): void {
+    this.#transaction(() => {
+      this.#remove(app, path)
+      this.#removeBelow(app, path)
+      this.#countChange()
+    })
+    this.#noted.note(this.#changes)
+  }
+
+  /** Writes something that changes nothing, to see whether the disk works. */
+  probe(): void {
+    this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
+    this.#noted.note(this.#changes)
+    // It is noted again when a blob is read, which may be never: what could be written now can be then.
+    this.#background.succeeded('blob_read_time')
+  }
+
+  close(): void {
+    this.#noted.close()
+    this.#database.close()
+  }
+
+  #prepareTables(): void {
+    const version = Number(this.#database.prepare('PRAGMA user_version').get()?.['user_version'])
+    if (version > formatVersion) throw new Error(`Detected future version ${version}`)
+    if (version === formatVersion) return
+    const missing = version === 0 ? `${tables} ${tablesOfVersion2}` : tablesOfVersion2
+    this.#database.exec(`BEGIN IMMEDIATE; ${missing} PRAGMA user_version = ${formatVersion}; COMMIT`)
+  }
+
+  /** How often something was stored or removed. */
+  get #changes(): number {
+    return Number(this.#database.prepare('SELECT count FROM change').get()?.['count'] ?? 0)
+  }
+
+  #countChange(): void {
+    this.#database.exec('UPDATE change SET count = count + 1')
+  }
+
+  /** Notes when a blob was read, and adds the checksum that an earlier version has not made. */
+  #noteRead(row: WholeBlobRow): void {
+    const { app, path } = row
+    const atime = this.#now()
+    try {
+      this.#transaction(() => {
+        this.#database.prepare('UPDATE blob SET atime = ? WHERE app = ? AND path = ?').run(atime, app, path)
+        this.#putCheck({ ...row, atime }, row.bodyCrc ?? crc32(row.body))
+      })
+      this.#background.succeeded('blob_read_time')
+    } catch (error) {
+      if (refusalIn(error) === undefined) throw error
+      // On a full disk blobs can be read nevertheless, so the caller is not told.
+      this.#background.failed('blob_read_time', error)
+    }
+  }
+
+  #putCheck(row: BlobRow, body: number): void {
+    this.#database
+      .prepare('INSERT OR REPLACE INTO blob_check VALUES (?, ?, ?, ?)')
+      .run(row.app, row.path, body, rowCrc(row, body))
+  }
+
+  #remove(app: string, path: string): void {
+    for (const table of ['blob', 'blob_check'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE app = ? AND path = ?`).run(app, path)
+  }
+
+  #removeBelow(app: string, path: string): void {
+    const prefix = path === '' ? '' : `${path}/`
+    for (const table of ['blob', 'blob_check'])
+      this.#database
+        .prepare(`DELETE FROM ${table} WHERE app = ? AND path <> ? AND substr(path, 1, ?) = ?`)
+        .run(app, path, prefix.length, prefix)
+  }
+
+  #transaction(work: () => void): void {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      work()
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw storageError(error, this.#file)
+    }
+  }
+}
+
+/** Removes what is left of a database that could not be made: nothing is in it. */
+function removeDatabase(file: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true })
+}

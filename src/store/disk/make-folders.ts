@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { systemCode } from '../../base/errors.ts'
+import { type DiskSync, diskSync } from './sync.ts'
+
+/**
+ * Creates a directory with its missing parents, readable by its owner only, and syncs the directory above each. Returns the ones that this call created, the
+ * outermost first; on failure it removes them again. `mkdirSync` with `recursive` is not used: it loops forever where the
+ * parent exists and the kernel still answers ENOENT, as in /proc.
+ */
+export function makeFolders(path: string, sync: DiskSync = diskSync): string[] {
+  const missing: string[] = []
+  for (let at = path; !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.unshift(at)
+  const made: string[] = []
+  try {
+    for (const folder of missing) {
+      if (makeFolder(folder)) made.push(folder)
+      sync.folder(dirname(folder))
+    }
+  } catch (error) {
+    removeEmptyFolders(made)
+    throw error
+  }
+  return made
+}
+
+/** Removes directories that `makeFolders` created, the innermost first, as far as nothing is in them. */
+export function removeEmptyFolders(made: readonly string[]): void {
+  for (const folder of made.toReversed())
+    try {
+      rmdirSync(folder)
+    } catch {
+      // Something is in it, which must stay; the caller throws the error that led here.
+      return
+    }
+}
+
+/** Returns false when the directory was created by another process in the meantime. */
+function makeFolder(path: string): boolean {
+  try {
+    mkdirSync(path, { mode: 0o700 })
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false
+    throw error
+  }
+}

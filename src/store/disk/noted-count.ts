@@ -1,0 +1,85 @@
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+import { systemCode } from '../../base/errors.ts'
+import type { BackgroundReporter, BackgroundWork } from './background.ts'
+import type { StoreDamage } from './wal-check.ts'
+
+/** The file always has this length, so that writing it anew changes one sector of the disk. */
+const lineBytes = 64
+
+/** Where failures to note a count are reported, and as which work. */
+export interface NotingReport {
+  readonly background: BackgroundReporter
+  readonly work: BackgroundWork
+}
+
+/**
+ * How much a database had when it was last noted, in a small file beside it: a write-ahead log that is damaged or lost
+ * cannot take it along. Noted after a commit is on the disk and never synced, so it may be behind the database and is
+ * never ahead of it. A database that has less has lost something.
+ */
+export class NotedCount {
+  readonly #file: string
+  readonly #what: string
+  readonly #report: NotingReport | undefined
+  #noted: number | undefined
+  #descriptor: number | undefined
+
+  /** `what` is counted, in the plural. */
+  constructor(database: string, what: string, report?: NotingReport) {
+    this.#file = `${database}-count`
+    this.#what = what
+    this.#report = report
+  }
+
+  /** Compares what is there with what was noted. */
+  compare(found: number): StoreDamage | undefined {
+    const noted = this.#read()
+    if (noted === 'damaged') {
+      const text = `\`${this.#file}\`, where the number of ${this.#what} is noted, is damaged: whether some are missing cannot be told from it. It is written anew.`
+      return { text, isCertain: false }
+    }
+    if (noted === undefined || noted <= found) return undefined
+    const text = `${noted - found} of ${noted} ${this.#what} that had been stored are missing: the database has ${found}, and \`${this.#file}\` says how many there were. Check the disk, run \`shoal store verify\` once the node is stopped, and restore a backup if there is one.`
+    return { text, isCertain: true }
+  }
+
+  /** To be called after the commit. Whatever fails here loses nothing that is stored. */
+  note(count: number): void {
+    if (count === this.#noted) return
+    try {
+      this.#descriptor ??= openSync(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600)
+      writeSync(this.#descriptor, lineOf(count), 0, 'latin1')
+      this.#noted = count
+      this.#report?.background.succeeded(this.#report.work)
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error
+      // The commit stands, so its caller is not told; the next commit tries again.
+      this.#report?.background.failed(this.#report.work, error)
+    }
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  #read(): number | 'damaged' | undefined {
+    let line: string
+    try {
+      line = readFileSync(this.#file, 'latin1')
+    } catch (error) {
+      if (systemCode(error) === 'ENOENT') return undefined
+      throw error
+    }
+    // Made, and not written to before the power failed.
+    if (line === '') return undefined
+    const count = Number(/^\d+/.exec(line)?.[0])
+    return line === lineOf(count) ? count : 'damaged'
+  }
+}
+
+function lineOf(count: number): string {
+  const text = String(count)
+  return `${`${text} ${crc32(text).toString(16)}`.padEnd(lineBytes - 1)}\n`
+}

@@ -1,0 +1,179 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import { messageOf, ShoalError, systemCode } from '../../base/errors.ts'
+import { makeFolders, removeEmptyFolders } from '../disk/make-folders.ts'
+import { type DiskSync, diskSync } from '../disk/sync.ts'
+import { accessDenied, type Lock, takeLock } from './lock.ts'
+import { topicFiles, topicsFolder } from './topic-files.ts'
+
+/** The version of everything in a data folder. A folder with a higher one is not touched. */
+const format = 1
+
+/** The folder with everything that a node keeps. One process at a time has it. */
+export class DataFolder {
+  readonly path: string
+  readonly #lock: Lock
+  /** The directories that did not exist before, the outermost first. */
+  readonly #made: readonly string[]
+
+  private constructor(path: string, lock: Lock, made: readonly string[]) {
+    this.path = path
+    this.#lock = lock
+    this.#made = made
+  }
+
+  /** Opens the folder, and makes it with its parents when it is not there and `create` is set. */
+  static open(folder: string, { create }: { create: boolean }, sync: DiskSync = diskSync): DataFolder {
+    const path = resolve(folder)
+    if (!create) requireFolder(path)
+    const made = create ? makeDataFolder(path, sync) : []
+    try {
+      refuseForeign(path)
+      const opened = new DataFolder(path, takeLock(join(path, 'lockfile'), path), made)
+      try {
+        checkManifest(path, sync)
+        checkIdentity(path)
+        return opened
+      } catch (error) {
+        opened.discard()
+        throw error
+      }
+    } catch (error) {
+      removeEmptyFolders(made)
+      throw error
+    }
+  }
+
+  /** Whether the folder holds a node already. */
+  static exists(folder: string): boolean {
+    return existsSync(manifestOf(resolve(folder)))
+  }
+
+  /** The small database with identity, start counter and settings. */
+  get nodeDatabase(): string {
+    return nodeDatabaseOf(this.path)
+  }
+
+  close(): void {
+    this.#lock.release()
+  }
+
+  /**
+   * Closes the folder after a failed start. If this process created it, it is removed with what a start writes into it;
+   * anything else in it stays. Must not be called once a client may have been told that something is stored.
+   */
+  discard(): void {
+    if (this.#made.length === 0) {
+      this.close()
+      return
+    }
+    const files = ['node.db', 'node.db-wal', 'node.db-shm', 'shoal.json', 'shoal.json.new']
+    try {
+      for (const name of files) rmSync(join(this.path, name), { force: true })
+      rmSync(topicsFolder(this.path), { recursive: true, force: true })
+    } finally {
+      this.#lock.remove()
+      removeEmptyFolders(this.#made)
+    }
+  }
+}
+
+function manifestOf(path: string): string {
+  return join(path, 'shoal.json')
+}
+
+function nodeDatabaseOf(path: string): string {
+  return join(path, 'node.db')
+}
+
+function makeDataFolder(path: string, sync: DiskSync): string[] {
+  try {
+    const made = makeFolders(path, sync)
+    if (statSync(path).isDirectory()) return made
+  } catch (error) {
+    throw new ShoalError('ERR_IO', `cannot create the data directory \`${path}\``, { cause: error })
+  }
+  throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
+}
+
+/** Throws unless there is a data folder, and says whether it is missing, something else, or not for this user. */
+function requireFolder(path: string): void {
+  if (!isThere(path, path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
+  if (!isThere(manifestOf(path), path))
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      `${path} is no data directory of shoal; \`shoal settings local init\` makes one`,
+    )
+}
+
+/** Unlike `existsSync`, tells a missing file from one that this user may not see. */
+function isThere(file: string, folder: string): boolean {
+  try {
+    statSync(file)
+    return true
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw accessDenied(folder, error) ?? new ShoalError('ERR_IO', `cannot read \`${folder}\``, { cause: error })
+  }
+}
+
+/** The reference system keeps other files under such a path; its nodes must not find ours among them, nor we theirs. */
+function refuseForeign(path: string): void {
+  if (existsSync(manifestOf(path)) || !existsSync(join(path, 'node.sqlite'))) return
+  const cause = `\`${path}\` holds the data of an Actyx node, which shoal leaves alone. Choose another directory with --working-dir.`
+  throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
+}
+
+function checkManifest(path: string, sync: DiskSync): void {
+  const file = manifestOf(path)
+  if (!existsSync(file)) {
+    writeDurably(file, `${JSON.stringify({ product: 'shoal', format })}\n`, sync)
+    return
+  }
+  let manifest: { product?: unknown; format?: unknown } | null
+  try {
+    manifest = JSON.parse(readFileSync(file, 'utf8')) as typeof manifest
+  } catch (error) {
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be read: ${messageOf(error)}`)
+  }
+  if (manifest?.product !== 'shoal' || !Number.isInteger(manifest.format) || Number(manifest.format) < 1)
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is not the manifest of a data directory of shoal`)
+  if (Number(manifest.format) > format) {
+    const cause = `Detected future version ${String(manifest.format)} of the data directory \`${path}\`: a later version of shoal wrote it. Nothing was changed.`
+    throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
+  }
+}
+
+/** Events are signed by the node that wrote them: another identity could never write on in their streams. */
+function checkIdentity(path: string): void {
+  if (existsSync(nodeDatabaseOf(path)) || topicFiles(path).length === 0) return
+  const cause = `\`${path}\` holds events, but \`node.db\` with the identity of their node is missing. Put it back from a backup, or choose another directory with --working-dir.`
+  throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
+}
+
+/** The file is there with all of its bytes, or not at all, also after a power cut. */
+function writeDurably(file: string, text: string, sync: DiskSync): void {
+  const temporary = `${file}.new`
+  const descriptor = openSync(temporary, 'w', 0o600)
+  try {
+    writeSync(descriptor, text)
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+  chmodSync(temporary, 0o600)
+  renameSync(temporary, file)
+  sync.folder(join(file, '..'))
+}

@@ -1,0 +1,114 @@
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { DatabaseSync } from 'node:sqlite'
+import { ShoalError, systemCode } from '../../base/errors.ts'
+
+/** SQLITE_BUSY: another connection has the lock. */
+const busy = 5
+
+export interface Lock {
+  release(): void
+  /** Releases the lock and removes its files. */
+  remove(): void
+}
+
+/**
+ * Takes the lock of a data folder, which the operating system holds for this process and releases when it ends, however
+ * it ends. Node has no call for such a lock, but SQLite takes one: the file is an empty database in an open transaction.
+ */
+export function takeLock(file: string, folder: string): Lock {
+  let database: DatabaseSync | undefined
+  try {
+    // For its owner only: whoever can open it can keep others from locking it.
+    closeSync(openSync(file, 'a', 0o600))
+    chmodSync(file, 0o600)
+    database = new DatabaseSync(file, { timeout: 0 })
+    // No journal file beside it: nothing is ever written.
+    database.exec('PRAGMA journal_mode = MEMORY')
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    database?.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw locked(file, folder)
+    throw (
+      accessDenied(folder, error) ??
+      new ShoalError('ERR_IO', `cannot lock the data directory \`${folder}\``, { cause: error })
+    )
+  }
+  const held = database
+  const release = (): void => {
+    rmSync(pidFile(file), { force: true })
+    held.close()
+  }
+  // A failed start of another process has removed the file between our opening and our locking it.
+  if (!existsSync(file)) {
+    held.close()
+    throw new ShoalError('ERR_IO', `data directory \`${folder}\` was removed while it was being opened; try again`)
+  }
+  writePid(file)
+  const remove = (): void => {
+    // Unlinked while it is still locked: nobody else can have locked it by then.
+    rmSync(file, { force: true })
+    release()
+  }
+  return { release, remove }
+}
+
+/** The error for a folder that this user may not use; nothing when the cause is another one. */
+export function accessDenied(folder: string, error: unknown): ShoalError | undefined {
+  const code = systemCode(error)
+  if (code !== 'EACCES' && code !== 'EPERM') return undefined
+  const message = `the data directory \`${folder}\` may not be used by ${currentUser()}${ownerOf(folder)}. Run shoal as its owner, or choose another directory with --working-dir.`
+  return new ShoalError('ERR_IO', message, { cause: error })
+}
+
+/** The process that holds the lock, beside the lock itself: SQLite would refuse a lock file with text in it. */
+function pidFile(file: string): string {
+  return `${file}.pid`
+}
+
+function writePid(file: string): void {
+  try {
+    writeFileSync(pidFile(file), `${process.pid}\n`, { mode: 0o600 })
+  } catch {
+    // It is for error messages only, and a full disk is noticed elsewhere.
+  }
+}
+
+function locked(file: string, folder: string): ShoalError {
+  const pid = holderOf(file)
+  const who = pid === undefined ? '' : ` (PID ${pid})`
+  const kill = pid === undefined ? '' : ` or \`kill ${pid}\``
+  const message = `data directory \`${folder}\` is locked by another shoal process${who}: a node is running there. Stop it first (Ctrl+C in its terminal${kill}), choose another directory with --working-dir, or talk to the running node over HTTP (by default http://localhost:4454/api/v2/openapi shows how).`
+  return new ShoalError('ERR_IO', message)
+}
+
+/** The process that has written its ID; one that was killed may have left a stale one. */
+function holderOf(file: string): number | undefined {
+  try {
+    const pid = Number(readFileSync(pidFile(file), 'utf8'))
+    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined
+    process.kill(pid, 0)
+    return pid
+  } catch {
+    // It is for an error message, which does without it: the file is missing, or the process has gone.
+    return undefined
+  }
+}
+
+function currentUser(): string {
+  try {
+    return `the user '${userInfo().username}'`
+  } catch {
+    // There are users without a name, in containers.
+    return `the user with the ID ${process.getuid?.()}`
+  }
+}
+
+function ownerOf(folder: string): string {
+  try {
+    return `: it belongs to the user with the ID ${statSync(folder).uid}`
+  } catch {
+    // It is for an error message, which does without it.
+    return ''
+  }
+}

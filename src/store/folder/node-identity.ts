@@ -1,0 +1,72 @@
+import { crc32 } from 'node:zlib'
+import { ShoalError } from '../../base/errors.ts'
+import { type KeyPair, nodeIdOf, parsePrivateKey } from '../../identity/index.ts'
+
+export interface StoredIdentity {
+  readonly key: KeyPair
+  /** The number of the last start. */
+  readonly cycle: number
+  /** False when an earlier version stored it, without node ID and checksum. */
+  readonly isChecked: boolean
+}
+
+type Rows = readonly (readonly [name: string, value: string | bigint])[]
+
+/**
+ * The rows of the table `node`: the key, the start counter, and what shows that both are as they were written. The node ID
+ * follows from the key, so a key with a flipped bit does not fit it.
+ */
+export function identityRows(key: KeyPair, cycle: number): Rows {
+  const values: Rows = [
+    ['private_key', key.toPrivateText()],
+    // A JavaScript number would be stored as a real.
+    ['cycles', BigInt(cycle)],
+    ['node_id', nodeIdOf(key.publicKey)],
+  ]
+  return [...values, ['checksum', BigInt(crc32(values.join()))]]
+}
+
+const names = ['private_key', 'cycles', 'node_id', 'checksum']
+/** What an earlier version has stored. Two rows would have to be lost before a checked identity looked like that. */
+const unchecked = ['private_key', 'cycles']
+
+/** The identity in the rows of the table, if every bit of it is as it was written; nothing when there are no rows. */
+export function soundIdentity(rows: ReadonlyMap<unknown, unknown>, file: string): StoredIdentity | undefined {
+  if (rows.size === 0) return undefined
+  const has = (expected: readonly string[]): boolean =>
+    rows.size === expected.length && expected.every((name) => rows.has(name))
+  const isChecked = has(names)
+  if (!isChecked && !has(unchecked)) throw damaged('The identity of the node', file)
+  const key = keyOf(rows.get('private_key'), file)
+  const nodeId = nodeIdOf(key.publicKey)
+  if (isChecked && rows.get('node_id') !== nodeId) {
+    const stored = JSON.stringify(String(rows.get('node_id')))
+    throw damaged('The private key', file, `it is that of the node ${nodeId}, and the node ID beside it is ${stored}`)
+  }
+  const cycle = cycleOf(rows.get('cycles'), file)
+  const [, , , [, checksum] = []] = identityRows(key, cycle)
+  if (isChecked && rows.get('checksum') !== checksum)
+    throw damaged('The start counter', file, 'its checksum does not match')
+  return { key, cycle, isChecked }
+}
+
+function keyOf(text: unknown, file: string): KeyPair {
+  try {
+    return parsePrivateKey(String(text))
+  } catch {
+    throw damaged('The private key', file)
+  }
+}
+
+/** Earlier versions have stored a real. */
+function cycleOf(value: unknown, file: string): number {
+  const cycle = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : Number.NaN
+  if (!Number.isSafeInteger(cycle + 1) || cycle < 0) throw damaged('The start counter', file)
+  return cycle
+}
+
+function damaged(what: string, file: string, detail?: string): ShoalError {
+  const details = detail === undefined ? '' : `: ${detail}`
+  const cause = `${what} in \`${file}\` is damaged${details}. Put \`node.db\` back from a backup.`
+  return new ShoalError('ERR_INVALID_NODE_STATE', cause)
+}

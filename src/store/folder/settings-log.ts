@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { SettingsLog, StoredVersion } from '../../settings/index.ts'
+
+type Row = Record<string, SQLOutputValue>
+
+/** A checksum over everything of a version but its seal, which each version of shoal makes anew. */
+export function settingsChecksum(version: Omit<StoredVersion, 'seal' | 'isDamaged'>): string {
+  const { revision, time, origin, document } = version
+  return createHash('sha256')
+    .update(JSON.stringify([revision, time, origin, document]))
+    .digest('hex')
+}
+
+/** The versions of the settings in the node database. */
+export function openSettingsLog(
+  database: DatabaseSync,
+  folder: string,
+  asNodeError: (error: unknown) => Error,
+): SettingsLog {
+  const columns = 'SELECT revision, time, origin, document, seal, checksum FROM settings'
+  const all = exact(database.prepare(`${columns} ORDER BY revision DESC`))
+  const one = exact(database.prepare(`${columns} WHERE revision = ?`))
+  const reseal = database.prepare('UPDATE settings SET seal = ? WHERE revision = ?')
+  const insert = database.prepare("INSERT INTO settings VALUES (NULL, ?, ?, ?, ?, '')")
+  const transaction = <T>(work: () => T): T => {
+    try {
+      database.exec('BEGIN IMMEDIATE')
+      const result = work()
+      database.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (database.isTransaction) database.exec('ROLLBACK')
+      throw asNodeError(error)
+    }
+  }
+  /** A damaged schema may have lost a column that is read here. */
+  const reading = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw asNodeError(error)
+    }
+  }
+  return {
+    folder,
+    version: (revision) =>
+      reading(() => {
+        const row = one.get(revision)
+        return row && versionOf(row)
+      }),
+    versions: () => reading(() => [...lostVersion(database), ...all.all().map(versionOf)]),
+    reseal: (revision, seal) => {
+      reseal.run(seal, revision)
+    },
+    removeDamaged: () => transaction(() => removeDamaged(database, all.all())),
+    append: (version) =>
+      transaction(() => {
+        const { time, origin, document, seal } = version
+        const revision = Number(insert.run(time, origin, document, seal).lastInsertRowid)
+        setChecksum(database, { ...version, revision })
+        return revision
+      }),
+  }
+}
+
+/** The next revision is the one after the newest that is left, and one more for a newest one that is gone. */
+function removeDamaged(database: DatabaseSync, rows: readonly Row[]): void {
+  const remove = database.prepare('DELETE FROM settings WHERE revision = ?')
+  for (const row of rows) if (versionOf(row).isDamaged === true) remove.run(row['revision'] as bigint)
+  database.exec(`
+    UPDATE sqlite_sequence SET seq = min(seq, (SELECT ifnull(max(revision), 0) FROM settings) + 1) WHERE name = 'settings'`)
+}
+
+/** Gives every version a checksum, within the running transaction. */
+export function addSettingsChecksums(database: DatabaseSync): void {
+  const rows = exact(database.prepare('SELECT revision, time, origin, document, seal, checksum FROM settings')).all()
+  for (const row of rows) setChecksum(database, versionOf(row))
+}
+
+/** The versions that are not as they were written. */
+export function settingsProblems(log: SettingsLog): string[] {
+  const damaged = [...log.versions()].filter(({ isDamaged }) => isDamaged === true)
+  return damaged.map(({ revision }) => `revision ${revision} of the settings is damaged`)
+}
+
+function setChecksum(database: DatabaseSync, version: Omit<StoredVersion, 'seal'>): void {
+  database
+    .prepare('UPDATE settings SET checksum = ? WHERE revision = ?')
+    .run(settingsChecksum(version), version.revision)
+}
+
+/** A damaged number may be beyond what a JavaScript number can hold. */
+function exact(statement: StatementSync): StatementSync {
+  statement.setReadBigInts(true)
+  return statement
+}
+
+function versionOf(row: Row): StoredVersion {
+  const [revision, time] = [Number(row['revision']), Number(row['time'])]
+  const { origin, document, seal, checksum } = row as Record<string, string>
+  const version = { revision, time, origin: origin as string, document: document as string }
+  const isWhole = typeof row['time'] === 'bigint' && Number.isSafeInteger(time)
+  return {
+    ...version,
+    seal: String(seal),
+    // Computed when it is asked for: a start looks at the newest one only.
+    get isDamaged() {
+      return !isWhole || checksum !== settingsChecksum(version)
+    },
+  }
+}
+
+/** SQLite counts revisions apart from the rows, so that the newest one cannot be lost unnoticed. */
+function lostVersion(database: DatabaseSync): StoredVersion[] {
+  const counted = exact(database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'settings'")).get()?.['seq']
+  const newest = exact(database.prepare('SELECT max(revision) AS newest FROM settings')).get()?.['newest']
+  const revision = Number(counted ?? 0)
+  if (revision <= Number(newest ?? 0)) return []
+  return [{ revision, time: 0, origin: '', document: '', seal: '', isDamaged: true }]
+}

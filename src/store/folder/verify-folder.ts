@@ -1,0 +1,88 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { messageOf, ShoalError } from '../../base/errors.ts'
+import { nodeIdOf } from '../../identity/index.ts'
+import { type BlobsReport, verifyBlobs } from '../blobs/verify-blobs.ts'
+import { type BlocksReport, verifyBlocks } from '../blocks/index.ts'
+import { checkWal } from '../disk/wal-check.ts'
+import { type VerifyReport, verifyLog } from '../sqlite/index.ts'
+import { NodeDatabase } from './node-database.ts'
+import { blobsBeside, blocksBeside, topicFile, topicsFolder } from './topic-files.ts'
+
+/** What reading all databases of a topic has shown; nothing for what is not there or cannot be read. */
+export type TopicReport = VerifyReport & { readonly files: BlocksReport | null; readonly blobs: BlobsReport | null }
+
+/** Reads every byte of a data folder that nobody uses. */
+export function verifyFolder(
+  path: string,
+  progress: (text: string) => void = () => {},
+): { problems: string[]; reports: TopicReport[] } {
+  const found = new Findings()
+  const node = found.in(join(path, 'node.db'), nodeIn) ?? ''
+  const reports = everyTopic(path).flatMap(
+    (file) => found.in(file, () => verifyTopic(path, file, node, found, progress)) ?? [],
+  )
+  return { problems: found.problems, reports }
+}
+
+/** Collects what is damaged. A database that cannot be read at all is one more finding, not the end. */
+class Findings {
+  readonly problems: string[] = []
+
+  add(where: string, problems: readonly string[]): void {
+    this.problems.push(...problems.map((problem) => `${where}: ${problem}`))
+  }
+
+  in<T>(file: string, work: (file: string) => T): T | undefined {
+    try {
+      const wal = checkWal(file, { keep: false })
+      if (wal !== undefined) this.add(basename(file), [wal.text])
+      return work(file)
+    } catch (error) {
+      this.add(basename(file), [messageOf(error)])
+      return undefined
+    }
+  }
+}
+
+/** The events of all topics, also of those of which only blocks or blobs are left. */
+function everyTopic(path: string): string[] {
+  const folder = topicsFolder(path)
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
+  return [...new Set(names.map((name) => join(folder, name.replace(/-(blobs|blocks)\.db$/, '.db'))))].sort()
+}
+
+function verifyTopic(
+  path: string,
+  file: string,
+  node: string,
+  found: Findings,
+  progress: (text: string) => void,
+): TopicReport {
+  const step = (name: string, what: string) => (count: number) => progress(`${basename(name)}: ${count} ${what}`)
+  const [blocks, blobs] = [blocksBeside(file), blobsBeside(file)]
+  const files = existsSync(blocks) ? found.in(blocks, () => verifyBlocks(blocks, node, step(blocks, 'blocks'))) : null
+  const ofApps = existsSync(blobs) ? found.in(blobs, () => verifyBlobs(blobs, step(blobs, 'blobs'))) : null
+  const events = verifyLog(file, step(file, 'events'))
+  const isKnown = events.topic !== ''
+  const isElsewhere = isKnown && topicFile(path, events.topic) !== file
+  found.add(isKnown ? `topic '${events.topic}'` : basename(file), [
+    ...(isElsewhere ? [`it is in the file of another topic, \`${basename(file)}\``] : []),
+    ...events.problems,
+    ...(files?.problems ?? []),
+    ...(ofApps?.problems ?? []),
+  ])
+  return { ...events, files: files ?? null, blobs: ofApps ?? null }
+}
+
+/** The node whose folder it is; nothing when it has never run. Throws when its key or its settings are damaged. */
+function nodeIn(file: string): string {
+  const database = NodeDatabase.open(file)
+  try {
+    const problems = database.problems()
+    if (problems.length > 0) throw new ShoalError('ERR_INVALID_NODE_STATE', problems.join('; '))
+    return database.publicKey === undefined ? '' : nodeIdOf(database.publicKey)
+  } finally {
+    database.close()
+  }
+}

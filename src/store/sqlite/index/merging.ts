@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
+import { tuning } from '../../../base/tuning.ts'
+import type { LogState } from '../log-state.ts'
+import { reading } from '../rows/checksum.ts'
+import type { StreamNumber } from '../rows/row-key.ts'
+import { deleteRange, insertRange, postingsOf, soundRanges } from './index-ranges.ts'
+import { joinPostings } from './joined-postings.ts'
+import type { IndexRange, IndexRow } from './tag-index.ts'
+
+/** Ranges of the index that follow each other and become one: a look-up then touches one row instead of many. */
+export interface MergePlan {
+  readonly stream: StreamNumber
+  readonly revision: number
+  readonly ranges: readonly IndexRange[]
+}
+
+export interface Merged {
+  readonly plan: MergePlan
+  readonly bits: number
+  readonly rows: readonly IndexRow[]
+}
+
+/** The first ranges that are small and many enough, if there are such. */
+export function planMerge(log: LogState): MergePlan | undefined {
+  for (const { number, revision, pruned } of log.streams) {
+    const ranges = mergeable(log.database, number, pruned)
+    if (ranges !== undefined) return { stream: number, revision, ranges }
+  }
+  return undefined
+}
+
+function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number): IndexRange[] | undefined {
+  const small = soundRanges(database, stream).filter(
+    ({ first, count }) => first >= pruned && count < format.mergedRangeEvents / 2,
+  )
+  let run: IndexRange[] = []
+  for (const range of small) {
+    const last = run.at(-1)
+    const fits =
+      last !== undefined &&
+      last.first + last.count === range.first &&
+      range.first + range.count - (run[0]?.first ?? 0) <= format.mergedRangeEvents
+    run = fits ? [...run, range] : [range]
+    if (run.length === tuning.rangesPerMerge) return run
+  }
+  return undefined
+}
+
+/** Does the work of merging with a connection that only reads. */
+export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
+  const parts = plan.ranges.map((range) => ({ range, rows: reading(() => postingsOf(database, range)) }))
+  return { plan, ...joinPostings(parts) }
+}
+
+/** Puts the merged range in the place of its parts, in one transaction. */
+export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean {
+  const { ranges, revision, stream } = plan
+  const state = [...log.streams].find(({ number }) => number === stream)
+  const known = new Set(soundRanges(log.database, stream).map(({ id }) => id))
+  // What was pruned, dropped or merged in the meantime must not come back.
+  if (state?.revision !== revision || ranges.some(({ id }) => !known.has(id))) return false
+  const [{ first }] = ranges as [IndexRange]
+  assert(ranges.length > 1, 'several ranges become one')
+  const count = ranges.reduce((sum, range) => sum + range.count, 0)
+  log.transaction(() => {
+    for (const { id } of ranges) deleteRange(log.database, id)
+    insertRange(log.database, { id: log.newRangeId(), stream, first, count, bits }, rows)
+  })
+  return true
+}

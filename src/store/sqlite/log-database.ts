@@ -1,0 +1,182 @@
+import { DatabaseSync } from 'node:sqlite'
+import { messageOf, ShoalError } from '../../base/errors.ts'
+import type { TopicKind } from '../../protocol/index.ts'
+import { DiskRefusal, refusalOf } from '../disk/sqlite-error.ts'
+import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { formatOf } from './file-format.ts'
+import { segmentTable } from './rows/segment-columns.ts'
+
+/** "shlo": the log of a topic. */
+const applicationId = 0x73686c6f
+/**
+ * The format of the tables. A higher one is not touched.
+ * 1: a row of the tail has the hash of the chain after it.
+ * 2: it may have the one before it instead.
+ */
+const formatVersion = 2
+
+export const pageBytes = 4096
+/** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
+const checkpointPages = 1000
+
+const tailColumns =
+  'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
+
+const tables = `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE stream (
+    number INTEGER PRIMARY KEY, node BLOB NOT NULL, nr INTEGER NOT NULL, pruned INTEGER NOT NULL, checkpoint INTEGER NOT NULL, record BLOB, head BLOB,
+    crc INTEGER NOT NULL,
+    UNIQUE (node, nr)
+  ) STRICT;
+  CREATE TABLE tail (${tailColumns}) STRICT;
+  CREATE TABLE waiting (key INTEGER PRIMARY KEY, chunk BLOB NOT NULL) STRICT;
+  CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
+  ${segmentTable}
+  CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
+  CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
+`
+
+/** Opens the log of a topic for the one connection that writes, and makes it when it is not there. */
+export function openForWriting(file: string, topic: string, kind: TopicKind, sync: DiskSync = diskSync): DatabaseSync {
+  const open = (): DatabaseSync => {
+    createFile(file, sync)
+    return new DatabaseSync(file, { timeout: 5000 })
+  }
+  return opened(file, open, (database) => {
+    refuseForeign(database, file)
+    refuseFuture(userVersion(database), file)
+    const isNew = userVersion(database) === 0
+    // These hold for new files only, and have to come before the first table. A file that is there would be written to.
+    if (isNew) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
+    database.exec(
+      `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192`,
+    )
+    if (isNew) create(database, topic, kind)
+    checkMeta(database, file, topic, kind)
+    checkEnds(database)
+  })
+}
+
+/** To be called before anything is written to a log: an earlier version would not understand it. */
+export function upgrade(database: DatabaseSync): void {
+  if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
+}
+
+/** Writes the version of the format once more: a write that changes nothing. */
+export function rewriteVersion(database: DatabaseSync): void {
+  database.exec(`PRAGMA user_version = ${userVersion(database)}`)
+}
+
+/**
+ * Writes the tail into other pages, row after row. Where SQLite splits and joins pages, copies of rows stay behind in
+ * them; pages that were only ever written at their end have none.
+ */
+export function rewriteTail(database: DatabaseSync): void {
+  database.exec(`
+    CREATE TABLE fresh (${tailColumns}) STRICT;
+    INSERT INTO fresh SELECT * FROM tail ORDER BY key;
+    DROP TABLE tail;
+    ALTER TABLE fresh RENAME TO tail`)
+}
+
+/** Opens the log of a topic for a connection that only reads. */
+export function openForReading(file: string): DatabaseSync {
+  const open = (): DatabaseSync => new DatabaseSync(file, { readOnly: true, timeout: 5000 })
+  return opened(file, open, (database) => {
+    refuseFuture(userVersion(database), file)
+    database.exec('PRAGMA cache_size = -4096')
+  })
+}
+
+/**
+ * Refuses a log that a later version has written, before anything of it is touched. To be asked only while nothing in
+ * this process has it open: closing a file gives up all locks that the process has on it.
+ */
+export function refuseFutureFile(file: string): void {
+  const format = opening(file, () => formatOf(file))
+  if (format?.applicationId === applicationId) refuseFuture(format.userVersion, file)
+}
+
+/** A connection that is ready to be used; when it cannot be made ready it is closed again. */
+function opened(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
+  return opening(file, () => {
+    const database = open()
+    try {
+      prepare(database)
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  })
+}
+
+export function metaOf(database: DatabaseSync): { topic: string; kind: TopicKind } {
+  const value = (name: string): unknown =>
+    database.prepare('SELECT value FROM meta WHERE name = ?').get(name)?.['value']
+  return { topic: String(value('topic')), kind: value('kind') === 'imported' ? 'imported' : 'live' }
+}
+
+function userVersion(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+}
+
+function refuseFuture(version: number, file: string): void {
+  if (version > formatVersion)
+    throw new ShoalError(
+      'ERR_INVALID_NODE_STATE',
+      `Detected future version ${version} of the event log \`${file}\`. Nothing was changed.`,
+    )
+}
+
+/** A database of somebody else has another mark, or tables without any. */
+function refuseForeign(database: DatabaseSync, file: string): void {
+  const mark = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  const isNew = mark === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+  if (mark !== applicationId && !isNew)
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is no event log. Nothing was changed.`)
+}
+
+function create(database: DatabaseSync, topic: string, kind: TopicKind): void {
+  database.exec(`BEGIN IMMEDIATE; ${tables}`)
+  const insert = database.prepare('INSERT INTO meta VALUES (?, ?)')
+  insert.run('topic', topic)
+  insert.run('kind', kind)
+  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`)
+}
+
+function checkMeta(database: DatabaseSync, file: string, topic: string, kind: TopicKind): void {
+  const meta = metaOf(database)
+  if (meta.topic !== topic || meta.kind !== kind)
+    throw new ShoalError(
+      'ERR_INVALID_NODE_STATE',
+      `\`${file}\` holds the ${meta.kind} topic '${meta.topic}', not the ${kind} topic '${topic}'.`,
+    )
+}
+
+/**
+ * A stream ends where its last row is, and nothing else says so: rows that a damaged page has lost would be missed by
+ * nobody, and their offsets given to other events. So would a payload that is to be removed when it comes. The tables are small.
+ */
+function checkEnds(database: DatabaseSync): void {
+  for (const table of ['stream', 'tail', 'redaction']) {
+    const found = database.prepare(`PRAGMA quick_check(${table})`).get()?.['quick_check']
+    if (found !== 'ok') throw new Error(`the table ${table} is damaged: ${String(found)}`)
+  }
+}
+
+/** Where the disk refuses, the file may be as good as ever; otherwise it is of no use. */
+function opening<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof ShoalError) throw error
+    const refused = refusalOf(error, file)
+    if (refused !== undefined)
+      throw new ShoalError('ERR_IO', `\`${file}\` cannot be opened: ${refused}`, { cause: new DiskRefusal(refused) })
+    throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be used: ${messageOf(error)}`, { cause: error })
+  }
+}

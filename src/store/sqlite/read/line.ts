@@ -1,0 +1,89 @@
+import { digitsOf, putDigits } from '../../../base/digits.ts'
+import type { ByteWriter } from '../../../protocol/index.ts'
+
+/**
+ * An event as the line of JSON that clients get. Its text stands in the store with zeros in the place of the two numbers
+ * that are others in every event: those stand apart, where they take less room, and are put in when it is read.
+ *
+ *     {"type":"event","lamport":000,"stream":"…-0","offset":000,"timestamp":1700000000000000,"tags":[…],"appId":"…","payload":…}
+ */
+const lamportKey = '{"type":"event","lamport":'
+const timeKey = ',"timestamp":'
+const lineEnd = Buffer.from('}\n')
+
+export const endBytes = lineEnd.length
+
+/** Bytes between the digits of the lamport timestamp and those of the offset. */
+export function middleBytes(streamId: string): number {
+  return middle(streamId).length
+}
+
+function middle(streamId: string): string {
+  return `,"stream":"${streamId}","offset":`
+}
+
+/** Where the digits of the lamport timestamp begin in a line. */
+export const lamportAt = lamportKey.length
+
+/** Bytes between the digits of the offset and those of the time. */
+export const timeKeyBytes = timeKey.length
+
+/** The beginning of a line with all of its numbers, up to its labels. */
+export function lineStart(streamId: string, lamport: number, offset: number, time: number): string {
+  return `${lamportKey}${lamport}${middle(streamId)}${offset}${timeKey}${time}`
+}
+
+/** Writes the beginnings of lines as they are stored, with zeros in the place of lamport timestamp and offset. */
+export class LineStarts {
+  readonly #middle: string
+  #start: Buffer = Buffer.alloc(0)
+  /** Where it was written last. */
+  #at: number | undefined
+  #lamportDigits = 1
+  #offsetDigits = 1
+  #timeDigits = 1
+  #time = -1
+
+  constructor(streamId: string) {
+    this.#middle = middle(streamId)
+  }
+
+  /** Writes the beginning of a line. Mostly it is the one before it once more, which stands there already. */
+  write(lines: ByteWriter, lamport: number, offset: number, time: number): void {
+    const lamportDigits = digitsOf(lamport, this.#lamportDigits)
+    const offsetDigits = digitsOf(offset, this.#offsetDigits)
+    const isSame = lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && time === this.#time
+    if (isSame && this.#at !== undefined) {
+      lines.again(this.#at, this.#start.length)
+      return
+    }
+    if (!isSame) this.#make(lamportDigits, offsetDigits, time)
+    this.#at = lines.length
+    lines.bytes(this.#start)
+  }
+
+  /** What was written is gone. */
+  forget(): void {
+    this.#at = undefined
+  }
+
+  #make(lamportDigits: number, offsetDigits: number, time: number): void {
+    const timeDigits = digitsOf(time, this.#timeDigits)
+    const sameShape =
+      lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && timeDigits === this.#timeDigits
+    this.#lamportDigits = lamportDigits
+    this.#offsetDigits = offsetDigits
+    this.#timeDigits = timeDigits
+    if (!sameShape || this.#time < 0) this.#start = this.#zeros()
+    putDigits(this.#start, this.#start.length - timeDigits, timeDigits, time)
+    this.#time = time
+  }
+
+  #zeros(): Buffer {
+    const zeros = (count: number): string => '0'.repeat(count)
+    const lamport = `${lamportKey}${zeros(this.#lamportDigits)}`
+    return Buffer.from(`${lamport}${this.#middle}${zeros(this.#offsetDigits)}${timeKey}${zeros(this.#timeDigits)}`)
+  }
+}
+
+export { lineEnd }

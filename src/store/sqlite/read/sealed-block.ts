@@ -1,0 +1,203 @@
+import { digitsOf, putDigits } from '../../../base/digits.ts'
+import { ByteReader, type Labels, MalformedBytes } from '../../../protocol/index.ts'
+import { release } from '../../../runtime/buffers.ts'
+import type { LabelMatcher } from '../index/label-matcher.ts'
+import { readColumn } from '../rows/column.ts'
+import type { Block } from './event-block.ts'
+import { parseLabelJson } from './label-json.ts'
+import { endBytes, lamportAt, timeKeyBytes } from './line.ts'
+
+/** What only those need to know who look into events. */
+interface Details {
+  readonly times: Float64Array
+  readonly labelLengths: Int32Array
+  readonly labelOf: Uint16Array
+  /** Where each payload starts. */
+  readonly payloads: Int32Array
+}
+
+/**
+ * A block of a segment: columns of numbers, and the lines of JSON that are ready to be sent but for their lamport
+ * timestamps and offsets. An event whose payload was removed has no line.
+ */
+export class SealedBlock implements Block {
+  readonly first: number
+  readonly count: number
+  readonly lamports: Float64Array
+  readonly bytes: Buffer
+  /** Where each line starts in `bytes`, and where the last one ends. */
+  readonly lines: Int32Array
+  /** Bytes between the digits of the lamport timestamp and those of the offset. */
+  readonly #middle: number
+  /** Who may still look at it: whoever asked for it first, those who come later while it is kept, others. */
+  #isLeft = false
+  #isKept = false
+  #isShared = false
+  #known: Details | undefined
+  readonly #parsed: (Labels | undefined)[] = []
+
+  constructor(bytes: Buffer, first: number) {
+    const reader = new ByteReader(bytes)
+    const count = reader.uvarint()
+    this.bytes = bytes
+    this.first = first
+    this.count = count
+    this.#middle = reader.uvarint()
+    // One piece of memory: to ask for several takes longer than to fill them.
+    const memory = new ArrayBuffer(12 * count + 4)
+    this.lamports = readColumn(reader, new Float64Array(memory, 0, count))
+    this.lines = new Int32Array(memory, 8 * count, count + 1)
+    readColumn(reader, this.lines.subarray(0, count))
+    this.#placeLines(reader.at)
+  }
+
+  get heldBytes(): number {
+    return this.bytes.length
+  }
+
+  get times(): Float64Array {
+    return this.#details.times
+  }
+
+  get labelOf(): Uint16Array {
+    return this.#details.labelOf
+  }
+
+  get labelCount(): number {
+    return this.#details.labelLengths.length
+  }
+
+  isRemoved(index: number): boolean {
+    return this.lines[index] === this.lines[index + 1]
+  }
+
+  labels(index: number): Labels {
+    const label = this.labelOf[index] as number
+    const known = this.#parsed[label]
+    if (known !== undefined) return known
+    const labels = parseLabelJson(this.bytes, ...this.#labelSpan(index))
+    this.#parsed[label] = labels
+    return labels
+  }
+
+  matches(index: number, matcher: LabelMatcher): boolean {
+    const { payloads, labelLengths, labelOf } = this.#details
+    const end = payloads[index] as number
+    return matcher.matchesJson(this.bytes, end - (labelLengths[labelOf[index] as number] as number), end)
+  }
+
+  payload(index: number): string {
+    return this.bytes.toString('utf8', this.#details.payloads[index], (this.lines[index + 1] as number) - endBytes)
+  }
+
+  /** Start and end of the payload of an event; nothing is between them where it was removed. */
+  payloadSpan(index: number): [number, number] {
+    const [start, end] = [this.#details.payloads[index] as number, this.lines[index + 1] as number]
+    return [start, this.isRemoved(index) ? start : end - endBytes]
+  }
+
+  lineBytes(from: number, to: number): number {
+    return (this.lines[to] as number) - (this.lines[from] as number)
+  }
+
+  copyLines(from: number, to: number, target: Buffer, at: number): void {
+    const { lines, lamports, first } = this
+    const middle = this.#middle
+    const shift = at - (lines[from] as number)
+    this.bytes.copy(target, at, lines[from], lines[to])
+    let [lamportDigits, offsetDigits] = [1, 1]
+    for (let i = from; i < to; i++) {
+      if (lines[i] === lines[i + 1]) continue
+      const lamport = lamports[i] as number
+      lamportDigits = digitsOf(lamport, lamportDigits)
+      offsetDigits = digitsOf(first + i, offsetDigits)
+      const place = (lines[i] as number) + shift + lamportAt
+      putDigits(target, place, lamportDigits, lamport)
+      putDigits(target, place + lamportDigits + middle, offsetDigits, first + i)
+    }
+  }
+
+  keep(): void {
+    this.#isKept = true
+  }
+
+  share(): void {
+    this.#isShared = true
+  }
+
+  leave(): void {
+    this.#isLeft = true
+    this.#releaseUnused()
+  }
+
+  /** It is not kept any more. */
+  drop(): void {
+    this.#isKept = false
+    this.#releaseUnused()
+  }
+
+  /** Of those who share it nobody knows when the last one leaves: that is for the garbage collector to find out. */
+  #releaseUnused(): void {
+    if (!this.#isLeft || this.#isKept || this.#isShared) return
+    release(this.bytes)
+    release(this.lines)
+    if (this.#known !== undefined) release(this.#known.times)
+  }
+
+  /** Makes places of lengths. */
+  #placeLines(start: number): void {
+    const { lines, count } = this
+    let at = start
+    for (let i = 0; i < count; i++) {
+      const length = lines[i] as number
+      lines[i] = at
+      at += length
+    }
+    lines[count] = at
+    if (at > this.bytes.length) throw new MalformedBytes('a block has another length')
+  }
+
+  get #details(): Details {
+    this.#known ??= this.#readDetails()
+    return this.#known
+  }
+
+  #readDetails(): Details {
+    const { count, first, bytes, lamports, lines } = this
+    const reader = new ByteReader(bytes, lines[count])
+    const memory = new ArrayBuffer(18 * count)
+    const times = readColumn(reader, new Float64Array(memory, 0, count))
+    const labelLengths = readColumn(reader, new Int32Array(memory, 8 * count, Math.min(reader.uvarint(), count)))
+    const labelOf = readColumn(reader, new Uint16Array(memory, 16 * count, count))
+    const payloads = new Int32Array(memory, 12 * count, count)
+    const keys = lamportAt + this.#middle + timeKeyBytes
+    let [lamportDigits, offsetDigits, timeDigits] = [1, 1, 1]
+    for (let i = 0; i < count; i++) {
+      lamportDigits = digitsOf(lamports[i] as number, lamportDigits)
+      offsetDigits = digitsOf(first + i, offsetDigits)
+      timeDigits = digitsOf(times[i] as number, timeDigits)
+      const digits = lamportDigits + offsetDigits + timeDigits
+      payloads[i] = (lines[i] as number) + keys + digits + (labelLengths[labelOf[i] as number] as number)
+    }
+    return { times, labelLengths, labelOf, payloads }
+  }
+
+  /** Start and end of the labels of an event. */
+  #labelSpan(index: number): [number, number] {
+    const { labelLengths, labelOf, payloads } = this.#details
+    const label = labelOf[index] as number
+    const read = this.isRemoved(index) ? labelOf.findIndex((l, i) => l === label && !this.isRemoved(i)) : index
+    const end = read < 0 ? this.#unreadEnd(label) : (payloads[read] as number)
+    return [end - (labelLengths[label] as number), end]
+  }
+
+  /** Labels that no line has stand at the end. */
+  #unreadEnd(label: number): number {
+    const { labelLengths, labelOf } = this.#details
+    const inLines = new Set(labelOf.filter((_, i) => !this.isRemoved(i)))
+    let end = this.bytes.length
+    for (let other = labelLengths.length - 1; other > label; other--)
+      if (!inLines.has(other)) end -= labelLengths[other] as number
+    return end
+  }
+}

@@ -1,0 +1,130 @@
+import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
+import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { Block } from './event-block.ts'
+import { writeLabelJson } from './label-json.ts'
+import { lineEnd, lineStart } from './line.ts'
+
+/** Room that is made at first: for so many lines of about so many bytes. */
+const linesAtFirst = 16
+const lineBytes = 512
+
+/** A block of events that are not sealed yet. Lines are made when they are asked for, and kept: several readers follow a stream. */
+export class TailBlock implements Block {
+  readonly first: number
+  readonly count: number
+  readonly lamports: Float64Array
+  readonly times: Float64Array
+  readonly labelOf: Uint16Array
+  readonly #streamId: string
+  /** For each event, the frame that it is in. */
+  readonly #frames: readonly Frame[]
+  readonly #lines: ByteWriter
+  /** Start and end of each line that was made. */
+  readonly #spans: Int32Array
+
+  /** The events of frames from one offset to before another. */
+  constructor(frames: readonly Frame[], streamId: string, [from, to]: readonly [number, number]) {
+    this.first = from
+    this.count = to - from
+    this.#streamId = streamId
+    // Often the last few are asked for, and all of them if there are few.
+    this.#lines = new ByteWriter(lineBytes * Math.min(this.count, linesAtFirst))
+    this.lamports = new Float64Array(this.count)
+    this.times = new Float64Array(this.count)
+    this.labelOf = new Uint16Array(this.count)
+    for (let i = 0; i < this.count; i++) this.labelOf[i] = i
+    this.#spans = new Int32Array(2 * this.count)
+    const frameOf: Frame[] = []
+    for (const frame of frames) {
+      const end = Math.min(frame.count, to - frame.first)
+      for (let i = Math.max(0, from - frame.first); i < end; i++) {
+        this.lamports[frameOf.length] = frame.lamports[i] as number
+        this.times[frameOf.length] = frame.times[i] as number
+        frameOf.push(frame)
+      }
+    }
+    this.#frames = frameOf
+  }
+
+  /** Frames are kept for others as well, but a large one is not. */
+  get heldBytes(): number {
+    let bytes = this.#lines.capacity
+    let last: Frame | undefined
+    for (const frame of this.#frames) {
+      if (frame !== last) bytes += frame.bytes.length
+      last = frame
+    }
+    return bytes
+  }
+
+  get labelCount(): number {
+    return this.count
+  }
+
+  isRemoved(index: number): boolean {
+    const frame = this.#frame(index)
+    return (frame.payloads[2 * (this.first + index - frame.first)] as number) < 0
+  }
+
+  labels(index: number): Labels {
+    return decodeLabels(new ByteReader(this.#frame(index).bytes, ...this.#label(index)))
+  }
+
+  matches(index: number, matcher: LabelMatcher): boolean {
+    return matcher.matchesBytes(this.#frame(index).bytes, ...this.#label(index))
+  }
+
+  payload(index: number): string {
+    return this.#frame(index).bytes.toString('utf8', ...this.#payload(index))
+  }
+
+  lineBytes(from: number, to: number): number {
+    let bytes = 0
+    for (let i = from; i < to; i++) {
+      const [start, end] = this.#line(i)
+      bytes += end - start
+    }
+    return bytes
+  }
+
+  copyLines(from: number, to: number, target: Buffer, at: number): void {
+    let length = at
+    for (let i = from; i < to; i++) {
+      const [start, end] = this.#line(i)
+      length += this.#lines.written.copy(target, length, start, end)
+    }
+  }
+
+  /** Start and end of a line; one of a removed event is empty. */
+  #line(index: number): readonly [number, number] {
+    const spans = this.#spans
+    if (spans[2 * index + 1] === 0 && !this.isRemoved(index)) {
+      const frame = this.#frame(index)
+      const writer = this.#lines
+      spans[2 * index] = writer.length
+      const [lamport, time] = [this.lamports[index] as number, this.times[index] as number]
+      writer.latin1(lineStart(this.#streamId, lamport, this.first + index, time))
+      writeLabelJson(writer, frame, ...this.#label(index))
+      writer.bytes(frame.bytes, ...this.#payload(index)).bytes(lineEnd)
+      spans[2 * index + 1] = writer.length
+    }
+    return [spans[2 * index] as number, spans[2 * index + 1] as number]
+  }
+
+  #frame(index: number): Frame {
+    return this.#frames[index] as Frame
+  }
+
+  #label(index: number): [number, number] {
+    return spanOf(this.#frame(index).labels, this.first + index - this.#frame(index).first)
+  }
+
+  /** Start and end; the start is -1 where it was removed. */
+  #payload(index: number): [number, number] {
+    return spanOf(this.#frame(index).payloads, this.first + index - this.#frame(index).first)
+  }
+}
+
+function spanOf(spans: Int32Array, index: number): [number, number] {
+  return [spans[2 * index] as number, spans[2 * index + 1] as number]
+}

@@ -1,0 +1,19 @@
+import type { PublicKey } from '../../identity/index.ts'
+import { metaOf, openForReading } from './log-database.ts'
+import { LogReader } from './read/log-reader.ts'
+import { SharedCounts } from './read/shared-counts.ts'
+import { reading } from './rows/checksum.ts'
+import { loadStreams } from './rows/stream-state.ts'
+
+/** Reads the log of a topic that no node uses: there is no writer who would say how far its streams go. */
+export function readStopped(file: string, own: PublicKey | undefined): LogReader {
+  const counts = new SharedCounts()
+  const database = openForReading(file)
+  try {
+    const { topic, kind } = metaOf(database)
+    counts.publish(reading(() => loadStreams(database, topic, kind, own)))
+  } finally {
+    database.close()
+  }
+  return new LogReader(file, counts, own ?? (new Uint8Array(32) as PublicKey))
+}

@@ -1,0 +1,143 @@
+import { assert } from '../../../base/assert.ts'
+import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts'
+import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../../replication/index.ts'
+import { appHashOf } from '../index/tag-index.ts'
+import type { LogState } from '../log-state.ts'
+import { rowKey } from '../rows/row-key.ts'
+import type { StreamState } from '../rows/stream-state.ts'
+import { tailRow } from '../rows/tail-row.ts'
+import type { Appended, AppendRequest, Run } from './append-request.ts'
+
+/** Appends requests to own streams, many in one commit. */
+export class Appender {
+  /** The hashes of the apps whose events were appended, until somebody clears it. */
+  readonly apps = new Set<number>()
+  readonly #log: LogState
+  readonly #pending = new Map<StreamState, PendingRow>()
+  /** Buffers are reused from commit to commit; most commits are for one stream. */
+  readonly #spare: PendingRow[] = []
+  readonly #record = new ByteWriter(256 * 1024)
+  /** The chain with the frame that is in the record. */
+  #last: ChainEnd | undefined
+
+  constructor(log: LogState) {
+    this.#log = log
+  }
+
+  /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
+  commit(requests: readonly AppendRequest[]): Appended[] {
+    return this.#committing(() => requests.map((request) => this.#append([request])))
+  }
+
+  /** Stores one request, whose parts are asked for one after the other, in one transaction. */
+  commitParts(parts: Iterable<AppendRequest>): Appended {
+    return this.#committing(() => this.#append(parts))
+  }
+
+  /**
+   * Makes the hash of the frame that was stored last. Nobody waits for it but the next frame, so it is made when there is time,
+   * or before its bytes are written over.
+   */
+  link(): void {
+    this.#last?.link()
+    this.#last = undefined
+  }
+
+  #committing<T>(append: () => T): T {
+    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
+    this.#log.now()
+    try {
+      return this.#log.appending(() => {
+        const appended = append()
+        this.#endFrames()
+        return appended
+      })
+    } finally {
+      for (const row of this.#pending.values()) this.#spare.push(row.clear())
+      this.#pending.clear()
+    }
+  }
+
+  #endFrames(): void {
+    const rest = [...this.#pending].filter(([, { frame }]) => frame.count > 0)
+    for (const [state, row] of rest) this.#endFrame(state, row, rest.length === 1)
+  }
+
+  /** Appends a request, the parts of which follow each other. */
+  #append(parts: Iterable<AppendRequest>): Appended {
+    const time = this.#log.now()
+    const lamport = this.#log.clock.next
+    const runs: Run[] = []
+    for (const part of parts) this.#appendPart(part, time, runs)
+    let events = 0
+    for (const { count } of runs) events += count
+    assert(this.#log.clock.next === lamport + events, 'each event of a request has a lamport timestamp and an offset')
+    return { lamport, time, runs }
+  }
+
+  #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
+    const log = this.#log
+    const lamport = log.clock.take(streams.length)
+    assert(spans.length === 4 * streams.length, 'each event of a request has its spans')
+    let state: StreamState | undefined
+    let row: PendingRow | undefined
+    let lastApp = -1
+    for (let i = 0; i < streams.length; i++) {
+      const number = streams[i] as number
+      if (state?.key.number !== number || row === undefined) {
+        state = log.ownStream(number)
+        row = this.#row(state)
+        // The first of a part may go on with the run of the one before.
+        if (i > 0 || runs.at(-1)?.stream !== number)
+          runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
+      }
+      row.frame.add(lamport + i, time, source, spans, 4 * i)
+      const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
+      if (app !== lastApp) this.apps.add(app)
+      lastApp = app
+      ;(runs.at(-1) as Run).count++
+      row.lamport = lamport + i
+      if (isFrameFull(row.frame)) this.#endFrame(state, row)
+    }
+  }
+
+  #row(state: StreamState): PendingRow {
+    const known = this.#pending.get(state)
+    if (known !== undefined) return known
+    const row = this.#spare.pop() ?? new PendingRow()
+    this.#pending.set(state, row)
+    this.#log.remember(state)
+    this.#log.changed.add(state)
+    return row
+  }
+
+  /** Adds the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
+    const { count: first } = state
+    const { count } = frame
+    this.link()
+    const record = this.#record.clear()
+    const before = state.chain
+    const made = frame.finish(first, randomSeed(), record)
+    const chain = before.after(made)
+    this.#last = chain
+    grow(state, { count, lamport, chain, bytes: record.length })
+    const endsChunk = isChunkFull(state)
+    const point = { is: 'before', hash: before.hash } as const
+    const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
+    this.#log.insertTail(added, isAlone && !endsChunk)
+    if (endsChunk && this.#log.options.kind === 'live')
+      this.#log.insertCheckpoint(state, signHead(state, true, this.#log.options))
+  }
+}
+
+/** What a commit adds to one stream: a frame that is still growing, which becomes a row. */
+class PendingRow {
+  readonly frame = new FrameBuilder()
+  lamport = -1
+
+  clear(): this {
+    this.frame.clear()
+    return this
+  }
+}

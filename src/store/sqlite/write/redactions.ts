@@ -1,0 +1,33 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { checksum, DamagedData } from '../rows/checksum.ts'
+import { rowKey, type StreamNumber } from '../rows/row-key.ts'
+
+interface RedactionRow {
+  readonly key: number
+  readonly record: Uint8Array
+  readonly crc: number
+}
+
+/** Keeps the record that says that a payload is to be removed, also one that is still to come. */
+export function keepRedaction(database: DatabaseSync, stream: StreamNumber, offset: number, record: Uint8Array): void {
+  const key = rowKey(stream, offset)
+  database
+    .prepare('INSERT OR IGNORE INTO redaction (key, record, crc) VALUES (?, ?, ?)')
+    .run(key, record, checksum(record, key))
+}
+
+/** The offsets of a stream, from one up to another, whose payloads were told to be removed. */
+export function redactedBetween(database: DatabaseSync, stream: StreamNumber, from: number, to: number): number[] {
+  const rows = database
+    .prepare('SELECT key FROM redaction WHERE key >= ? AND key < ? ORDER BY key')
+    .all(rowKey(stream, from), rowKey(stream, to))
+  return rows.map((row) => Number(row['key']) - rowKey(stream, 0))
+}
+
+/** Throws unless all of them are as they were written: with one in another place, a payload would be kept, and another one removed. */
+export function checkRedactions(database: DatabaseSync): void {
+  for (const row of database.prepare('SELECT key, record, crc FROM redaction').iterate()) {
+    const { key, record, crc } = row as unknown as RedactionRow
+    if (checksum(record, key) !== crc) throw new DamagedData('a redaction record is damaged')
+  }
+}

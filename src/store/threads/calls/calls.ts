@@ -1,0 +1,197 @@
+import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
+import { assert } from '../../../base/assert.ts'
+import { failure } from '../../../base/errors.ts'
+import { isOutOfDescriptors } from '../../../runtime/descriptors.ts'
+import { type BackgroundNotice, BackgroundReporter } from '../../disk/background.ts'
+import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
+import type { StoreDamage } from '../../disk/wal-check.ts'
+import { noThread, noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from '../spawn.ts'
+import { type ErrorMessage, fromMessage, open, toMessage } from '../thread-messages.ts'
+import { Waiting } from '../waiting.ts'
+
+interface Call {
+  readonly id: number
+  readonly name: string
+  readonly args: readonly unknown[]
+}
+
+interface Answer {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: ErrorMessage
+}
+
+type FromCalled = Answer | { readonly background: BackgroundNotice }
+
+type Method = (...args: never) => unknown
+
+/**
+ * Opens something in a thread, and answers calls of its methods, one after the other: a call that waits for the disk is
+ * settled before the next one begins. Bytes as an answer are handed over, not copied.
+ */
+export function answerCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
+  port: MessagePort,
+  make: (background: BackgroundReporter) => T,
+): void {
+  const openTarget = (): T => {
+    // Later, since the first message of a thread says that it is open.
+    const notify = (background: BackgroundNotice): void =>
+      void setImmediate(() => port.postMessage({ background } satisfies FromCalled))
+    const target = make(new BackgroundReporter(notify))
+    const queue: Call[] = []
+    let isBusy = false
+    const drain = async (): Promise<void> => {
+      isBusy = true
+      for (let call = queue.shift(); call !== undefined; call = queue.shift()) await answer(port, target, call)
+      isBusy = false
+    }
+    port.on('message', (call: Call) => {
+      queue.push(call)
+      if (!isBusy) void drain()
+    })
+    return target
+  }
+  open(port, openTarget, undefined, ({ damage = [] }) => damage)
+}
+
+async function answer(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
+  try {
+    const method: unknown = target[name as keyof typeof target]
+    assert(typeof method === 'function', `the thread has a method '${name}'`)
+    const result: unknown = await method.apply(target, args as unknown[])
+    port.postMessage({ id, result } satisfies Answer, handedOver(result))
+  } catch (error) {
+    port.postMessage({ id, error: toMessage(error) } satisfies Answer)
+  }
+}
+
+function handedOver(result: unknown): TransferListItem[] {
+  if (result instanceof ArrayBuffer) return [result]
+  return result instanceof Uint8Array && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
+}
+
+/** What the calls of a thread use the disk for. */
+export interface DiskUse<T> {
+  readonly notify: (notice: DiskNotice) => void
+  readonly work: Readonly<Partial<Record<keyof T, DiskWork>>>
+  /** The calls whose success shows that the disk works. */
+  readonly proof: ReadonlySet<keyof T>
+}
+
+export interface CalledThreadOptions<T> {
+  /** Told of the thread. One that has ended, or could not be started, is started by the next call. */
+  readonly threads?: ThreadWatch | undefined
+  /** Called for what is damaged in the store that the thread opens, and does not keep it from opening. */
+  readonly onDamage?: ((damage: StoreDamage) => void) | undefined
+  readonly disk?: DiskUse<T>
+  /** Called when background work of the thread fails, and when it works again. */
+  readonly background?: ((notice: BackgroundNotice) => void) | undefined
+}
+
+/** Something in a thread of its own, which starts with the first call. It has a method to close it. */
+export class CalledThread<T extends { close(): void | Promise<void> }> {
+  readonly #name: ThreadName
+  readonly #module: URL
+  readonly #workerData: unknown
+  readonly #threads: ThreadWatch
+  readonly #onDamage: (damage: StoreDamage) => void
+  readonly #onBackground: (notice: BackgroundNotice) => void
+  readonly #waiting = new Waiting()
+  readonly #use: DiskUse<T> | undefined
+  readonly #disk: DiskReporter
+  #thread: Promise<Worker> | undefined
+  #isClosed = false
+
+  constructor(
+    name: ThreadName,
+    module: URL,
+    workerData: unknown,
+    { threads, onDamage, disk, background }: CalledThreadOptions<T> = {},
+  ) {
+    this.#name = name
+    this.#module = module
+    this.#workerData = workerData
+    this.#threads = threads ?? noWatch
+    this.#onDamage = onDamage ?? (() => {})
+    this.#onBackground = background ?? (() => {})
+    this.#use = disk
+    this.#disk = new DiskReporter(disk?.notify)
+  }
+
+  /** What the disk refused before may work again. */
+  recovered(): void {
+    this.#disk.recovered(Object.values(this.#use?.work ?? {}) as DiskWork[])
+  }
+
+  /** Calls a method; memory in the list is handed over to the thread. */
+  async call<K extends keyof T & string>(
+    name: K,
+    args: T[K] extends (...args: infer A) => unknown ? A : never,
+    transfer: readonly TransferListItem[] = [],
+  ): Promise<T[K] extends Method ? Awaited<ReturnType<T[K]>> : never> {
+    if (this.#isClosed) throw failure('ERR_SHUTTING_DOWN', {})
+    const work = this.#use?.work[name]
+    try {
+      this.#thread ??= this.#start()
+      const result = await this.#post(await this.#thread, name, args, transfer)
+      if (work !== undefined && this.#use?.proof.has(name)) this.#disk.succeeded(work)
+      return result as T[K] extends Method ? Awaited<ReturnType<T[K]>> : never
+    } catch (error) {
+      if (work !== undefined) this.#disk.failed(work, error)
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    // The caller that started a thread was told why that failed; there is nothing to close.
+    const thread = await this.#thread?.catch(() => undefined)
+    if (thread === undefined) return
+    await this.#post(thread, 'close', [], [])
+    await thread.terminate()
+  }
+
+  #post(
+    thread: Worker,
+    name: string,
+    args: readonly unknown[],
+    transfer: readonly TransferListItem[],
+  ): Promise<unknown> {
+    return this.#waiting.ask((id) => thread.postMessage({ id, name, args } satisfies Call, transfer))
+  }
+
+  async #start(): Promise<Worker> {
+    const thread = spawn(this.#module, this.#workerData)
+    try {
+      await untilOpen(thread, this.#onDamage)
+    } catch (error) {
+      // Whoever comes next tries again.
+      this.#thread = undefined
+      await thread.terminate()
+      if (!isOutOfDescriptors(error)) throw error
+      const reason = noThread(this.#name, error)
+      this.#threads.startFailed(this.#name, reason)
+      throw reason
+    }
+    thread.on('message', (message: FromCalled) => {
+      if ('background' in message) this.#onBackground(message.background)
+      else this.#waiting.settle(message.id, message.result, message.error && fromMessage(message.error))
+    })
+    this.#watch(thread)
+    this.#threads.started(this.#name)
+    return thread
+  }
+
+  /** A thread that has ended is replaced by the next call. */
+  #watch(thread: Worker): void {
+    let cause = new Error(`the ${this.#name} thread has ended`)
+    thread.on('error', (error) => {
+      cause = error
+    })
+    thread.on('exit', () => {
+      this.#thread = undefined
+      this.#waiting.failAll(cause)
+      if (!this.#isClosed) this.#threads.ended(this.#name, cause)
+    })
+  }
+}
