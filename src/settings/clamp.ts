@@ -1,4 +1,4 @@
-import type { SettingsDocument } from './document.ts'
+import type { SettingsDocument } from './schema.ts'
 
 /** A setting that the specification allows but nobody can work with, and what is used instead. */
 export interface Clamped {

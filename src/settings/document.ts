@@ -1,37 +1,6 @@
 import { clone, isObject, type Json, type JsonObject, ownValue, setOwn } from './json.ts'
 import { schema } from './schema.ts'
 
-/** A settings document with every default filled in. */
-export interface SettingsDocument {
-  swarm: {
-    swarmKey: string
-    topic: string
-    initialPeers: string[]
-    announceAddresses: string[]
-    blockCacheCount: number
-    blockCacheSize: number
-    blockGcInterval: number
-    metricsInterval: number
-    pingTimeout: number
-    bitswapTimeout: number
-    mdns: boolean
-    branchCacheSize: number
-    gossipInterval: number
-    detectionCyclesLowLatency: number
-    detectionCyclesHighLatency: number
-  }
-  admin: { displayName: string; logLevels: { node: string }; authorizedUsers: string[] }
-  licensing: { node: string; apps: Record<string, string> }
-  api: { events: { readOnly: boolean; _internal?: JsonObject } }
-  eventRouting: { streams: Record<string, RetentionSettings>; routes: { from: string; into: string }[] }
-}
-
-export interface RetentionSettings {
-  maxEvents: number | '0' | null
-  maxSize: string | 0 | null
-  maxAge: string | 0 | null
-}
-
 /**
  * The document with all defaults. The specification's defaults reach upwards: an object that is not there is filled in
  * as if it were there and empty. (A validator's own handling of defaults leaves such objects out.)

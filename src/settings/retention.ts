@@ -1,4 +1,4 @@
-import type { RetentionSettings } from './document.ts'
+import type { RetentionSettings } from './schema.ts'
 
 /** The limits of a stream in numbers; a limit that is not there does not limit. */
 export interface Retention {

@@ -1,23 +1,20 @@
 import type { JsonObject } from './json.ts'
+import type { Rule, ValueOf } from './schema-type.ts'
 
 /**
- * The settings document of the specification as a JSON schema, draft-06. A `description` says what the value is for and
+ * The settings document of the specification as a JSON schema, draft-06, and the one source of its type. A `description` says what the value is for and
  * what is allowed; where a rule has no wording of its own, error messages quote it.
  *
  * Rules that a schema cannot say (keys, addresses, routes) are in `meaning.ts`.
  */
 
-const count = (description: string, value: number): JsonObject => ({
-  description,
-  type: 'integer',
-  minimum: 0,
-  default: value,
-})
+const count = (description: string, value: number) =>
+  ({ description, type: 'integer', minimum: 0, default: value }) as const satisfies Rule
 
 /** What stands for "no limit" in retention settings, so that what is shown can be set again. */
-const noLimit = [0, '0', null]
+const noLimit = [0, '0', null] as const
 
-const streamSettings: JsonObject = {
+const streamSettings = {
   description: 'How long the events of a stream are kept. An event stays only while all limits allow it.',
   type: 'object',
   additionalProperties: false,
@@ -41,12 +38,12 @@ const streamSettings: JsonObject = {
       default: null,
     },
   },
-}
+} as const satisfies Rule
 
 /** The swarm key that everybody knows. */
 export const publicSwarmKey = Buffer.from('00000000111111112222222233333333').toString('base64')
 
-const swarm: JsonObject = {
+const swarm = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -107,9 +104,9 @@ const swarm: JsonObject = {
       default: 5,
     },
   },
-}
+} as const satisfies Rule
 
-const admin: JsonObject = {
+const admin = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -140,9 +137,9 @@ const admin: JsonObject = {
       default: [],
     },
   },
-}
+} as const satisfies Rule
 
-const licensing: JsonObject = {
+const licensing = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -164,9 +161,9 @@ const licensing: JsonObject = {
       default: {},
     },
   },
-}
+} as const satisfies Rule
 
-const api: JsonObject = {
+const api = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -183,9 +180,9 @@ const api: JsonObject = {
       },
     },
   },
-}
+} as const satisfies Rule
 
-const eventRouting: JsonObject = {
+const eventRouting = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -211,12 +208,20 @@ const eventRouting: JsonObject = {
       default: [],
     },
   },
-}
+} as const satisfies Rule
 
-export const schema: JsonObject = {
+const settingsRule = {
   $schema: 'http://json-schema.org/draft-06/schema#',
   title: 'Settings of a shoal node',
   type: 'object',
   additionalProperties: false,
   properties: { swarm, admin, licensing, api, eventRouting },
-}
+} as const satisfies Rule
+
+/** A settings document with every default filled in, as the schema has it. */
+export type SettingsDocument = ValueOf<typeof settingsRule>
+
+export type RetentionSettings = ValueOf<typeof streamSettings>
+
+/** The schema as data: it is shown to users, and read by the validator. */
+export const schema: JsonObject = settingsRule as object as JsonObject

@@ -3,10 +3,10 @@ import { assert } from '../base/assert.ts'
 import { failure, ShoalError } from '../base/errors.ts'
 import { nowMicros } from '../runtime/clock.ts'
 import { versionString } from '../runtime/version.ts'
-import { complete, type SettingsDocument } from './document.ts'
+import { complete } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
 import { InvalidSettings, refuseUnstorable } from './problem.ts'
-import { schema } from './schema.ts'
+import { type SettingsDocument, schema } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
 
 /** A settings document as it was stored: without defaults, so that later versions can change those. */

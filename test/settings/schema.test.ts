@@ -2,12 +2,37 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
-import { Settings, type SettingsLog, type StoredVersion, schema } from '../../src/settings/index.ts'
+import {
+  type JsonObject,
+  type RetentionSettings,
+  Settings,
+  type SettingsDocument,
+  type SettingsLog,
+  type StoredVersion,
+  schema,
+} from '../../src/settings/index.ts'
 
 test('the schema is one of draft-06', () => {
   const ajv = new Ajv({ strict: false })
   ajv.addMetaSchema(draft06)
   assert.ok(ajv.validateSchema(schema), ajv.errorsText())
+})
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
+test('the type of a document is what the schema says, with all defaults', () => {
+  const members: Same<keyof SettingsDocument, 'swarm' | 'admin' | 'licensing' | 'api' | 'eventRouting'> = true
+  const numbers: Same<SettingsDocument['swarm']['gossipInterval'], number> = true
+  const lists: Same<SettingsDocument['swarm']['initialPeers'], string[]> = true
+  const choices: Same<
+    RetentionSettings,
+    { maxEvents: number | '0' | null; maxSize: string | 0 | null; maxAge: string | 0 | null }
+  > = true
+  const optional: Same<SettingsDocument['api'], { events: { readOnly: boolean; _internal?: JsonObject } }> = true
+  const named: Same<SettingsDocument['eventRouting']['streams'], Record<string, RetentionSettings>> = true
+  const required: Same<SettingsDocument['eventRouting']['routes'], { from: string; into: string }[]> = true
+  // The compiler has checked them; nothing is left to be seen at run time.
+  assert.ok(members && numbers && lists && choices && optional && named && required)
 })
 
 /** Versions in memory. */
