@@ -1,6 +1,8 @@
-// `npm run bench [-- --events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
-// load.mjs on it and on the others in turn, and prints the middle of their figures and of the ratios of all rounds. A short run goes before those that count: nodes run for weeks.
-// One round says little: a machine is up to twice as fast in one minute as in the next. Without `--rounds` there are nine, or as many as come to a million events, but three at least.
+// `npm run bench [-- --edge] [--events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the
+// packed package, runs load.mjs (bursts) or edge.mjs (everyday use) on it and on the others in turn, and prints the medians
+// of their figures and of the ratios of all rounds. A short warm-up run comes first: nodes run for weeks. One round says
+// little: a machine is up to twice as fast in one minute as in the next. Without `--rounds` there are nine, or as many as
+// come to a million events, but three at least.
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { cpus } from 'node:os'
@@ -10,6 +12,7 @@ import { median } from './start/statistics.ts'
 
 const { values } = parseArgs({
   options: {
+    edge: { type: 'boolean', default: false },
     events: { type: 'string', default: '100000' },
     rounds: { type: 'string' },
     unique: { type: 'boolean', default: false },
@@ -30,12 +33,13 @@ interface Target {
 type Figures = Readonly<Record<string, number>>
 
 /** Of these less is better. */
-const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^rss_mb$/.test(name)
+const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^(rss|memory)_mb$/.test(name)
 
 async function load({ name, url, data, pid }: Target, events: string): Promise<Figures> {
-  const args = [new URL('load.mjs', import.meta.url).pathname, '--url', url, '--name', name, '--events', events]
+  const program = values.edge ? 'edge.mjs' : 'load.mjs'
+  const args = [new URL(program, import.meta.url).pathname, '--url', url, '--name', name, '--events', events]
   if (values.unique) args.push('--unique')
-  if (data !== undefined && data !== '') args.push('--data', data)
+  if (data !== undefined && data !== '' && !values.edge) args.push('--data', data)
   if (pid !== undefined) args.push('--pid', pid)
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
   const figures = Object.entries(JSON.parse(stdout) as Record<string, unknown>)
@@ -111,7 +115,8 @@ try {
   for (let round = 0; round < rounds; round++)
     for (const target of targets) {
       const figures = withDiskPerEvent(await load(target, values.events), round)
-      results.get(target)?.push({ ...figures, query_empty_ms: await emptyQuery(target) })
+      const empty = values.edge ? {} : { query_empty_ms: await emptyQuery(target) }
+      results.get(target)?.push({ ...figures, ...empty })
     }
   console.log(table(results))
 } finally {
