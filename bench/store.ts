@@ -1,4 +1,4 @@
-// `npm run bench:store [-- --events N] [--part append|read|open …] [--json]`: what the store does, each figure beside a bare
+// `npm run bench:store [-- --events N] [--part append|receive|read|open …] [--json]`: what the store does, each figure beside a bare
 // operation of the same run, and whether that is as good as it has to be.
 import { statSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -8,12 +8,13 @@ import { EventSource } from './store/events.ts'
 import { LoopWatch } from './store/measure.ts'
 import { opening } from './store/opening.ts'
 import { type Filled, lastTen, pointQuery, rareTag, scans } from './store/reading.ts'
+import { receiving } from './store/receiving.ts'
 import { atMost, figure, type Line, text } from './store/report.ts'
 import { openStore, Workspace } from './store/workspace.ts'
 
 const leastEvents = 20_000
 
-const partNames = ['append', 'read', 'open']
+const partNames = ['append', 'receive', 'read', 'open']
 
 function readArguments(): { events: number; parts: ReadonlySet<string>; json: boolean } {
   const { values } = parseArgs({
@@ -47,10 +48,12 @@ function sizes(ordinary: Filled, unique: Filled): Line[] {
   return [line('size', ordinary, 60), line('size with unique tags', unique, 150)]
 }
 
-function loopDelay(watch: LoopWatch): Line {
-  const [[activity, worst] = ['', Number.NaN], ...others] = watch.p99()
+function loopDelay(watch: LoopWatch): Line[] {
+  const [first, ...others] = watch.p99()
+  if (first === undefined) return []
+  const [activity, worst] = first
   const rest = others.map(([name, ms]) => `${name} ${ms.toFixed(1)}`).join(', ')
-  return figure('event loop, 99th percentile', worst, 'ms', atMost(10), activity, rest)
+  return [figure('event loop, 99th percentile', worst, 'ms', atMost(10), activity, rest)]
 }
 
 const { events, parts, json } = readArguments()
@@ -99,6 +102,10 @@ async function openLines(): Promise<Line[]> {
 
 const lines: Line[] = []
 if (parts.has('append')) lines.push(...(await appendLines()))
+if (parts.has('receive')) {
+  progress('receiving')
+  lines.push(...(await receiving(workspace)))
+}
 if (parts.has('read')) lines.push(...(await readLines()))
 if (parts.has('open')) lines.push(...(await openLines()))
 progress('')
@@ -107,6 +114,6 @@ const report = {
   events,
   node: process.version,
   machine: `${process.platform} ${process.arch}, ${cpus().length} CPUs, files in ${tmpdir()}`,
-  lines: [...lines, loopDelay(watch)],
+  lines: [...lines, ...loopDelay(watch)],
 }
 console.log(text(report, json))
