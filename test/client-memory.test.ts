@@ -96,7 +96,7 @@ test('1,024 idle subscriptions fit, also on a small machine', () => {
 test('the limit follows from the memory of the process and from the heap', () => {
   equal(defaultMemoryLimit(24 * 1024 * mib, 4096 * mib), 512 * mib)
   equal(defaultMemoryLimit(512 * mib, 4096 * mib), 128 * mib)
-  equal(defaultMemoryLimit(24 * 1024 * mib, 256 * mib), 64 * mib)
+  equal(defaultMemoryLimit(24 * 1024 * mib, 256 * mib), 128 * mib)
   equal(defaultMemoryLimit(mib, mib), limits.leastClientMemory)
 })
 

@@ -18,14 +18,15 @@ export function parseMemoryLimit(text: string): number {
 
 /**
  * The limit that is used unless one was given: a quarter of the memory that the process may use, which is that of its
- * cgroup where there is one. Part of what is charged is in V8's heap, so a small heap lowers it, too.
+ * cgroup where there is one. Part of what is charged is in the heaps of V8:
+ * at most half of one.
  */
 export function defaultMemoryLimit(
   // Without a cgroup limit Node answers with 0 or with 2^64.
   processBytes = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
   heapBytes = getHeapStatistics().heap_size_limit,
 ): number {
-  const bytes = Math.min(limits.clientMemory, processBytes / 4, heapBytes / 4)
+  const bytes = Math.min(limits.clientMemory, processBytes / 4, heapBytes / 2)
   return Math.max(limits.leastClientMemory, Math.floor(bytes))
 }
 

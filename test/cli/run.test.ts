@@ -544,6 +544,7 @@ test('the launcher sets heap and allocator limits of a node, unless they were se
     assert.equal((await run.ended).code, 0)
     return found
   }
+  // Twice the account of client memory.
   const heap = ['--max-old-space-size=1024', '--max-semi-space-size=8']
   assert.deepEqual(await started([], {}), { heap, threshold: String(1024 * 1024) })
   assert.deepEqual(await started([], { MALLOC_MMAP_THRESHOLD_: '4194304' }), { heap, threshold: '4194304' })
