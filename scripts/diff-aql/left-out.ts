@@ -1,5 +1,5 @@
 import type { AggregateOperator, BinaryOperator, Expr, Query, Stage, TagExpr } from '../../src/aql/ast.ts'
-import { exprsIn, partsOf, stageParts, tagAtoms } from '../../src/aql/walk.ts'
+import { childrenOf, exprsIn, stageChildren, tagAtoms } from '../../src/aql/walk.ts'
 
 /** Queries on which the two are meant to differ, or which the reference does not survive. */
 interface LeftOut {
@@ -60,14 +60,14 @@ export function isSubscriptionLeftOut({ source, stages }: Query): boolean {
 export function hasAlikeAggregators(query: Query): boolean {
   return queriesIn(query).some(({ stages }) =>
     stages.some((stage) => {
-      const operators = stageParts(stage).flatMap(aggregatorsIn)
+      const operators = stageChildren(stage).flatMap(aggregatorsIn)
       return new Set(operators).size < operators.length
     }),
   )
 }
 
 function aggregatorsIn(expr: Expr): readonly AggregateOperator[] {
-  return expr.kind === 'aggregator' ? [expr.operator] : partsOf(expr).flatMap(aggregatorsIn)
+  return expr.kind === 'aggregator' ? [expr.operator] : childrenOf(expr).flatMap(aggregatorsIn)
 }
 
 function some(query: Query, holds: (expr: Expr) => boolean): boolean {
@@ -122,7 +122,7 @@ function hasLastOfNowhere({ source, stages }: Query): boolean {
     stage.kind === 'filter' || stage.kind === 'limit' || (stage.kind === 'let' && stage.name !== '_')
   const changed = stages.findIndex((stage) => !isKept(stage))
   return stages.some((stage, at) =>
-    stageParts(stage)
+    stageChildren(stage)
       .flatMap(lastsIn)
       .some((argument) => source.kind === 'array' || changed < at || !isOfEvent(argument)),
   )
@@ -130,7 +130,7 @@ function hasLastOfNowhere({ source, stages }: Query): boolean {
 
 function lastsIn(expr: Expr): readonly Expr[] {
   if (expr.kind === 'aggregator') return expr.operator === 'LAST' ? [expr.argument] : []
-  return partsOf(expr).flatMap(lastsIn)
+  return childrenOf(expr).flatMap(lastsIn)
 }
 
 function isOfEvent(expr: Expr): boolean {

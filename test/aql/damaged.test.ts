@@ -4,7 +4,7 @@ import { Random } from '../../scripts/crash/random.ts'
 import { check } from '../../scripts/fuzz/read.ts'
 import { anyText } from '../../scripts/fuzz/texts.ts'
 import { AqlError, parseQuery } from '../../src/aql/index.ts'
-import { frame } from '../../src/aql/text/shown-place.ts'
+import { codeFrame } from '../../src/aql/text/shown-place.ts'
 import { allCases } from './cases.ts'
 import { pegError } from './peg.ts'
 
@@ -25,7 +25,7 @@ test('an error says what the grammar says, read without shortcuts', () => {
     const error = pegError(text, 200_000)
     if (error === 'too long') continue
     compared++
-    const detail = error === 'query' ? undefined : frame(text, error.place, error.message)
+    const detail = error === 'query' ? undefined : codeFrame(text, error.place, error.message)
     assert.equal(syntaxErrorOf(text), detail, JSON.stringify(text))
   }
   assert.ok(compared > 1900, `${compared} texts were compared`)

@@ -1,4 +1,4 @@
-import { Expected, type Name } from '../../src/aql/text/expected.ts'
+import { Expected, type RuleName } from '../../src/aql/text/expected.ts'
 
 /** A text, and what was tried in it. */
 interface Input {
@@ -19,7 +19,7 @@ export function pegError(text: string, steps: number): { place: number; message:
   const input: Input = { text, expected: new Expected(), steps }
   const end = main(input, 0)
   if (input.steps <= 0) return 'too long'
-  return end === undefined ? { place: input.expected.place, message: input.expected.toString() } : 'query'
+  return end === undefined ? { place: input.expected.position, message: input.expected.toString() } : 'query'
 }
 
 // ---- how rules are put together ----
@@ -92,7 +92,7 @@ function list(part: Rule): Rule {
 }
 
 /** What errors name: a rule that was tried, and where it started. */
-function named(name: Name, part: Rule | string): Rule {
+function named(name: RuleName, part: Rule | string): Rule {
   const inner = rule(part)
   return (input, at) => {
     const mark = input.expected.mark(at)

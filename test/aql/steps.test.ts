@@ -4,7 +4,7 @@ import { compileSteps } from '../../src/aql/eval/compile.ts'
 import { type Cursor, type Events, later } from '../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { answer, outside } from '../../src/aql/eval/query.ts'
+import { answer, rootScope } from '../../src/aql/eval/query.ts'
 import {
   aqlLimits,
   featuresUsed,
@@ -85,7 +85,7 @@ describe('a long query is prepared in steps', () => {
       const least = Math.floor((isOfTags ? count : 1000) / unitsPerStep / 2) || 1
       if (isOfTags) assert.ok(turnsOf(plainSteps(query, 'me')) >= count / unitsPerStep, 'planned')
       else {
-        assert.ok(turnsOf(compileSteps(query, outside)) > least, 'compiled')
+        assert.ok(turnsOf(compileSteps(query, rootScope)) > least, 'compiled')
         assert.ok(turnsOf(featuresUsed(query)) > least, 'features')
       }
       assert.ok(turnsOf(printSteps(query)) > least, 'printed')
@@ -101,7 +101,7 @@ describe('a long query is prepared in steps', () => {
 
   test('a short one is prepared in one', () => {
     const steps: ((query: MainQuery) => Steps<unknown>)[] = [
-      (query) => compileSteps(query, outside),
+      (query) => compileSteps(query, rootScope),
       featuresUsed,
       printSteps,
       (query) => plainSteps(query, 'me'),

@@ -12,7 +12,7 @@ import { now } from './run.ts'
 export function evaluate(text: string, bindings: Readonly<Record<string, unknown>> = {}): Value {
   const { scope, frame } = frameWith(bindings)
   const code = compileExpr(parseExpr(text, { now }), scope)
-  return code.quick ? code.run(frame) : finish(code.run(frame))
+  return code.sync ? code.run(frame) : finish(code.run(frame))
 }
 
 /** A place where some variables are bound, to values without metadata. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AggregateOperator, Expr, Order, Query, Stage, TagExpr } from '../../../src/aql/ast.ts'
 import { compareExpressions } from '../../../src/aql/eval/expression-order.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
-import { partsOf } from '../../../src/aql/walk.ts'
+import { childrenOf } from '../../../src/aql/walk.ts'
 import { calculate, distinct, evaluate, spreadable, truth, type World } from './expressions.ts'
 import { compare, json, notation, Problem, plain, read, type Thing, type Traced } from './values.ts'
 
@@ -103,7 +103,7 @@ function preference(expr: Expr): 'asc' | 'desc' | undefined {
 type Aggregator = Extract<Expr, { kind: 'aggregator' }>
 
 function aggregatorsIn(expr: Expr): Aggregator[] {
-  return expr.kind === 'aggregator' ? [expr] : partsOf(expr).flatMap(aggregatorsIn)
+  return expr.kind === 'aggregator' ? [expr] : childrenOf(expr).flatMap(aggregatorsIn)
 }
 
 function worldOf(request: NaiveRequest, variables: Variables, aggregated?: World['aggregated']): World {
