@@ -22,11 +22,9 @@ export const aqlLimits = {
   heldBytes: 128 * 1024 * 1024,
   /** Aggregators of one AGGREGATE stage. */
   aggregators: 1000,
-  /**
-   * Branches of the disjunctive normal form of a tag expression. With more, a residual predicate filters the events.
-   */
+  /** Branches of the disjunctive normal form of a tag expression. With more, a residual predicate filters events. */
   tagCombinations: 10_000,
-  /** Tags combined while computing these branches. With more, a residual predicate filters the events. */
+  /** Tags combined while computing these branches. With more, a residual predicate filters events. */
   combinedTags: 500_000,
   /** Branches for a nested query whose tags depend on the event: it is planned again for every event. */
   tagCombinationsPerEvent: 256,
