@@ -1,7 +1,4 @@
-/**
- * The AST of a query. Operator chains are flat: `a | b | c` is one node with three operands, so 10,000 terms do not
- * nest.
- */
+/** The AST of a query. Operator chains are flat: `a | b | c` is one node, so 10,000 terms do not nest. */
 export interface Query {
   readonly source: Source
   readonly stages: readonly Stage[]

@@ -11,10 +11,7 @@ export function finish<T>(steps: Steps<T>): T {
 /** Units of work between two yields. A unit is about a microsecond. */
 export const unitsPerStep = 1024
 
-/**
- * Counts units of work until the next yield. A loop whose length depends on its input does `if (pace.isDue(units))
- * yield`.
- */
+/** Counts units of work until the next yield: a loop over input does `if (pace.isDue(units)) yield`. */
 export class Pace {
   #left = unitsPerStep
 

@@ -72,7 +72,7 @@ function addAtoms(atoms: TagAtom[], tags: TagExpr): void {
 
 /** Walks every expression of a query depth-first, including nested queries. */
 export function* exprsIn(query: Query): Generator<Expr> {
-  // An explicit stack of sibling stack, with the index reached in each.
+  // An explicit stack of sibling lists, with the index reached in each.
   const stack = [{ parts: queryChildren(query), next: 0 }]
   for (let list = stack.at(-1); list !== undefined; list = stack.at(-1)) {
     const expr = list.parts[list.next++]

@@ -94,7 +94,7 @@ interface Prepared {
 
 function* prepare(query: Query, appId: string, sink: Sink): Steps<Prepared> {
   const program = yield* compileSteps(query, rootScope)
-  if (!program.sync || program.source.kind !== 'events') throw new Error('the features of the query are not checked')
+  if (!program.sync || program.source.kind !== 'events') throw new Error('the features of the query were not checked')
   const session = new Session(noEvents, appId, { isOver: () => false, isFull: false })
   const outer = new Frame(0, session, new SinkOutput(program, sink))
   try {

@@ -110,10 +110,7 @@ export class Frame {
     return value
   }
 
-  /**
-   * A field of that payload, extracted without parsing; `undefined` when it is parsed already or after too many
-   * lookups.
-   */
+  /** A field extracted without parsing; `undefined` if the payload is parsed already or after too many lookups. */
   field(reader: FieldReader): Value | undefined {
     const event = this.metadata[0]
     if (event === undefined || event instanceof Span || this.values[0] !== undefined) return undefined

@@ -83,8 +83,8 @@ export class Branching {
   }
 
   /**
-   * The cross product of two operands; `undefined` when it exceeds the limits. Subsumed branches are removed: `(a | b)
-   * & (a | b)` is `a | b` again, and would otherwise double with every `&`.
+   * The cross product of two operands; `undefined` when it exceeds the limits. Subsumed branches are removed, because
+   * `(a | b) & (a | b)` is `a | b` again and would otherwise double with every `&`.
    */
   *#crossProduct(left: readonly Branch[], right: readonly Branch[]): Steps<readonly Branch[] | undefined> {
     if (this.#left < 0) return undefined

@@ -66,10 +66,7 @@ function atomPredicate(atom: TagAtom, context: TagContext): Predicate {
   }
 }
 
-/**
- * The residual predicate of exact branches: it assumes that the index has already matched everything but keys and
- * times.
- */
+/** The residual predicate of exact branches. The index has already matched everything but keys and times. */
 export function isInOneOf(branches: readonly Branch[]): Predicate {
   const [first, ...others] = branches
   if (first === undefined) return () => false

@@ -25,7 +25,7 @@ interface Step {
 
 /**
  * Prints an AST as text. With all parentheses the text is canonical: it can be read without knowing operator
- * precedence. With the needed ones it is for people.
+ * precedence. With only the needed ones it is for people.
  */
 export class Printer {
   readonly #all: boolean

@@ -1,6 +1,9 @@
 import type { Reader } from './text-reader.ts'
 
-/** Parses a string literal. An unterminated literal that starts with a doubled quote is an empty string. */
+/**
+ * Parses a string literal. Two quotes at its start are an escaped quote if the literal is closed later, else it is
+ * empty.
+ */
 export function readString(reader: Reader): string | undefined {
   const { text, at } = reader
   const read = readFilledString(reader)

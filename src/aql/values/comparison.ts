@@ -8,10 +8,7 @@ export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 /** Characters from which comparing a string takes noticeable time. */
 const long = 1024
 
-/**
- * Three-way comparison: negative, zero or positive. `undefined` for values of different kinds, or of a kind without an
- * order.
- */
+/** Three-way comparison; `undefined` for values of different kinds, or of a kind without an order. */
 export function compare(left: Value, right: Value): number | undefined {
   if (typeof left === 'number' && typeof right === 'number') return order(left, right)
   if (typeof left === 'string' && typeof right === 'string') {

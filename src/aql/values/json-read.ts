@@ -9,10 +9,7 @@ export function readJson(text: string): Value {
   return mayLosePrecision(text) ? parseLossless(text) : (JSON.parse(text) as Value)
 }
 
-/**
- * Whether a text may contain a number that `JSON.parse` would change. False positives, like digits in a string, are
- * fine.
- */
+/** Whether a text may contain a number that `JSON.parse` would change. Digits in a string are a false positive. */
 export function mayLosePrecision(text: string): boolean {
   if (isNumberStart(text.charCodeAt(0))) return true
   // The first search is cheap and rarely matches. The second one excludes most matches within strings.
