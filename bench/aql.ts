@@ -1,5 +1,5 @@
-// `npm run bench:aql [-- --events N] [--json]`: what a query costs beside a loop written by hand that comes to the same,
-// over the same payload texts and in the same run.
+// `npm run bench:aql [-- --events N] [--json]`: the cost of a query, relative to a hand-written loop with the same
+// result over the same payloads in the same run.
 import { deepEqual, ok } from 'node:assert/strict'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -15,9 +15,10 @@ const rounds = 9
 const { values } = parseArgs({
   options: { events: { type: 'string', default: '60000' }, json: { type: 'boolean', default: false } },
 })
-// An order has three events, and the loops by hand rely on all of them.
+// An order has three events, and the hand-written loops rely on all of them.
 const count = Math.floor(Number(values.events) / 3) * 3
-if (!Number.isSafeInteger(count) || count < 3000) throw new Error(`--events ${values.events}: a number from 3000 on`)
+if (!Number.isSafeInteger(count) || count < 3000)
+  throw new Error(`--events ${values.events}: expected an integer >= 3000`)
 
 async function measured(subject: Subject, events: IndexedEvents): Promise<Line> {
   const lines = (work: (line: (text: string) => void) => void): string[] => {
@@ -31,7 +32,7 @@ async function measured(subject: Subject, events: IndexedEvents): Promise<Line> 
     expected,
     subject.name,
   )
-  // The texts are made and thrown away; counting them keeps both sides from being optimised out.
+  // The lines are discarded; summing their lengths prevents dead-code elimination on both sides.
   let length = 0
   const line = (text: string): void => {
     length += text.length

@@ -1,5 +1,5 @@
-// `npm run diff:aql -- --reference URL [--queries N] [--seed S]`: asks a fresh node and a running node of the reference
-// random questions about the same events, and compares the answers. What is not compared is in diff-aql/left-out.ts.
+// `npm run diff:aql -- --reference URL [--queries N] [--seed S]`: differential test. Sends random queries over the same
+// events to a fresh node and to a running reference node, and compares the responses. Exclusions: diff-aql/left-out.ts.
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { TestEvent } from '../test/aql/eval/run.ts'
@@ -12,7 +12,7 @@ import { Side } from './diff-aql/side.ts'
 import { NodeProcess } from './node-process.ts'
 
 const appId = 'com.example.test'
-/** Questions about the same events. */
+/** Queries per set of events. */
 const perRound = 100
 
 interface Arguments {
@@ -31,27 +31,28 @@ function readArguments(): Arguments {
   })
   const queries = Number(values.queries)
   if (values.reference === undefined)
-    throw new Error('--reference: the URL of a running node, as http://localhost:4454')
-  if (!Number.isSafeInteger(queries) || queries < 1) throw new Error(`--queries ${values.queries}: a number from 1 on`)
+    throw new Error('--reference is missing: the URL of a running node, like http://localhost:4454')
+  if (!Number.isSafeInteger(queries) || queries < 1)
+    throw new Error(`--queries ${values.queries}: expected a positive integer`)
   return { reference: values.reference.replace(/\/$/, ''), queries, seed: values.seed }
 }
 
-/** Asks questions about some events until they are enough, or one is answered differently; then the smallest such one. */
+/** Compares the responses to generated queries. Returns the first difference, shrunk to the smallest query. */
 async function round(comparison: Comparison, count: number, seed: number): Promise<Difference | undefined> {
-  let gone: unknown
+  let lost: unknown
   const property = fc.asyncProperty(questions, async (question) => {
-    // Whoever does not answer any more has nothing to say about smaller questions either.
-    if (gone !== undefined) return true
+    // A node that stopped responding cannot help to shrink the query.
+    if (lost !== undefined) return true
     try {
       return (await comparison.difference(question)) === undefined
     } catch (thrown) {
       const text = JSON.stringify(question, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
-      gone = new Error(`no answer to ${text}`, { cause: thrown })
+      lost = new Error(`no response to ${text}`, { cause: thrown })
       return true
     }
   })
   const { failed, counterexample } = await fc.check(property, { numRuns: count, seed })
-  if (gone !== undefined) throw gone
+  if (lost !== undefined) throw lost
   const [smallest] = counterexample ?? []
   return failed && smallest !== undefined ? await comparison.difference(smallest) : undefined
 }
@@ -80,7 +81,7 @@ async function compare(ours: Side, reference: Side, { queries, seed }: Arguments
   }
   const { values, diagnostics, refusals } = ours.said
   console.log(
-    `${queries} queries, all answered the same: ${values} values, ${diagnostics} diagnostics, ${refusals} refusals`,
+    `${queries} queries with identical responses: ${values} values, ${diagnostics} diagnostics, ${refusals} rejections`,
   )
   console.log(`not compared: ${leftOut.map(({ rule, what }) => `${what} (${rule})`).join('; ')}`)
   return true

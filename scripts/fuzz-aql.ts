@@ -1,5 +1,5 @@
-// `npm run fuzz:aql -- [--texts N] [--trees N] [--seed S]`: reads damaged texts, which must be queries or errors in
-// bounded time, and writes random trees, which must be read as the same trees.
+// `npm run fuzz:aql -- [--texts N] [--trees N] [--seed S]`: fuzz test of parser and printer. Damaged texts must be
+// parsed or rejected in bounded time, and printed random ASTs must parse to the same AST.
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { format, print } from '../src/aql/index.ts'
@@ -20,7 +20,8 @@ function readArguments(): { texts: number; trees: number; seed: string } {
     },
   })
   const [texts, trees] = [Number(values.texts), Number(values.trees)]
-  if (!Number.isSafeInteger(texts) || !Number.isSafeInteger(trees)) throw new Error('--texts and --trees are numbers')
+  if (!Number.isSafeInteger(texts) || !Number.isSafeInteger(trees))
+    throw new Error('--texts and --trees: expected integers')
   return { texts, trees, seed: values.seed ?? String(Date.now()) }
 }
 

@@ -14,17 +14,17 @@ interface Measurement {
   readonly value: number
 }
 
-/** What is found: how many results, and the sum of something in them. */
+/** The number of results, and an aggregate over them. */
 interface Found {
   count: number
   sum: number
 }
 
-/** A query, and what somebody would write by hand for the blocks of the store. */
+/** A query and its hand-written counterpart over the blocks of the store. */
 interface StoredSubject {
   readonly name: string
   readonly stages: string
-  /** Takes a payload; answers whether its line is a result. */
+  /** Processes a payload; returns whether its event is a result. */
   byHand(payload: Measurement, found: Found): boolean
 }
 
@@ -44,7 +44,7 @@ const subjects: readonly StoredSubject[] = [
   },
 ]
 
-/** Queries over a store on disk beside a loop over its decompressed blocks. */
+/** Compares queries over a store on disk with a loop over its decompressed blocks. */
 export async function storedLines(workspace: Workspace, events: number, rounds: number): Promise<Line[]> {
   const { file, key } = workspace.newStore()
   const source = new EventSource({ unique: false })

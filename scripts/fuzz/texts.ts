@@ -1,6 +1,6 @@
 import type { Random } from '../crash/random.ts'
 
-/** What texts are made of: all tokens of the language, and some characters that are none. */
+/** All tokens of the language, and some invalid characters. */
 const vocabulary: readonly [string, ...string[]] = [
   ...([
     'FROM ',
@@ -110,15 +110,15 @@ const vocabulary: readonly [string, ...string[]] = [
   ...['\r', '\t', '\0', '\ufeff', '\ud800', '🐟', 'ö', 'ⓐ', '\u00a0', '{ a: 1 }', '[1, 2]', '-- c\n', ';', '\\'],
 ]
 
-/** A text that is none of the language, most of the time: tokens at random, or a text that is one and was damaged. */
+/** A text that is mostly invalid: random tokens, or a mutated query. */
 export function anyText(random: Random, texts: readonly [string, ...string[]]): string {
   if (random.chance(0.1)) return Array.from({ length: random.below(30) }, () => random.pick(vocabulary)).join('')
   let text = random.pick(texts)
-  for (let times = random.below(4) + 1; times > 0; times--) text = damaged(text, random, texts)
+  for (let times = random.below(4) + 1; times > 0; times--) text = mutated(text, random, texts)
   return text
 }
 
-function damaged(text: string, random: Random, texts: readonly [string, ...string[]]): string {
+function mutated(text: string, random: Random, texts: readonly [string, ...string[]]): string {
   const [start, end] = span(text, random)
   const [before, within, after] = [text.slice(0, start), text.slice(start, end), text.slice(end)]
   switch (random.below(7)) {
@@ -139,7 +139,7 @@ function damaged(text: string, random: Random, texts: readonly [string, ...strin
   }
 }
 
-/** Some characters, or the tokens that they are in. */
+/** A random range of characters, sometimes extended to whole words. */
 function span(text: string, random: Random): readonly [number, number] {
   const start = random.below(text.length + 1)
   const end = Math.min(text.length, start + random.below(12))

@@ -1,16 +1,13 @@
-/**
- * What a query says, as a tree. Chains of operators are flat (`a | b | c` is one node with three parts), so that ten
- * thousand terms are no deeper than two.
- */
+/** The AST of a query. Operator chains are flat: `a | b | c` is one node, so 10,000 terms do not nest. */
 export interface Query {
   readonly source: Source
   readonly stages: readonly Stage[]
 }
 
-/** A query with what stands before it; only the outermost one has that. */
+/** The top-level query with its preamble: pragmas and features. Nested queries have none. */
 export interface MainQuery extends Query {
   readonly pragmas: readonly Pragma[]
-  /** The words of `FEATURES(…)`, as they stand there. */
+  /** The words of `FEATURES(…)`, verbatim. */
   readonly features: readonly string[]
 }
 
@@ -37,11 +34,11 @@ export interface Item {
   readonly expr: Expr
 }
 
-// ---- which events ----
+// ---- tag expressions ----
 
 export type TagExpr = TagChain | TagAtom
 
-/** Operators applied from left to right: `first` is never a chain itself, a term may be one. */
+/** A left-associative operator chain: `first` is never a chain itself, an operand may be one. */
 export interface TagChain {
   readonly kind: 'chain'
   readonly first: TagAtom
@@ -53,29 +50,29 @@ export type TagAtom =
   | { readonly kind: 'template'; readonly parts: Template }
   | { readonly kind: 'allEvents' }
   | { readonly kind: 'isLocal' }
-  /** `me` is the one who asks. */
+  /** `me` is the app that sent the query. */
   | { readonly kind: 'appId'; readonly appId: string }
   | { readonly kind: 'time'; readonly comparison: Inequality; readonly time: Micros }
   | { readonly kind: 'key'; readonly comparison: Inequality; readonly key: EventKey }
 
 export type Inequality = '<' | '<=' | '>' | '>='
 
-/** Microseconds since 1970, not negative. */
+/** Microseconds since the Unix epoch, not negative. */
 export type Micros = bigint
 
-/** A place in the order of all events. Without a stream it is before all events of that lamport timestamp. */
+/** A position in the total order of events. Without a stream it sorts before all events of that lamport timestamp. */
 export interface EventKey {
   readonly lamport: bigint
   readonly stream: StreamId
 }
 
 export interface StreamId {
-  /** The 43 characters of the node ID; all dots when the text names no stream. */
+  /** The 43 characters of the node ID; all dots when the query names no stream. */
   readonly node: string
   readonly number: bigint
 }
 
-// ---- values ----
+// ---- expressions ----
 
 export type Expr =
   | { readonly kind: 'natural'; readonly value: bigint }
@@ -99,8 +96,9 @@ export type Expr =
   | Chain
 
 /**
- * Operators applied from left to right, whatever their precedence: `first` is never a chain itself, an operand may be one.
- * Without operators it is a literal in parentheses, as in `x[('a')]`, which is computed while `x['a']` is not.
+ * A left-associative operator chain, whatever the precedence of its operators: `first` is never a chain itself, an
+ * operand may be one. Without operators it is a parenthesised literal, as in `x[('a')]`: a computed index, while
+ * `x['a']` is a literal one.
  */
 export interface Chain {
   readonly kind: 'chain'
@@ -129,7 +127,7 @@ export type BinaryOperator =
 export type AggregateOperator = 'SUM' | 'PRODUCT' | 'MIN' | 'MAX' | 'FIRST' | 'LAST'
 
 export interface Entry {
-  /** A natural or a string when the text has it literally. */
+  /** A `natural` or `string` node when the key is a literal. */
   readonly key: Expr
   readonly value: Expr
 }
@@ -139,5 +137,5 @@ export interface Clause {
   readonly value: Expr
 }
 
-/** Literal texts and values in turn. */
+/** Alternating literal texts and interpolated expressions. */
 export type Template = readonly (string | Expr)[]

@@ -1,55 +1,60 @@
 import type { Expr, Query } from './ast.ts'
 import type { Pace, Steps } from './steps.ts'
-import { isLeaf, partsOf, sourceParts, stageParts } from './walk.ts'
+import { childrenOf, isLeaf, sourceChildren, stageChildren } from './walk.ts'
 
-/** What may stand somewhere. */
-interface Place {
+/** What an expression may contain, depending on its clause. */
+interface Context {
   readonly aggregators: boolean
-  /** The current value, `_`. */
+  /** Whether the current value, `_`, is in scope. */
   readonly current: boolean
 }
 
-/** Something that is at the wrong place. */
+/** An expression that is not allowed in its clause. */
 export interface Misplaced {
   readonly part: Expr
   readonly detail: string
 }
 
-const ordinary: Place = { aggregators: false, current: true }
-const frame: Place = { aggregators: true, current: false }
+const ordinaryContext: Context = { aggregators: false, current: true }
+const aggregateContext: Context = { aggregators: true, current: false }
 
-/** The first part of a query, in the order of its text, that is at the wrong place. */
+/** The first misplaced expression of a query, in source order. */
 export function* misplaced(query: Query, pace: Pace): Steps<Misplaced | undefined> {
-  // No recursion, since it has to give way anywhere: lists of parts within each other, and how far each was looked at.
-  const lists: Parts[] = []
-  addQuery(lists, query, ordinary)
-  for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
-    const expr = list.parts[list.next++]
+  // An explicit stack of sibling lists instead of recursion, so that it can yield at any depth.
+  const stack: Siblings[] = []
+  addQuery(stack, query, ordinaryContext)
+  for (let list = stack.at(-1); list !== undefined; list = stack.at(-1)) {
+    const expr = list.exprs[list.next++]
     if (pace.isDue()) yield
-    if (expr === undefined) lists.pop()
-    else if (expr.kind === 'query') addQuery(lists, expr.query, list.place)
+    if (expr === undefined) stack.pop()
+    else if (expr.kind === 'query') addQuery(stack, expr.query, list.context)
     else if (expr.kind === 'aggregator') {
-      if (!list.place.aggregators) return { part: expr, detail: 'aggregators are only valid in AGGREGATE clauses' }
-      lists.push({ parts: [expr.argument], next: 0, place: ordinary })
-    } else if (!list.place.current && isCurrent(expr))
+      if (!list.context.aggregators) return { part: expr, detail: 'aggregators are only valid in AGGREGATE clauses' }
+      stack.push({ exprs: [expr.argument], next: 0, context: ordinaryContext })
+    } else if (!list.context.current && isCurrent(expr))
       return { part: expr, detail: 'current value _ not available in AGGREGATE clauses' }
-    else if (!isLeaf(expr)) lists.push({ parts: partsOf(expr), next: 0, place: list.place })
+    else if (!isLeaf(expr)) stack.push({ exprs: childrenOf(expr), next: 0, context: list.context })
   }
   return undefined
 }
 
-interface Parts {
-  readonly parts: readonly Expr[]
+interface Siblings {
+  readonly exprs: readonly Expr[]
   next: number
-  readonly place: Place
+  readonly context: Context
 }
 
-function addQuery(lists: Parts[], { source, stages }: Query, around: Place): void {
+function addQuery(stack: Siblings[], { source, stages }: Query, outer: Context): void {
   for (const stage of stages.toReversed())
-    lists.push({ parts: stageParts(stage), next: 0, place: stage.kind === 'aggregate' ? frame : ordinary })
-  // Tags are computed for the current value of the query around this one; the items of an array are a part of it.
-  const place = source.kind === 'array' ? { aggregators: false, current: around.current } : ordinary
-  lists.push({ parts: sourceParts(source), next: 0, place })
+    stack.push({
+      exprs: stageChildren(stage),
+      next: 0,
+      context: stage.kind === 'aggregate' ? aggregateContext : ordinaryContext,
+    })
+  // Tag templates are evaluated per current value of the outer query. The items of an array source belong to the outer
+  // expression itself.
+  const context = source.kind === 'array' ? { aggregators: false, current: outer.current } : ordinaryContext
+  stack.push({ exprs: sourceChildren(source), next: 0, context })
 }
 
 function isCurrent(expr: Expr): boolean {

@@ -1,10 +1,10 @@
-/** What is wrong with a text: `syntax` when it is no query at all, `static` when it is one that can never run. */
+/** A rejected query: `syntax` when it does not parse, `static` when it parses but can never run. */
 export class AqlError extends Error {
   override readonly name = 'AqlError'
   readonly kind: 'syntax' | 'static'
-  /** What is wrong, for people. That of a syntax error has several lines and begins with a blank. */
+  /** Human-readable message. That of a syntax error has several lines and begins with a blank. */
   readonly detail: string
-  /** Where it is wrong, in UTF-16 units from the beginning. */
+  /** Position in the query text, in UTF-16 code units. */
   readonly position: number
 
   constructor(kind: 'syntax' | 'static', detail: string, position: number) {

@@ -2,10 +2,10 @@ import type { Expr, Item, MainQuery, Query, Stage, TagAtom } from './ast.ts'
 import { finish, Pace, type Steps } from './steps.ts'
 import { exprsIn, tagAtoms } from './walk.ts'
 
-/** Where a query can be sent to. */
+/** The API endpoints that accept queries. */
 export type Endpoint = 'query' | 'subscribe' | 'subscribe_monotonic'
 
-/** Parts of the language that not every endpoint has. A beta feature has to be named by a query that uses it. */
+/** Language features and the endpoints that support them. A beta feature must be enabled by the query that uses it. */
 const table = {
   timeRange: { beta: false, endpoints: ['query', 'subscribe', 'subscribe_monotonic'] },
   eventKeyRange: { beta: false, endpoints: ['query', 'subscribe', 'subscribe_monotonic'] },
@@ -29,28 +29,28 @@ const endpointNames: Readonly<Record<Endpoint, string>> = {
   subscribe_monotonic: 'SubscribeMonotonic',
 }
 
-/** Why an endpoint does not take a query. */
+/** Why an endpoint rejects a query. */
 export interface FeatureProblem {
-  /** `unsupported` when no query with that feature can be sent there, `notEnabled` when this one only has to name it. */
+  /** `unsupported`: the endpoint never supports the feature. `notEnabled`: the query has to enable it. */
   readonly kind: 'notEnabled' | 'unsupported'
   readonly message: string
-  /** What the same is called on a WebSocket. */
+  /** The message on a WebSocket. */
   readonly socketMessage: string
 }
 
-/** Whether an endpoint takes a query; what is wrong when it does not. */
+/** Checks the features of a query against an endpoint. Returns `undefined` when it is accepted. */
 export function checkFeatures(query: MainQuery, endpoint: Endpoint): FeatureProblem | undefined {
   return finish(featureProblem(query, endpoint))
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function* featureProblem(query: MainQuery, endpoint: Endpoint): Steps<FeatureProblem | undefined> {
-  // Subscriptions have no use for an array, whatever else the query says.
+  // Subscriptions reject an array source first, whatever other features the query uses.
   if (endpoint !== 'query' && query.source.kind === 'array') return unsupported('fromArray', endpoint)
   return checkUse(yield* featuresUsed(query), enabledFeatures(query), endpoint)
 }
 
-/** Whether an endpoint takes a query that uses and names these features. */
+/** Checks used and enabled features against an endpoint. */
 export function checkUse(
   used: readonly Feature[],
   enabled: readonly string[],
@@ -61,8 +61,8 @@ export function checkUse(
     const message = `The query uses beta features that are not enabled: ${missing.join(' ')}.`
     return { kind: 'notEnabled', message, socketMessage: message }
   }
-  const refused = used.find((feature) => !endpointsOf(feature).includes(endpoint))
-  return refused && unsupported(refused, endpoint)
+  const rejected = used.find((feature) => !endpointsOf(feature).includes(endpoint))
+  return rejected && unsupported(rejected, endpoint)
 }
 
 export function endpointsOf(feature: Feature): readonly Endpoint[] {
@@ -78,18 +78,18 @@ function unsupported(feature: Feature, endpoint: Endpoint): FeatureProblem {
   }
 }
 
-/** The words that a query names, in either way. Of two pragmas of one name the first counts. */
+/** The features enabled by `FEATURES(…)` or `PRAGMA features`. Of two pragmas of one name the first wins. */
 export function enabledFeatures(query: MainQuery): readonly string[] {
   const pragma = query.pragmas.find(({ name }) => name === 'features')?.value ?? ''
   return [...query.features, ...pragma.split(/\p{White_Space}+/u).filter((word) => word !== '')]
 }
 
-/** The features that a query uses, nested ones included, in the order of the table. */
+/** The features that a query uses, including its nested queries, in table order. */
 export function usedFeatures(query: Query): readonly Feature[] {
   return finish(featuresUsed(query))
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function* featuresUsed(query: Query): Steps<readonly Feature[]> {
   const pace = new Pace()
   const used = new Set<Feature | undefined>()
@@ -109,7 +109,7 @@ function addFeaturesOfExpr(used: Set<Feature | undefined>, expr: Expr): void {
   else if (expr.kind === 'array') addSpread(used, expr.items)
 }
 
-/** Adds the features of a source and of stages, without those of their expressions. */
+/** Adds the features of a source and of stages, but not those of their expressions. */
 function addFeatures(used: Set<Feature | undefined>, { source, stages }: Query): void {
   if (source.kind === 'array') {
     used.add('fromArray')

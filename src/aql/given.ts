@@ -9,30 +9,32 @@ import { compareTexts } from './values/comparison.ts'
 
 /** An event of `PRAGMA events`. */
 export interface GivenEvent {
-  /** Its JSON text as it was given: reading and writing it again would lose the kinds of numbers. */
+  /** The JSON text, verbatim: parsing and serialising it would lose the kinds of numbers. */
   readonly payload: string
   readonly tags: readonly string[]
   readonly appId: string
   readonly time: Micros
 }
 
-/** The events that a query brings along, if it does. Throws an AqlError that names the line when one is none. */
+/**
+ * The inline events of `PRAGMA events`, if there are any. Throws an AqlError with the line number of a malformed event.
+ */
 export function givenEvents(query: MainQuery, now: Micros): readonly GivenEvent[] | undefined {
   return finish(givenSteps(query, now))
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function* givenSteps(query: MainQuery, now: Micros): Steps<readonly GivenEvent[] | undefined> {
   const pragma = query.pragmas.find(({ name }) => name === 'events')
   return pragma && (yield* eventSteps(pragma.value, now))
 }
 
-/** Reads events, one per line. Empty lines do not count. */
+/** Parses events, one per line. Empty lines are ignored. */
 export function parseEvents(text: string, now: Micros): readonly GivenEvent[] {
   return finish(eventSteps(text, now))
 }
 
-/** Characters of an event that are read in a unit of work. */
+/** Characters of an event that are parsed per unit of work. */
 const charactersPerUnit = 8
 
 function* eventSteps(text: string, now: Micros): Steps<readonly GivenEvent[]> {
@@ -58,17 +60,18 @@ function eventOf(line: string, now: Micros): GivenEvent {
   const payload = memberText(line, 'payload')
   if (payload === undefined) throw new Error('there is no `payload`')
   if (hasInfinity((fields as Record<string, unknown>)['payload'])) throw new Error('number out of range')
-  if (!isTags(tags)) throw new Error('`tags` has to be an array of strings that are not empty')
-  if (typeof appId !== 'string' || !isAppId(appId)) throw new Error('`appId` has to be the ID of an app')
+  if (!isTags(tags)) throw new Error('`tags` has to be an array of non-empty strings')
+  if (typeof appId !== 'string' || !isAppId(appId))
+    throw new Error('`appId` has to be an app ID: lowercase letters, digits and dashes, with dots between the parts')
   return { payload, tags: tagSet(tags), appId, time: timeOf(timestamp, time, now) }
 }
 
-/** Numbers beyond all doubles are read as this, and could not be written again. */
+/** Whether a number overflowed: `JSON.parse` turns it into Infinity, which cannot be serialised. */
 function hasInfinity(payload: unknown): boolean {
-  const open = [payload]
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+  const worklist = [payload]
+  for (let value = worklist.pop(); value !== undefined; value = worklist.pop()) {
     if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return true
-    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) open.push(part)
+    if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) worklist.push(part)
   }
   return false
 }
@@ -77,7 +80,7 @@ function isTags(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((tag) => typeof tag === 'string' && tag !== '')
 }
 
-/** Tags become what they would be in a store: normalised, without doubles, in the order of their bytes. */
+/** Normalises tags like the store does: NFC, no duplicates, in byte order. */
 function tagSet(tags: readonly string[]): readonly string[] {
   return [...new Set(tags.map((tag) => tag.normalize('NFC')))].sort(compareTexts)
 }
@@ -91,7 +94,10 @@ function timeOf(timestamp: unknown, time: unknown, now: Micros): Micros {
 
 const iso = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d\d:?\d\d)?$/
 
-/** ISO 8601 allows more than an instant of a query does: no zone is UTC, and a fraction may have any length. */
+/**
+ * Parses an ISO 8601 time. It is more lenient than an instant in a query: the zone defaults to UTC, and the fraction
+ * may have any length.
+ */
 function isoTime(text: string): Micros | undefined {
   const [, date, time = '00:00', seconds = ':00', fraction = '', zone = 'Z'] = iso.exec(text.trim()) ?? []
   if (date === undefined) return undefined

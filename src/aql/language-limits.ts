@@ -1,33 +1,33 @@
-/** The bounds of the language itself. Those of the node that runs it are elsewhere. */
+/** Limits of the language itself. The resource limits of the node that runs queries are elsewhere. */
 export const aqlLimits = {
-  /** Levels of a query: parentheses, arrays, objects, nested queries and `!` within each other. */
+  /** Nesting depth of a query: parentheses, arrays, objects, nested queries and `!`. */
   nesting: 512,
-  /** Levels of a value that a query makes: those of a payload, and what is put around it. */
+  /** Nesting depth of a computed value: that of a payload and what the query wraps around it. */
   valueNesting: 1024,
   /** Stages of one query. */
   stages: 1000,
   /** Characters of the JSON text of one result. */
   resultLength: 32 * 1024 * 1024,
-  /** Items of an array that a query makes. */
+  /** Items of a computed array. */
   arrayLength: 100_000,
-  /** Values that SELECT makes of one event. */
+  /** Values that SELECT produces from one event. */
   selectedValues: 1_000_000,
-  /** Characters of a text that a template makes. */
+  /** Characters of the text that a template produces. */
   templateLength: 8 * 1024 * 1024,
   /** Results of one evaluation of a nested query. */
   subQueryResults: 1_000_000,
-  /** Bytes that the results of one evaluation of a nested query may take, roughly. */
+  /** Estimated bytes of the results of one evaluation of a nested query. */
   subQueryBytes: 64 * 1024 * 1024,
-  /** Bytes of all values that a query holds or works on at the same time, roughly. */
+  /** Estimated bytes of all values that a query holds or works on at the same time. */
   heldBytes: 128 * 1024 * 1024,
   /** Aggregators of one AGGREGATE stage. */
   aggregators: 1000,
-  /** Combinations of tags that a condition is taken apart into. With more, events are looked at one by one. */
+  /** Branches of the disjunctive normal form of a tag expression. With more, a residual predicate filters events. */
   tagCombinations: 10_000,
-  /** Tags that are put together to find these combinations. With more, the same. */
+  /** Tags combined while computing these branches. With more, a residual predicate filters events. */
   combinedTags: 500_000,
-  /** Combinations of tags of a nested query whose tags depend on the event: they are planned for every event. */
+  /** Branches for a nested query whose tags depend on the event: it is planned again for every event. */
   tagCombinationsPerEvent: 256,
-  /** Tags that are put together to find these. */
+  /** Tags combined while computing these branches. */
   combinedTagsPerEvent: 10_000,
 } as const

@@ -6,43 +6,43 @@ import { QueryRules } from './text/queries.ts'
 import { Reader } from './text/text-reader.ts'
 
 export interface ParseOptions {
-  /** The time that `7s ago` is counted from. */
+  /** The reference time of `7s ago`. */
   readonly now: Micros
 }
 
-/** Reads a query and makes sure that it can be run. Throws an AqlError otherwise. */
+/** Parses a query and runs the static checks. Throws an AqlError if one fails. */
 export function parseQuery(text: string, { now }: ParseOptions): MainQuery {
   return readQuery(new Reader(text), now)
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function parseSteps(text: string, { now }: ParseOptions): Steps<MainQuery> {
   return readSteps(new Reader(text), now)
 }
 
-/** Reads a query from a reader, which counts how much work that is. */
+/** Parses a query from a reader, which counts the work done. */
 export function readQuery(reader: Reader, now: Micros): MainQuery {
   return finish(readSteps(reader, now))
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function* readSteps(reader: Reader, now: Micros): Steps<MainQuery> {
   const rules = new QueryRules(reader, now)
   const query = yield* rules.mainQuerySteps()
   if (query === undefined) throw reader.syntaxError()
-  const wrong = yield* misplaced(query, new Pace())
-  const place = (wrong && rules.places.get(wrong.part)) ?? reader.text.length
-  if (rules.fault !== undefined && rules.fault.position <= place) throw faultError(rules.fault)
-  if (wrong !== undefined) throw new AqlError('static', wrong.detail, place)
+  const found = yield* misplaced(query, new Pace())
+  const position = (found && rules.positions.get(found.part)) ?? reader.text.length
+  if (rules.fault !== undefined && rules.fault.position <= position) throw faultError(rules.fault)
+  if (found !== undefined) throw new AqlError('static', found.detail, position)
   return query
 }
 
-/** Reads a lone expression, in which aggregators and the current value may be anywhere. */
+/** Parses an expression on its own. Aggregators and the current value may occur anywhere in it. */
 export function parseExpr(text: string, { now }: ParseOptions): Expr {
   return parseAlone(text, now, (rules) => rules.expr())
 }
 
-/** Reads a lone tag expression. */
+/** Parses a tag expression on its own. */
 export function parseTagExpr(text: string, { now }: ParseOptions): TagExpr {
   return parseAlone(text, now, (rules) => rules.tagExpr())
 }
@@ -50,7 +50,7 @@ export function parseTagExpr(text: string, { now }: ParseOptions): TagExpr {
 function parseAlone<T>(text: string, now: Micros, rule: (rules: QueryRules) => T | undefined): T {
   const reader = new Reader(text)
   const rules = new QueryRules(reader, now)
-  reader.skip()
+  reader.skipTrivia()
   const read = rule(rules)
   if (read === undefined || !rules.end()) throw reader.syntaxError()
   if (rules.fault !== undefined) throw faultError(rules.fault)

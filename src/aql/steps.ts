@@ -1,17 +1,17 @@
-/** A computation that gives way at every `yield`, so that it never holds the thread for long. */
+/** A cooperative computation: it yields often enough never to block the thread for long. */
 export type Steps<T> = Generator<undefined, T>
 
-/** Computes to the end in one go: for those who have all the time, and for tests. */
+/** Runs a computation to completion without yielding, for callers that may block and for tests. */
 export function finish<T>(steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next()
   return step.value
 }
 
-/** Units of work between two yields: what takes about a microsecond is one. */
+/** Units of work between two yields. A unit is about a microsecond. */
 export const unitsPerStep = 1024
 
-/** Counts units of work. A computation whose size depends on its input does `if (pace.isDue(units)) yield`. */
+/** Counts units of work until the next yield: a loop over input does `if (pace.isDue(units)) yield`. */
 export class Pace {
   #left = unitsPerStep
 
@@ -24,12 +24,12 @@ export class Pace {
 }
 
 /**
- * Steps whose parts may nest deeply. Every `yield*` takes a piece of the stack, so from time to time a part becomes a
- * segment: it is yielded, runs with an empty stack, and has its result when whoever yielded it goes on.
+ * Steps that may recurse deeply. Every `yield*` consumes stack, so from time to time a recursive call is deferred: it
+ * is yielded to the trampoline, runs on an empty stack, and has its result when the caller resumes.
  */
-export type Nested<T> = Generator<Segment<unknown> | undefined, T>
+export type Nested<T> = Generator<DeferredCall<unknown> | undefined, T>
 
-export class Segment<T> {
+export class DeferredCall<T> {
   readonly steps: Nested<T>
   result: T | undefined
 
@@ -38,20 +38,20 @@ export class Segment<T> {
   }
 }
 
-/** Runs steps that nest, with all their segments. */
-export function* unrolled<T>(steps: Nested<T>): Steps<T> {
-  const around: Segment<unknown>[] = []
-  const whole = new Segment(steps)
-  let current: Segment<unknown> | undefined = whole
+/** Runs deeply recursive steps with bounded stack: deferred calls go on an explicit stack. */
+export function* trampoline<T>(steps: Nested<T>): Steps<T> {
+  const callers: DeferredCall<unknown>[] = []
+  const root = new DeferredCall(steps)
+  let current: DeferredCall<unknown> | undefined = root
   while (current !== undefined) {
-    const step: IteratorResult<Segment<unknown> | undefined, unknown> = current.steps.next()
+    const step: IteratorResult<DeferredCall<unknown> | undefined, unknown> = current.steps.next()
     if (step.done === true) {
       current.result = step.value
-      current = around.pop()
+      current = callers.pop()
     } else if (step.value !== undefined) {
-      around.push(current)
+      callers.push(current)
       current = step.value
     } else yield
   }
-  return whole.result as T
+  return root.result as T
 }

@@ -1,7 +1,7 @@
 import type { Expr, Query, Source, Stage, TagAtom, TagExpr } from './ast.ts'
 
-/** The expressions directly within an expression, in the order of the text. Those of a nested query are its own. */
-export function partsOf(expr: Expr): readonly Expr[] {
+/** The child expressions of an AST node, in source order. A nested query has none: its expressions are its own. */
+export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'template':
       return expr.parts.filter((part) => typeof part !== 'string')
@@ -26,7 +26,7 @@ export function partsOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** Whether there are no expressions within an expression. */
+/** Whether an AST node has no child expressions. */
 export function isLeaf({ kind }: Expr): boolean {
   return leaves.has(kind)
 }
@@ -35,8 +35,8 @@ const leaves: ReadonlySet<Expr['kind']> = new Set([
   ...(['natural', 'decimal', 'string', 'null', 'bool', 'variable', 'meta', 'keyLiteral', 'timeLiteral'] as const),
 ])
 
-/** The expressions of a stage, in the order of the text. */
-export function stageParts(stage: Stage): readonly Expr[] {
+/** The expressions of a stage, in source order. */
+export function stageChildren(stage: Stage): readonly Expr[] {
   switch (stage.kind) {
     case 'filter':
       return [stage.condition]
@@ -49,13 +49,13 @@ export function stageParts(stage: Stage): readonly Expr[] {
   }
 }
 
-/** The expressions of a source, in the order of the text. */
-export function sourceParts(source: Source): readonly Expr[] {
+/** The expressions of a source, in source order. */
+export function sourceChildren(source: Source): readonly Expr[] {
   if (source.kind === 'array') return source.items.map((item) => item.expr)
-  return tagAtoms(source.tags).flatMap((atom) => (atom.kind === 'template' ? partsOf(atom) : []))
+  return tagAtoms(source.tags).flatMap((atom) => (atom.kind === 'template' ? childrenOf(atom) : []))
 }
 
-/** The atoms of a condition, in the order of the text. */
+/** The atoms of a tag expression, in source order. */
 export function tagAtoms(tags: TagExpr): readonly TagAtom[] {
   const atoms: TagAtom[] = []
   addAtoms(atoms, tags)
@@ -70,26 +70,27 @@ function addAtoms(atoms: TagAtom[], tags: TagExpr): void {
   }
 }
 
-/** Every expression of a query, those of nested queries included. */
+/** Walks every expression of a query depth-first, including nested queries. */
 export function* exprsIn(query: Query): Generator<Expr> {
-  // Lists of parts within each other, and how far each was gone through.
-  const lists = [{ parts: queryParts(query), next: 0 }]
-  for (let list = lists.at(-1); list !== undefined; list = lists.at(-1)) {
+  // An explicit stack of sibling lists, with the index reached in each.
+  const stack = [{ parts: queryChildren(query), next: 0 }]
+  for (let list = stack.at(-1); list !== undefined; list = stack.at(-1)) {
     const expr = list.parts[list.next++]
-    if (expr === undefined) lists.pop()
+    if (expr === undefined) stack.pop()
     else {
       yield expr
-      if (!isLeaf(expr)) lists.push({ parts: expr.kind === 'query' ? queryParts(expr.query) : partsOf(expr), next: 0 })
+      if (!isLeaf(expr))
+        stack.push({ parts: expr.kind === 'query' ? queryChildren(expr.query) : childrenOf(expr), next: 0 })
     }
   }
 }
 
-/** Whether a query, or one within it, reads events; one that does not needs no store to run on. */
+/** Whether a query or one of its nested queries reads events. One that does not needs no store. */
 export function readsEvents(query: Query): boolean {
   if (query.source.kind === 'events') return true
   return exprsIn(query).some((expr) => expr.kind === 'query' && expr.query.source.kind === 'events')
 }
 
-function queryParts(query: Query): readonly Expr[] {
-  return [...sourceParts(query.source), ...query.stages.flatMap(stageParts)]
+function queryChildren(query: Query): readonly Expr[] {
+  return [...sourceChildren(query.source), ...query.stages.flatMap(stageChildren)]
 }

@@ -8,7 +8,7 @@ import { eventsFrom, messagesOf, now } from './eval/run.ts'
 const features = 'FEATURES(aggregate subQuery interpolation)'
 const events = eventsFrom([{ tags: ['t'], payload: { x: 1 } }])
 
-/** Expressions that fail because of a property, in the order in which the reference node tells their failures. */
+/** Expressions that fail on a property, in the order in which the reference node reports their failures. */
 const inOrder: readonly ((name: string) => string)[] = [
   (name) => `_.${name}`,
   (name) => `(_.x)[('${name}')]`,
@@ -29,7 +29,7 @@ function failures(...expressions: readonly string[]): string[] {
     .flatMap((text) => /\bfirst\b|\bsecond\b/.exec(text)?.[0] ?? [])
 }
 
-test('of two aggregators that fail, the failure of the same one is told first, wherever it stands', () => {
+test('two failing aggregators report their failures in a fixed order, independent of their position', () => {
   for (const [i, before] of inOrder.entries())
     for (const after of inOrder.slice(i + 1)) {
       const [first, second] = [before('first'), after('second')]
@@ -38,7 +38,7 @@ test('of two aggregators that fail, the failure of the same one is told first, w
     }
 })
 
-test('expressions of one kind are told by their parts', () => {
+test('expressions of one kind are ordered by their children', () => {
   for (const [before, after] of [
     ['_.first', '_.second'],
     ['_.first.z', '_.second.a'],
@@ -63,7 +63,7 @@ function compare(a: string, b: string): number {
   return compareExpressions(exprOf(a), exprOf(b))
 }
 
-test('it is an order', () => {
+test('compareExpressions is reflexive, antisymmetric and transitive', () => {
   const leaf = fc.constantFrom(
     '_',
     '_.a',

@@ -18,18 +18,18 @@ import { type Case, casesOf, kinds } from './cases.ts'
 
 const options = { now: 1_700_000_000_000_000n }
 
-/** What shoal says instead, where it differs on purpose. */
+/** The canonical texts of intended deviations. */
 const deviations: Readonly<Record<string, string>> = {
   'expr-literal-1.0': '1.0',
   "parse: FROM 'x' SELECT x[1.0]": "FROM 'x' SELECT x[(1.0)] END",
 }
 
-/** Kinds that say what a query does, not how it reads; the tests of the evaluation have them. */
+/** Kinds of cases that test evaluation, not parsing; the evaluation tests run them. */
 const evaluated = new Set([
   ...['query', 'subscribe', 'subscribeMonotonic', 'expr', 'exprError', 'feed', 'aggregate', 'doneAfterOne'],
   ...['preferredOrder', 'tagMatch', 'tagQuery', 'dnf', 'rangeQuery', 'wire'],
 ])
-/** Kinds that say what a server answers; their texts are checked here, their status where the server is tested. */
+/** Kinds of cases that test server responses. Their texts are checked here, their status in the server tests. */
 const served = new Set(['http', 'ws', 'subscribeError', 'cli'])
 const read = new Set([
   ...['parse', 'parseExpr', 'tagExpr', 'render', 'parseError', 'parseExprError', 'tagExprTime', 'timestamp', 'pragma'],
@@ -49,14 +49,14 @@ function detailOf(run: () => unknown): string {
     assert.ok(thrown instanceof AqlError, String(thrown))
     return thrown.detail
   }
-  return assert.fail('it was taken for a query')
+  return assert.fail('it was parsed as a query')
 }
 
-test('every kind of case has its place', () => {
+test('every kind of case is assigned to a test', () => {
   for (const kind of kinds) assert.ok(read.has(kind) || evaluated.has(kind) || served.has(kind), kind)
 })
 
-test('what can be read has a canonical text, which reads the same', () => {
+test('a valid text has a canonical text, which is a fixed point of parsing and printing', () => {
   for (const each of casesOf('parse', 'parseExpr', 'tagExpr', 'render')) {
     const text = canonical(each)
     if (each.deviation !== undefined) assert.equal(each.deviation, 'R6', each.name)
@@ -65,7 +65,7 @@ test('what can be read has a canonical text, which reads the same', () => {
   }
 })
 
-test('what cannot be read is told with the place and what was expected there', () => {
+test('an invalid text is rejected with its position and the expected rules', () => {
   for (const { name, kind, query, expect } of casesOf('parseError', 'parseExprError')) {
     const detail = detailOf(() => (kind === 'parseError' ? parseQuery(query, options) : parseExpr(query, options)))
     if (expect.match === 'exact') assert.equal(detail, expect.error, name)
@@ -73,7 +73,7 @@ test('what cannot be read is told with the place and what was expected there', (
   }
 })
 
-test('a time that is some time ago is counted from the given one', () => {
+test('a relative time is resolved against the given time', () => {
   for (const { name, query, now, expect } of casesOf('tagExprTime')) {
     const comparison = `${expect.bound === 'lower' ? '>' : '<'}${expect.inclusive ? '=' : ''}`
     const atom = parseTagExpr(query, { now: BigInt(now as number) })
@@ -81,7 +81,7 @@ test('a time that is some time ago is counted from the given one', () => {
   }
 })
 
-test('an instant is a number of microseconds', () => {
+test('an instant literal is parsed to microseconds', () => {
   for (const { name, query, expect } of casesOf('timestamp')) {
     assert.deepEqual(parseExpr(`TIME(${query})`, options), { kind: 'timeLiteral', time: BigInt(expect.micros) }, name)
   }
@@ -94,14 +94,14 @@ test('pragmas have a name and a raw value', () => {
   }
 })
 
-test('the order is what the text says', () => {
+test('ORDER is parsed; without it the order is undefined', () => {
   for (const { name, query, expect } of casesOf('order')) {
     const { source } = parseQuery(query, options)
     assert.equal(source.kind === 'events' ? (source.order ?? null) : undefined, expect, name)
   }
 })
 
-test('features are found wherever they are used', () => {
+test('used features are detected, including those of nested queries', () => {
   for (const { name, query, expect } of casesOf('features')) {
     assert.deepEqual(usedFeatures(parseQuery(query, options)), expect.used, name)
   }
@@ -113,7 +113,7 @@ const endpoints: Readonly<Record<string, Endpoint>> = {
   SubscribeMonotonic: 'subscribe_monotonic',
 }
 
-test('an endpoint takes only what it knows, and beta features only if they are named', () => {
+test('an endpoint rejects unsupported features and beta features that are not enabled', () => {
   for (const { name, query, used, enabled, endpoint, expect } of casesOf('featureCheck')) {
     const at = endpoints[endpoint as string] ?? 'query'
     const problem =
@@ -128,19 +128,19 @@ test('an endpoint takes only what it knows, and beta features only if they are n
   }
 })
 
-test('the ID of an app is words with dots between them', () => {
+test('an app ID is a list of words separated by dots', () => {
   for (const { name, query, expect } of casesOf('appIdSyntax')) assert.equal(isAppId(query), expect, name)
 })
 
-/** R12: the reference names another endpoint than the one that was asked. */
+/** R12: the reference names a different endpoint than the requested one. */
 const monotonicArray = 'Feature `fromArray` is not supported on endpoint `SubscribeMonotonic`.'
 
-test('a request is answered with what is wrong with its query', () => {
+test('an HTTP request with an invalid query is rejected with the recorded message', () => {
   for (const { name, query, endpoint = 'subscribe', expect, deviation } of casesOf('http', 'subscribeError')) {
     const { code, message } = expect.body ?? expect
     if (code !== 'ERR_BAD_REQUEST' && code !== 'ERR_UNSUPPORTED_FEATURE') continue
     const problem = problemOf(query, endpoint as Endpoint)
-    // What is left are fields of the request that are missing or wrong, and by R9 branches that differ.
+    // The rest are missing or invalid request fields, and by R9 branches that differ.
     if (problem === undefined) assert.match(message, deviation === 'R9' ? /all branches$/ : /field|bounds/, name)
     else assert.equal(problem, deviation === 'R12' ? monotonicArray : message, name)
   }
@@ -156,7 +156,7 @@ function problemOf(query: string, endpoint: Endpoint): string | undefined {
   }
 }
 
-test('a WebSocket and the command line say the same in their own way', () => {
+test('WebSocket and command line reject an invalid query with the recorded message', () => {
   for (const { name, kind, query, expect } of casesOf('ws', 'cli')) {
     const text = kind === 'cli' ? expect.json.message : expect[0].kind?.value
     assert.equal(socketProblemOf(query), text, name)
@@ -172,7 +172,7 @@ function socketProblemOf(query: string): string | undefined {
   }
 }
 
-test('what terminates the reference is an error or no problem at all', () => {
+test('a query that crashes the reference is parsed or rejected', () => {
   for (const { name, query, deviation } of casesOf('robustness')) {
     const run = robust[name]
     assert.ok(run, `${name} (${deviation}) has no check`)

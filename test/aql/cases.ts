@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** A case of the language: a text and what comes out of it, as the specification has it. */
+/** A test case of the specification: a text and the expected outcome. */
 export interface Case {
   readonly name: string
   readonly kind: string
   readonly query: string
-  /** The rule of the specification by which shoal differs on purpose from what the case says. */
+  /** The rule of the specification for an intended deviation from this case. */
   readonly deviation?: string
   // biome-ignore lint/suspicious/noExplicitAny: every kind has its own form, see §16 of the specification
   readonly expect: any

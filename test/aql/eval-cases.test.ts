@@ -5,7 +5,7 @@ import { AqlError, parseQuery } from '../../src/aql/index.ts'
 import { streamText } from '../../src/aql/values/event.ts'
 import { type Bounds, boundedEvents } from './eval/bounds.ts'
 import { assertMessages, casesOf, type Expected } from './eval/cases.ts'
-import { eventsBroughtBy, eventsFrom, messagesOf, now, stream, type TestEvent } from './eval/run.ts'
+import { eventsFrom, inlineEventsOf, messagesOf, now, stream, type TestEvent } from './eval/run.ts'
 
 interface QueryCase {
   readonly events: readonly TestEvent[]
@@ -19,7 +19,7 @@ interface QueryCase {
 const offsets = { type: 'offsets' }
 const event = (payload: unknown): Expected => ({ type: 'event', payload })
 
-/** What is meant to come of a query instead of what was recorded, by the number of the deviation. */
+/** Expected messages of intended deviations, by the number of the deviation. */
 const deviations: Readonly<Record<string, Readonly<Record<string, readonly Expected[]>>>> = {
   R4: { "FROM 't' LIMIT 1 SELECT 1, 2 LET x := _ SELECT [_, x]": [event([1, 1]), event([2, 2]), offsets] },
   R5: { "FROM 't' LIMIT 1 SELECT FROM [...[1,2]]": [event([1, 2]), offsets] },
@@ -46,7 +46,7 @@ const deviations: Readonly<Record<string, Readonly<Record<string, readonly Expec
 function expectedOf(query: string, deviation: string | undefined, recorded: readonly Expected[]): readonly Expected[] {
   if (deviation === undefined) return recorded
   const expected = deviations[deviation]?.[query.slice(query.indexOf('FROM'))]
-  assert.ok(expected, `${deviation} says what comes of it`)
+  assert.ok(expected, `${deviation} has expected messages`)
   return expected
 }
 
@@ -56,9 +56,9 @@ describe('queries of the case file', () => {
   )) {
     test(`${name}${deviation ? ` (${deviation})` : ''}`, () => {
       const text = query.replaceAll('<stream>', streamText(stream))
-      // R11: what the reference only notices when it runs is refused beforehand.
+      // R11: rejected statically, while the reference only fails at run time.
       if (deviation === 'R11') return assert.throws(() => parseQuery(text, { now }), AqlError)
-      const stored = eventsBroughtBy(parseQuery(text, { now })) ?? eventsFrom(events)
+      const stored = inlineEventsOf(parseQuery(text, { now })) ?? eventsFrom(events)
       const port = boundedEvents(stored, lowerBound, upperBound)
       const messages = messagesOf(text, stored, { order, appId, port })
       assertMessages(messages, expectedOf(query, deviation, expect), stored)
@@ -70,14 +70,14 @@ interface RobustnessCase {
   readonly expect: { readonly shoal: { readonly messages?: readonly Expected[] } }
 }
 
-describe('what the reference does not survive', () => {
+describe('queries that crash the reference', () => {
   for (const { name, query, expect } of casesOf<RobustnessCase>('robustness')) {
     const { messages } = expect.shoal
-    // The others are about texts that are refused, which the tests of the parser and of subscriptions show.
+    // The others are rejected texts, which the tests of the parser and of subscriptions cover.
     if (messages !== undefined) test(name, () => assertMessages(messagesOf(query, []), messages, []))
   }
 
-  test('ten thousand tags in a row', () => {
+  test('a chain of ten thousand tags is evaluated', () => {
     const tags = Array.from({ length: 10_000 }, (_, at) => `'x${at}'`)
     const events = eventsFrom([
       { tags: ['x9999'], payload: 1 },

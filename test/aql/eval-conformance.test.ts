@@ -24,7 +24,7 @@ interface Refusal {
   readonly message: string
 }
 
-/** As long as the one in the recordings: messages name columns. */
+/** As long as the recorded one, because messages contain column numbers. */
 const mark = 'conformance'
 
 for (const part of ['expressions', 'stages', 'tags', 'syntax']) {
@@ -47,17 +47,17 @@ for (const part of ['expressions', 'stages', 'tags', 'syntax']) {
   })
 }
 
-/** What the API puts before every message of its kind. */
+/** The prefix of API error messages. */
 function withoutGreeting(message: string): string {
   return message.replace(/^Invalid request\. /, '')
 }
 
-/** What is told, without the key and the time of the event that it is about: those are not the recorded ones. */
+/** A message without the event key and time, which differ from the recorded ones. */
 function told({ severity, message = '' }: Pick<Message, 'severity' | 'message'>): string {
   return `${severity}: ${message.replace(/\d+\/\S{4}-\d+@[-\d:T.+]+: /, '')}`
 }
 
-/** The query, if a node would run it. */
+/** Parses a query and checks its features. */
 function checked(text: string): MainQuery {
   const query = parseQuery(text, { now })
   const problem = checkFeatures(query, 'query')

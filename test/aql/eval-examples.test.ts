@@ -64,7 +64,7 @@ const examples: readonly [query: string, ...outcomes: string[]][] = [
   ["FROM 't' SELECT (FROM 'u' SELECT _.q)[0] ?? 'caught' LIMIT 1", '"caught"@∅'],
 ]
 
-/** Those whose answer is cut short: `offsets` does not follow. */
+/** Examples that fail before the end: no `offsets` message follows. */
 const cut: readonly [query: string, ...outcomes: string[]][] = [
   ['FROM `{q}`', '✖variable `q` is not bound'],
   ['FROM [...1]', '⚠cannot spread a value of type Number'],

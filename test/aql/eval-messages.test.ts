@@ -41,19 +41,19 @@ describe('messages', () => {
     })
   }
 
-  test('of one event carry all that is known of it', () => {
+  test('the message of a value from one event has the metadata of that event', () => {
     const event = { ...place(1, 0), timestamp: 20, tags: ['a'], appId: 'com.example.test' }
     assert.deepEqual(written(first), { type: 'event', ...event, payload: 7 })
     assert.deepEqual(written(first, true), { type: 'antiEvent', ...event, payload: 7 })
   })
 
-  test('of an event that went through unchanged have its payload to the letter', () => {
+  test('the message of an unmodified event has its payload verbatim', () => {
     const events = eventsFrom([{ tags: ['a'], json: '{ "b" : 1.50, "b":2e0 }' }])
     for (const query of ["FROM 'a'", "FROM 'a' FILTER _.b = 2.0 LET x := _ LIMIT 5"])
       assert.match(linesOf(query, events)[0] ?? '', /"payload":\{ "b" : 1\.50, "b":2e0 \}\}$/)
   })
 
-  test('of a sum keep the sign of a zero that is alone', () => {
+  test('the sum of a single -0.0 keeps its sign', () => {
     assert.match(linesOf('FROM [-0.0] AGGREGATE SUM(_)', [])[0] ?? '', /"payload":-0\.0\}$/)
     assert.match(linesOf('FROM [-0.0, 0.0] AGGREGATE SUM(_)', [])[0] ?? '', /"payload":0\.0\}$/)
   })

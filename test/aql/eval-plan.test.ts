@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseTagExpr } from '../../src/aql/index.ts'
-import { withoutSupersets } from '../../src/aql/plan/branches.ts'
+import { removeSubsumed } from '../../src/aql/plan/branches.ts'
 import type { KeyBound } from '../../src/aql/plan/key-ranges.ts'
 import type { Branch, Plan } from '../../src/aql/plan/plan.ts'
 import { isOfBranch } from '../../src/aql/plan/predicate.ts'
@@ -24,7 +24,7 @@ interface MatchCase {
   readonly expect: readonly boolean[]
 }
 
-describe('conditions of the case file', () => {
+describe('tag expressions of the case file', () => {
   for (const { name, query, eventTags, eventAppIds = [], expect } of casesOf<MatchCase>('tagMatch')) {
     test(name, () => {
       const events = eventsFrom(eventTags.map((tags, at) => ({ tags, appId: eventAppIds[at] ?? 'x', payload: 0 })))
@@ -40,7 +40,7 @@ describe('conditions of the case file', () => {
     test(name, () => {
       const branches = planOf(query).anyOf.filter(({ own }) => local || !own)
       const tags = sorted(branches)
-      // Which of the branches of a local stream contain each other is for the index to see.
+      // Subsumption between branches of a local stream is left to the index.
       const isAll = tags.some((branch) => branch.length === 0)
       assert.deepEqual(isAll ? 'all' : tags.length === 0 ? 'none' : tags, expect)
     })
@@ -76,17 +76,17 @@ function edge(bound: KeyBound | undefined): string | null {
 }
 
 describe('plans', () => {
-  test('say all in their branches when there are no ranges', () => {
+  test('a plan without ranges has no residual predicate', () => {
     assert.equal(planOf("'a' & 'b' | appId(x) & isLocal").residual, undefined)
   })
 
-  test('contradictions select nothing', () => {
+  test('a contradiction has no branches', () => {
     for (const text of ['appId(a) & appId(b)', "'x' & TIME > 2021-01-01Z & TIME < 2020-01-01Z", 'KEY > 5 & KEY < 5']) {
       assert.deepEqual(planOf(text).anyOf, [], text)
     }
   })
 
-  test('a branch within another one is dropped', () => {
+  test('a branch that is subsumed by another one is removed', () => {
     assert.deepEqual(planOf("'a' | 'a' & TIME > 2021-01-01Z | 'a' & isLocal | 'b' & 'a'").anyOf, [{ tags: ['a'] }])
   })
 
@@ -95,13 +95,13 @@ describe('plans', () => {
   const [oneOfTwo, twelve] = [(at: number) => `('a${at}' | 'b${at}')`, joined(12, (at) => `a${at}`)]
   const conditions: readonly { name: string; operands: string[]; tags: string[] }[] = [
     {
-      name: 'of a million combinations',
+      name: 'with a million combinations',
       operands: joined(20, oneOfTwo),
       tags: joined(20, (at) => `${at % 3 === 0 ? 'a' : 'b'}${at}`),
     },
-    { name: 'of many tags to choose from', operands: joined(5000, oneOfTwo), tags: joined(5000, (at) => `a${at}`) },
-    { name: 'that says the same again and again', operands: joined(20_000, () => "('a0' | 'b0')"), tags: ['a0'] },
-    { name: 'whose combinations come again', operands: joined(20_000, (at) => oneOfTwo(at % 12)), tags: twelve },
+    { name: 'with thousands of alternatives', operands: joined(5000, oneOfTwo), tags: joined(5000, (at) => `a${at}`) },
+    { name: 'with one operand repeated', operands: joined(20_000, () => "('a0' | 'b0')"), tags: ['a0'] },
+    { name: 'with repeated combinations', operands: joined(20_000, (at) => oneOfTwo(at % 12)), tags: twelve },
     {
       name: 'with thousands of tags in every combination',
       operands: [...joined(20_000, (at) => `'c${at}'`), ...joined(12, oneOfTwo)],
@@ -109,7 +109,7 @@ describe('plans', () => {
     },
   ]
   for (const { name, operands, tags } of conditions) {
-    test(`a condition ${name} is taken apart as far as that is worth it, and what is selected is exact`, () => {
+    test(`the plan of an expression ${name} stays within the limit and selects exactly`, () => {
       const plan = planOf(operands.join(' & '))
       assert.ok(plan.anyOf.length <= 10_000)
       const [all, butOne] = eventsFrom([
@@ -123,21 +123,21 @@ describe('plans', () => {
   }
 })
 
-test('dropping branches takes work in proportion to their number, whatever they have in common', () => {
+test('removing subsumed branches takes linear time, whatever tags they share', () => {
   const count = 5000
-  let looks = 0
+  let accesses = 0
   const counted = (tags: string[], app: string): Branch => ({
     tags,
     get appId() {
-      looks++
+      accesses++
       return app
     },
   })
   const shapes = [(at: number) => counted([], `app${at}`), (at: number) => counted(['a'], `app${at}`)]
   for (const shape of shapes) {
-    looks = 0
+    accesses = 0
     const branches = Array.from({ length: count }, (_, at) => shape(at))
-    assert.equal(withoutSupersets(branches).length, count)
-    assert.ok(looks < 200 * count, `${looks} looks at ${count} branches`)
+    assert.equal(removeSubsumed(branches).length, count)
+    assert.ok(accesses < 200 * count, `${accesses} accesses for ${count} branches`)
   }
 })

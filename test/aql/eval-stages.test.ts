@@ -17,9 +17,9 @@ interface Outcome {
   readonly error?: string
 }
 
-/** The stages of a query, ready to be fed by hand. */
+/** The pipeline of a query, driven by the test. */
 function opened(query: string, bindings: Readonly<Record<string, unknown>> = {}, order?: Order) {
-  const { scope, frame: around } = frameWith(bindings)
+  const { scope, frame: outer } = frameWith(bindings)
   const program = compileQuery(parseQuery(query, { now }), scope)
   const outcomes: Outcome[] = []
   const output: Output = {
@@ -29,7 +29,7 @@ function opened(query: string, bindings: Readonly<Record<string, unknown>> = {},
     },
     failed: ({ message }) => outcomes.push({ error: message }),
   }
-  const frame = new Frame(program.slots, around.session, output, order, around)
+  const frame = new Frame(program.slots, outer.session, output, order, outer)
   const { first, aggregates } = openStages(program, frame)
   return {
     frame,

@@ -25,7 +25,7 @@ interface Step {
   readonly ends?: boolean
 }
 
-/** A subscription with a log that grows: what a node does around the stages. */
+/** A subscription over a growing log, driven as a node does it. */
 class Subscriber {
   readonly #messages: Message[] = []
   readonly #subscription: Subscription
@@ -63,7 +63,7 @@ class Subscriber {
   }
 }
 
-/** R4: what is taken back is what was sent. */
+/** R4: the retracted value is the one that was sent. */
 const corrected: Readonly<Record<string, readonly Expected[]>> = {
   "obs-sub: FROM 'b' AGGREGATE LAST(_) LET x := _ SELECT x from [1]": [
     { type: 'antiEvent', payload: 1 },
@@ -82,7 +82,7 @@ describe('subscriptions of the case file', () => {
       const stored = eventsFrom(events)
       assertMessages([...subscriber.taken(), { type: 'offsets' }], expect, stored)
       for (const step of steps) {
-        // R10: it has ended before the event that ends it elsewhere.
+        // R10: it ended before the event that ends the reference.
         if (deviation === 'R10') assert.ok(subscriber.done)
         subscriber.publish(step.publish)
         assertMessages(subscriber.taken(), corrected[name] ?? step.expect, stored)
@@ -91,7 +91,7 @@ describe('subscriptions of the case file', () => {
     })
   }
 
-  test('a template in the tags that cannot be evaluated is refused (R14)', () => {
+  test('a subscription with a failing tag template is rejected (R14)', () => {
     const query = 'PRAGMA features := interpolation\nFROM `{q}`'
     assert.throws(
       () => new Subscriber(query, 'com.example.test'),
@@ -112,7 +112,7 @@ const last: fc.Arbitrary<Stage> = fc.constantFrom('SUM(1)', 'LAST(_)', 'FIRST(_)
   expr: parseExpr(text, { now }),
 }))
 
-/** What a subscription sends in two bursts, as lines. */
+/** The lines of a subscription that gets its events in two bursts. */
 function sentFor(query: Query, given: readonly TestEvent[], split: number): string[] {
   const lines: string[] = []
   const subscription = new Subscription(query, 'com.example.test', new MessageWriter((line) => lines.push(line)))
@@ -125,26 +125,26 @@ function sentFor(query: Query, given: readonly TestEvent[], split: number): stri
   return lines
 }
 
-/** Whether a template in the tags can be evaluated; subscriptions are refused otherwise. */
-function isRefused(query: Query): boolean {
+/** Whether a tag template fails; such subscriptions are rejected. */
+function isRejected(query: Query): boolean {
   return linesOf(query, []).some((line) => line.includes('"severity":"error"'))
 }
 
 describe('a subscription', () => {
-  test('sends what a query answers, whenever the events come', () => {
+  test('a subscription sends the results of the query, however the events are split into bursts', () => {
     fc.assert(
       fc.property(endless, someEvents, fc.nat(10), (query, given, split) => {
-        fc.pre(!isRefused(query))
+        fc.pre(!isRejected(query))
         const ascending = { ...query, source: { ...query.source, order: undefined } } as Query
         assert.deepEqual([...sentFor(query, given, split), offsets], linesOf(ascending, eventsFrom(given)))
       }),
     )
   })
 
-  test('has taken back all of an aggregate but what a query answers', () => {
+  test('a subscription retracts every aggregate result but the final one', () => {
     fc.assert(
       fc.property(endless, last, someEvents, fc.nat(10), (query, aggregate, given, split) => {
-        fc.pre(!isRefused(query))
+        fc.pre(!isRejected(query))
         const stages = [...query.stages, aggregate]
         const ascending = { source: { ...query.source, order: 'asc' }, stages } as Query
         const answer = linesOf({ ...ascending }, eventsFrom(given)).filter((line) => line.startsWith('{"type":"event"'))

@@ -3,19 +3,19 @@ import { describe, test } from 'node:test'
 import { memberText } from '../../src/aql/text/member.ts'
 import { compare, compareTexts } from '../../src/aql/values/comparison.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
-import { readLosslessly } from '../../src/aql/values/json-lossless.ts'
-import { isDoubtful, readJson } from '../../src/aql/values/json-read.ts'
+import { parseLossless } from '../../src/aql/values/json-lossless.ts'
+import { mayLosePrecision, readJson } from '../../src/aql/values/json-read.ts'
 import { writeJson } from '../../src/aql/values/json-write.ts'
 import { type Metadata, MetadataSum, merge, Span, sameMetadata } from '../../src/aql/values/metadata.ts'
 import { decimal, integer } from '../../src/aql/values/numbers.ts'
-import { same } from '../../src/aql/values/same.ts'
+import { deepEqual } from '../../src/aql/values/same.ts'
 import { notation } from '../../src/aql/values/show.ts'
 import { instantText, textOf } from '../../src/aql/values/text.ts'
 import type { Value } from '../../src/aql/values/value.ts'
 import * as fc from '../support/property.ts'
 import { eventsFrom } from './eval/run.ts'
 
-/** Numbers as JSON has them, the awkward ones more often. */
+/** JSON numbers, with edge cases more often. */
 const numberTexts = fc.oneof(
   fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }).map(String),
   fc
@@ -27,44 +27,44 @@ const numberTexts = fc.oneof(
   fc.constantFrom('-0', '-0.0', '0', '0.0', '1.0', '999999999999.99999', '9007199254740992', '9007199254740993', '1E2'),
 )
 
-describe('reading payloads', () => {
-  test('a text that is not doubtful has no number that JSON.parse would not keep', () => {
+describe('parsing payloads', () => {
+  test('readJson and the lossless parser agree on every number', () => {
     fc.assert(
       fc.property(fc.array(numberTexts, { maxLength: 4 }), (numbers) => {
         for (const text of [...numbers, `{"a": [${numbers.join(',')}]}`])
-          assert.equal(notation(readJson(text)), notation(readLosslessly(text)))
+          assert.equal(notation(readJson(text)), notation(parseLossless(text)))
       }),
       { numRuns: 2000 },
     )
   })
 
-  test('most texts are not doubtful', () => {
+  test('common texts do not need the lossless parser', () => {
     const texts = [
       '["3e4a52b8-1e2f-4c3d-9e8f-000000000000", "2021-08-01T00:00:00.120Z"]',
       '{"a":-0.5,"b":2.5,"c":[-5,0.30000000000000004]}',
       '{"micros":1700000000000000}',
     ]
-    for (const text of texts) assert.equal(isDoubtful(text), false, text)
+    for (const text of texts) assert.equal(mayLosePrecision(text), false, text)
   })
 
-  test('both ways of reading agree on everything but numbers', () => {
+  test('both parsers agree on everything but numbers', () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false }), (text) => {
-        assert.deepEqual(JSON.parse(writeJson(readLosslessly(text))), JSON.parse(text))
+        assert.deepEqual(JSON.parse(writeJson(parseLossless(text))), JSON.parse(text))
       }),
     )
   })
 
-  test('strings of all kinds, white space, and keys that JS treats specially', () => {
+  test('strings, whitespace and special keys like __proto__ are parsed', () => {
     const text = ' { "__proto__" : [ "\\u00e4\\n\\"\\\\" , true ] ,\r\n\t"a": {}, "a": [ ], "1e1": null } '
-    const value = readLosslessly(text)
+    const value = parseLossless(text)
     assert.equal(writeJson(value), '{"__proto__":["ä\\n\\"\\\\",true],"a":[],"1e1":null}')
     assert.equal(writeJson(readJson(text)), writeJson(value))
   })
 
-  test('texts of millions of escapes are read, whatever stands beside them', () => {
+  test('a string with millions of escapes is parsed', () => {
     const text = `[1.0,"${'\\n'.repeat(4_000_000)}\\\\","\\"",2]`
-    const value = readLosslessly(text)
+    const value = parseLossless(text)
     assert.ok(Array.isArray(value))
     assert.equal(value[1], `${'\n'.repeat(4_000_000)}\\`)
     assert.deepEqual(value.slice(2), ['"', 2])
@@ -72,15 +72,15 @@ describe('reading payloads', () => {
     assert.equal(memberText(`{"a":${text}}`, 'a'), text)
   })
 
-  test('a depth that no stack would take', () => {
+  test('a payload nested deeper than the stack is parsed', () => {
     const depth = 100_000
-    let value = readLosslessly(`${'['.repeat(depth)}1.0${']'.repeat(depth)}`)
+    let value = parseLossless(`${'['.repeat(depth)}1.0${']'.repeat(depth)}`)
     for (let level = 0; level < depth; level++) value = (value as readonly Value[])[0] as Value
     assert.equal(textOf(value), '1.0')
   })
 })
 
-describe('writing values', () => {
+describe('serialising values', () => {
   const written: readonly [Value, json: string, text: string][] = [
     [63, '63', '63'],
     [decimal(63), '63.0', '63.0'],
@@ -105,7 +105,7 @@ describe('writing values', () => {
     })
   }
 
-  test('a timestamp is exact to the microsecond', () => {
+  test('a timestamp has microsecond precision', () => {
     assert.equal(instantText(1_628_840_703_418_000), '2021-08-13T07:45:03.418000Z')
     assert.equal(instantText(0), '1970-01-01T00:00:00.000000Z')
   })
@@ -123,7 +123,7 @@ const comparables: fc.Arbitrary<Value> = fc.oneof(
 )
 
 describe('comparing', () => {
-  test('both ways round it comes to the opposite, and to nothing in both', () => {
+  test('compare is antisymmetric, and undefined in both directions or in neither', () => {
     fc.assert(
       fc.property(comparables, comparables, (a, b) => {
         const [forwards, backwards] = [compare(a, b), compare(b, a)]
@@ -133,7 +133,7 @@ describe('comparing', () => {
     )
   })
 
-  test('naturals among themselves are in order', () => {
+  test('naturals are ordered by value up to 64 bits', () => {
     const naturals = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
     fc.assert(
       fc.property(naturals, naturals, (a, b) => {
@@ -142,7 +142,7 @@ describe('comparing', () => {
     )
   })
 
-  test('texts are in the order of their UTF-8 bytes', () => {
+  test('strings are ordered by their UTF-8 bytes', () => {
     const texts = fc.string({ unit: 'grapheme' })
     fc.assert(
       fc.property(texts, texts, (a, b) => {
@@ -152,8 +152,8 @@ describe('comparing', () => {
     assert.ok(compareTexts('😀', '\ufffd') > 0)
   })
 
-  test('a value is the same as itself read back', () => {
-    fc.assert(fc.property(comparables, (value) => assert.ok(same(value, readJson(writeJson(value))))))
+  test('a value is deeply equal to its parsed JSON', () => {
+    fc.assert(fc.property(comparables, (value) => assert.ok(deepEqual(value, readJson(writeJson(value))))))
   })
 })
 
@@ -166,7 +166,7 @@ const origins: fc.Arbitrary<Metadata> = fc
   .map((parts) => parts.reduce<Metadata>(merge, undefined))
 
 describe('merging metadata', () => {
-  test('does not depend on the order, nor on how it is grouped', () => {
+  test('merge is commutative, associative and idempotent', () => {
     fc.assert(
       fc.property(origins, origins, origins, (a, b, c) => {
         assert.ok(sameMetadata(merge(a, b), merge(b, a)))
@@ -177,7 +177,7 @@ describe('merging metadata', () => {
     )
   })
 
-  test('of many at once is that of one after the other, and spans from the least to the greatest', () => {
+  test('MetadataSum equals repeated merge, and spans from the minimum to the maximum', () => {
     fc.assert(
       fc.property(fc.array(events, { minLength: 1 }), (parts) => {
         const sum = new MetadataSum()

@@ -1,10 +1,10 @@
 import type { MainQuery } from '../../src/aql/index.ts'
 import { exprsIn, tagAtoms } from '../../src/aql/walk.ts'
 
-/** Of expressions, terms of tag expressions, stages and sources. */
+/** Number of kinds of expressions, tag atoms, stages and sources. */
 export const numberOfKinds = 19 + 7 + 5 + 2
 
-/** The kinds of all parts of a query. */
+/** The kinds of all AST nodes of a query. */
 export function kindsIn(query: MainQuery): readonly string[] {
   const all = [...exprsIn(query)]
   const nested = [query, ...all.flatMap((expr) => (expr.kind === 'query' ? [expr.query] : []))]

@@ -1,30 +1,30 @@
-import { Expected, type Name } from '../../src/aql/text/expected.ts'
+import { Expected, type RuleName } from '../../src/aql/text/expected.ts'
 
-/** A text, and what was tried in it. */
+/** A text and its failed rules. */
 interface Input {
   readonly text: string
   readonly expected: Expected
-  /** Steps that are left. Nothing is remembered here, so that some texts would take forever. */
+  /** Step budget. There is no memoisation, so some texts would take exponential time. */
   steps: number
 }
 
-/** Reads at a place and returns where it ends, or nothing. */
+/** A parser combinator: returns the end position of the match, or `undefined`. */
 type Rule = (input: Input, at: number) => number | undefined
 
 /**
- * The grammar, read word for word and without any shortcut. It only says whether a text is a query and, if it is not,
- * what an error has to say.
+ * The grammar as a plain PEG parser without any optimisation. It only decides whether a text is a query and, if not,
+ * what the syntax error is.
  */
 export function pegError(text: string, steps: number): { place: number; message: string } | 'query' | 'too long' {
   const input: Input = { text, expected: new Expected(), steps }
   const end = main(input, 0)
   if (input.steps <= 0) return 'too long'
-  return end === undefined ? { place: input.expected.place, message: input.expected.toString() } : 'query'
+  return end === undefined ? { place: input.expected.position, message: input.expected.toString() } : 'query'
 }
 
-// ---- how rules are put together ----
+// ---- combinators ----
 
-/** Reads a pattern right here. */
+/** Matches a pattern at the current position. */
 function match(pattern: RegExp): Rule {
   const sticky = new RegExp(pattern, 'uy')
   return (input, at) => {
@@ -51,17 +51,17 @@ function inOrder(parts: readonly Rule[], between: Rule): Rule {
   }
 }
 
-/** Parts with blanks between them. */
+/** A sequence with trivia between its parts. */
 function seq(...parts: readonly (Rule | string)[]): Rule {
   return inOrder(parts.map(rule), blanks)
 }
 
-/** Parts with nothing between them. */
+/** A sequence without trivia between its parts. */
 function glued(...parts: readonly (Rule | string)[]): Rule {
   return inOrder(parts.map(rule), (_, at) => at)
 }
 
-/** The first of the parts that can be read. */
+/** Ordered choice. */
 function either(...parts: readonly (Rule | string)[]): Rule {
   const rules = parts.map(rule)
   return (input, at) => {
@@ -77,7 +77,7 @@ function perhaps(part: Rule | string): Rule {
   return either(part, (_, at) => at)
 }
 
-/** The part as often as it can be read, with blanks in between. */
+/** Repetition, with trivia in between. */
 function many(part: Rule, between: Rule = blanks): Rule {
   const more = inOrder([between, part], (_, at) => at)
   return (input, at) => {
@@ -91,8 +91,8 @@ function list(part: Rule): Rule {
   return seq(part, many(seq(',', part)))
 }
 
-/** What errors name: a rule that was tried, and where it started. */
-function named(name: Name, part: Rule | string): Rule {
+/** A named rule: errors report its name and start position. */
+function named(name: RuleName, part: Rule | string): Rule {
   const inner = rule(part)
   return (input, at) => {
     const mark = input.expected.mark(at)
@@ -102,7 +102,7 @@ function named(name: Name, part: Rule | string): Rule {
   }
 }
 
-/** A rule that is written down further below. */
+/** A forward reference to a rule. */
 function later(name: () => Rule): Rule {
   return (input, at) => name()(input, at)
 }
@@ -112,7 +112,7 @@ function later(name: () => Rule): Rule {
 const expr = later(() => simpleExpr)
 const ident = named('ident', match(/_|(?=\p{Lowercase}|\p{Uppercase}\p{Lowercase})[\p{Alphabetic}\p{N}_]+/u))
 const digits = named('natural', match(/[0-9]+/u))
-// A quote that is followed by another one never ends a text, not even when nothing else does.
+// A doubled quote never ends a string, not even when it is unterminated.
 const filledString = named('string', match(/'(?:''|[^'])+'(?!')|"(?:""|[^"])+"(?!")/u))
 const string = named('string', match(/'(?:''|[^'])+'(?!')|''|"(?:""|[^"])+"(?!")|""/u))
 const unicode = named('unicode', match(/U\+[0-9A-Fa-f]{1,6}/u))

@@ -8,7 +8,7 @@ import { exprs, queries } from './trees.ts'
 
 const runs = { numRuns: 1000 }
 
-test('the canonical text of a query reads as the same query without its pragmas', () => {
+test('the canonical text of a query parses to the same AST without pragmas', () => {
   fc.assert(
     fc.property(queries, (query) => {
       const text = print(query)
@@ -20,7 +20,7 @@ test('the canonical text of a query reads as the same query without its pragmas'
   )
 })
 
-test('a formatted query reads as the same query, and is formatted', () => {
+test('a formatted query parses to the same AST, and formatting is idempotent', () => {
   fc.assert(
     fc.property(queries, (query) => {
       const text = format(query)
@@ -32,14 +32,14 @@ test('a formatted query reads as the same query, and is formatted', () => {
   )
 })
 
-test('the canonical text of an expression reads as the same expression', () => {
+test('the canonical text of an expression parses to the same AST', () => {
   fc.assert(
     fc.property(exprs, (expr) => assert.deepEqual(parseExpr(printExpr(expr), { now: 0n }), expr)),
     runs,
   )
 })
 
-test('every kind of part is among the queries of these tests', () => {
+test('the generated queries cover every kind of AST node', () => {
   const kinds = new Set(fc.sample(queries, { numRuns: 1000, seed: 1 }).flatMap(kindsIn))
   assert.equal(kinds.size, numberOfKinds, [...kinds].join(' '))
 })

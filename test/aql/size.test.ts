@@ -9,8 +9,8 @@ import { messagesOf } from './eval/run.ts'
 const options = { now: 0n }
 const mebibyte = 1024 * 1024
 
-/** Reads a text, or finds that it is none; either way in proportion to its length. */
-function readCounted(text: string): AqlError | undefined {
+/** Parses or rejects a text, and asserts that the work is proportional to its length. */
+function parseCounted(text: string): AqlError | undefined {
   const reader = new Reader(text)
   let error: AqlError | undefined
   try {
@@ -31,7 +31,7 @@ function filled(text: string): string {
   return text.repeat(Math.floor(mebibyte / text.length))
 }
 
-test('ten thousand terms are no problem', () => {
+test('a query with ten thousand terms is parsed', () => {
   const tags = Array.from({ length: 10_000 }, (_, i) => `'tag${i}'`)
   for (const operators of [' | ', ' & '])
     for (const write of [print, format]) {
@@ -46,7 +46,7 @@ test('ten thousand terms are no problem', () => {
     }
 })
 
-test('as many keys as a query has room for are no problem, and of two values of one the last counts', () => {
+test('an object with tens of thousands of keys is evaluated, and of duplicate keys the last wins', () => {
   const keys = Array.from({ length: 70_000 }, (_, i) => `k${i}: ${i}`)
   const [message] = messagesOf(`FROM [0] SELECT { ${keys.join()}, k0: 'last' }`, [])
   const payload = message?.payload as Record<string, unknown>
@@ -68,9 +68,9 @@ const shapes: readonly (readonly [open: string, close: string])[] = [
   ['Foo(', ')'],
 ]
 
-test('what is nested may be nested as deep as the limit says, and no deeper', () => {
+test('nesting up to the limit is parsed, and deeper nesting is rejected', () => {
   for (const [open, close] of shapes) {
-    // The expression of the outermost SELECT is a level of its own.
+    // The expression of the outermost SELECT counts as one level.
     const levels = aqlLimits.nesting - 1
     const nested = (depth: number) => `FROM 'a' SELECT ${open.repeat(depth)}x${close.repeat(depth)}`
     const query = parseQuery(nested(levels), options)
@@ -86,12 +86,12 @@ test('what is nested may be nested as deep as the limit says, and no deeper', ()
   assert.throws(() => parseQuery(tags.replace('(', '(('), options), { kind: 'static' })
 })
 
-test('two hundred queries may be nested, each in parentheses', () => {
+test('two hundred nested queries in parentheses are parsed', () => {
   const query = parseQuery(`FROM 'a' SELECT ${"(FROM 'a' SELECT ".repeat(200)}_${')[0]'.repeat(200)}`, options)
   for (const write of [print, format]) assert.equal(write(parseQuery(write(query), options)), write(query))
 })
 
-test('a mebibyte of anything is read or refused in proportion to its size', () => {
+test('a mebibyte of any token is parsed or rejected in linear time', () => {
   for (const text of [
     '(',
     '[',
@@ -111,24 +111,24 @@ test('a mebibyte of anything is read or refused in proportion to its size', () =
     'FROM',
     'PRAGMA ',
   ]) {
-    readCounted(filled(text))
-    readCounted(`FROM ${filled(text)}`)
-    readCounted(`FROM 'a' SELECT ${filled(text)}`)
-    readCounted(`FROM 'a' SELECT '${filled(text)}'`)
-    readCounted(`FROM 'a' --${filled(text)}`)
+    parseCounted(filled(text))
+    parseCounted(`FROM ${filled(text)}`)
+    parseCounted(`FROM 'a' SELECT ${filled(text)}`)
+    parseCounted(`FROM 'a' SELECT '${filled(text)}'`)
+    parseCounted(`FROM 'a' --${filled(text)}`)
   }
-  assert.equal(readCounted(`FROM 'a' --${filled('x')}`), undefined)
-  assert.equal(readCounted(`FROM 'a' SELECT '${filled('x')}'`), undefined)
-  assert.equal(readCounted(`FROM 'a' ${filled('FILTER TRUE ')}`), undefined)
-  assert.equal(readCounted(`FROM 'a' SELECT x${filled('.a')}`), undefined)
-  assert.equal(readCounted(`FROM appId(${filled('a.')}a)`), undefined)
-  assert.equal(readCounted(`PRAGMA a := ${filled('x')}\nFROM 'a'`), undefined)
+  assert.equal(parseCounted(`FROM 'a' --${filled('x')}`), undefined)
+  assert.equal(parseCounted(`FROM 'a' SELECT '${filled('x')}'`), undefined)
+  assert.equal(parseCounted(`FROM 'a' ${filled('FILTER TRUE ')}`), undefined)
+  assert.equal(parseCounted(`FROM 'a' SELECT x${filled('.a')}`), undefined)
+  assert.equal(parseCounted(`FROM appId(${filled('a.')}a)`), undefined)
+  assert.equal(parseCounted(`PRAGMA a := ${filled('x')}\nFROM 'a'`), undefined)
 })
 
-test('what fails at many levels is not tried again at each of them', () => {
+test('backtracking through nested queries stays linear', () => {
   const deep = "FROM 'a' SELECT ".repeat(200)
   for (const tail of ['1 + ?', '1, ?', 'x FILTER ?', 'x LET a := ?', "'a' & ('b' + ?", 'x[?', '"?', '`{?', 'Foo(?'])
-    readCounted(deep + tail)
+    parseCounted(deep + tail)
   for (const unit of [
     'SELECT(FROM`a`SELECT FROM`a`',
     'SELECT{a:x[FROM`a`',
@@ -136,21 +136,21 @@ test('what fails at many levels is not tried again at each of them', () => {
     'SELECT[FROM`a`SELECT 1,FROM`a`SELECT 1,FROM`a`',
     'SELECT CASE FROM`a`FILTER Foo(FROM`a`',
   ]) {
-    readCounted(`FROM 'a'${unit.repeat(40)}`)
-    readCounted(`FROM 'a'${unit.repeat(40)} SELECT ?`)
+    parseCounted(`FROM 'a'${unit.repeat(40)}`)
+    parseCounted(`FROM 'a'${unit.repeat(40)} SELECT ?`)
   }
-  // What is no index may be the key of the next entry.
-  readCounted(`FROM [1] SELECT ${'{a:x['.repeat(40)}?`)
-  // A template that is first taken for a tag and then for a value, again and again.
+  // A failed index may be the key of the next entry.
+  parseCounted(`FROM [1] SELECT ${'{a:x['.repeat(40)}?`)
+  // A template that is first tried as a tag and then as a value, at every level.
   const templates = "FROM 'a' & ('b' & `{".repeat(60)
-  assert.equal(readCounted(`FROM [1] SELECT ${templates}1${'}` + 1)'.repeat(60)}`), undefined)
+  assert.equal(parseCounted(`FROM [1] SELECT ${templates}1${'}` + 1)'.repeat(60)}`), undefined)
 })
 
-test('every beginning of a query is read or refused', () => {
+test('every prefix of a query is parsed or rejected', () => {
   const text = `PRAGMA features := subQuery\nFEATURES(a b) FROM ('a' | "b" & \`c{_.x}{U+41}\`) & KEY > 5/${'.'.repeat(43)}-0 &
     TIME <= 2021-01-01T10:00:00.123+01:00 & from(2020-01-01Z) & TIME > 3D ago & appId(com.example) ORDER DESC -- comment
     FILTER !(_.a['x y'][0] ?? NULL = 1.5) & IsDefined((FROM [1, ...x] END)[0]) LIMIT 10 LET y := { a: 1 [4]: 2, ['b']: -3 }
     AGGREGATE { n: SUM(1), l: LAST(CASE _ > 1 => KEY(_) CASE TRUE => TIME(2020-01-01Z) ENDCASE) } SELECT y, TAGS(_) END`
-  assert.equal(readCounted(text), undefined)
-  for (let length = 0; length < text.length; length++) readCounted(text.slice(0, length))
+  assert.equal(parseCounted(text), undefined)
+  for (let length = 0; length < text.length; length++) parseCounted(text.slice(0, length))
 })

@@ -27,7 +27,7 @@ const notHere = 'aggregators are only valid in AGGREGATE clauses'
 const noCurrent = 'current value _ not available in AGGREGATE clauses'
 const tooLarge = 'number too large to fit in target type'
 
-test('aggregators belong directly into AGGREGATE', () => {
+test('an aggregator outside of AGGREGATE is rejected', () => {
   for (const text of [
     "FROM 'a' AGGREGATE [1, MAX(2 + MIN(_))]",
     "FROM 'a' AGGREGATE (FROM 'b' SELECT SUM(_))[0]",
@@ -41,7 +41,7 @@ test('aggregators belong directly into AGGREGATE', () => {
   parseQuery("FROM 'a' SELECT FROM 'b' AGGREGATE { a: [SUM(_)], b: !LAST(_.x) ?? `{MIN(_)}` }", options)
 })
 
-test('the current value is not available in AGGREGATE but to its aggregators and nested queries', () => {
+test('the current value in AGGREGATE is rejected outside of aggregators and nested queries', () => {
   for (const text of [
     "FROM 'a' AGGREGATE [_]",
     "FROM 'a' AGGREGATE SUM(1) + _.x",
@@ -58,7 +58,7 @@ test('the current value is not available in AGGREGATE but to its aggregators and
     parseQuery(text, options)
 })
 
-test('the first thing in the text that cannot be is told, with its place', () => {
+test('the first static error in the text is reported with its position', () => {
   const text = "FROM 'a' SELECT x[18446744073709551616], `{U+d800}` FILTER SUM(1) LIMIT 99999999999999999999"
   assert.deepEqual([errorOf(text).detail, errorOf(text).position], [tooLarge, text.indexOf('[')])
   const second = text.replace('18446744073709551616', '1')
@@ -71,14 +71,14 @@ test('the first thing in the text that cannot be is told, with its place', () =>
   assert.equal(errorOf(`${text} ?`).kind, 'syntax')
 })
 
-test('a number that is too large is only one where it has to be whole', () => {
+test('a number beyond 64 bits is rejected only where a natural is required', () => {
   for (const text of ['KEY > 18446744073709551616', 'from(18446744073709551616)', 'TIME > 18446744073709551616s ago'])
     assert.equal(errorOf(`FROM ${text}`).detail, tooLarge, text)
   for (const text of ['x[18446744073709551616 + 1]', '18446744073709551616', 'x[0018446744073709551615]'])
     parseQuery(`FROM 'a' SELECT ${text}`, options)
 })
 
-test('a date has to exist, and before 1970 there is nothing', () => {
+test('an invalid date is rejected, and a time before 1970 is clamped to the epoch', () => {
   for (const date of ['2021-02-29', '1900-02-29', '2021-04-31', '0000-11-31'])
     assert.match(errorOf(`FROM TIME > ${date}Z`).detail, new RegExp(`^invalid date ${date}: `))
   for (const date of ['1960-01-01Z', '0000-01-01Z', '1970-01-01+01:00', '1970-01-01Z'])
@@ -86,13 +86,13 @@ test('a date has to exist, and before 1970 there is nothing', () => {
   assert.deepEqual(parseTagExpr('TIME > 99999Y ago', options), { kind: 'time', comparison: '>', time: 0n })
 })
 
-test('the frame of an error counts lines and characters as people do', () => {
+test('the code frame of an error counts lines and code points from 1', () => {
   assert.equal(
     errorOf("FROM 'x'\n\n\n\n\n\n\n\n\n\tLET 🐟 := 1").detail,
     '  --> 10:6\n   |\n10 | \tLET 🐟 := 1\n   | \t    ^---\n   |\n   = expected ident',
   )
   assert.match(errorOf("FROM '🐟' LIMIT 0").detail, /^ --> 1:16\n/)
-  // A place that is a line break is shown.
+  // A line break at the error position is made visible.
   assert.equal(
     errorOf("FROM 'x' SELECT 1 FILTER TIME(2020-01-01\r\n)").detail.split('\n').slice(0, 4).join('\n'),
     " --> 1:41\n  |\n1 | FROM 'x' SELECT 1 FILTER TIME(2020-01-01␍␊\n  |                                         ^---",
@@ -100,7 +100,7 @@ test('the frame of an error counts lines and characters as people do', () => {
   assert.match(errorOf("FROM 'x' SELECT\n").detail, /^ --> 2:1\n {2}\|\n2 \| \n {2}\| \^---\n/)
 })
 
-test('an array as source is refused by subscriptions before anything else', () => {
+test('a subscription rejects an array source before other features', () => {
   const query = parseQuery('FROM [1, ...x] SELECT 1, 2', options)
   assert.equal(
     checkFeatures(query, 'subscribe_monotonic')?.socketMessage,
@@ -112,7 +112,7 @@ test('an array as source is refused by subscriptions before anything else', () =
   )
 })
 
-test('a spread in a nested array source counts, which is R5', () => {
+test('a spread in a nested array source uses the feature spread (R5)', () => {
   assert.deepEqual(usedFeatures(parseQuery("FROM 'a' SELECT FROM [...x]", options)), [
     'subQuery',
     'fromArray',
@@ -120,7 +120,7 @@ test('a spread in a nested array source counts, which is R5', () => {
   ])
 })
 
-test('names of variables and tags are normalised, those of properties are not', () => {
+test('variable names and tags are normalised to NFC, property names are not', () => {
   const decomposed = 'e\u0301'
   assert.equal(
     print(parseQuery(`FROM '${decomposed}' SELECT x['${decomposed}']`, options)),
@@ -130,7 +130,7 @@ test('names of variables and tags are normalised, those of properties are not', 
 
 const given = (lines: string) => givenEvents(parseQuery(`PRAGMA events\n${lines}\nENDPRAGMA\nFROM 'a'`, options), now)
 
-test('events that a query brings along keep their payload as it is written', () => {
+test('an inline event keeps its payload verbatim', () => {
   assert.deepEqual(
     given(
       [
@@ -153,13 +153,13 @@ test('events that a query brings along keep their payload as it is written', () 
   assert.equal(givenEvents(parseQuery("FROM 'a'", options), now), undefined)
 })
 
-test('the tags of an event that a query brings along become a set, in the order of their bytes', () => {
+test('the tags of an inline event are deduplicated and sorted by bytes', () => {
   const [event] =
     given(JSON.stringify({ payload: 1, tags: ['\u{1f600}', 'b', 'é', '\ufffd', 'a', 'e\u0301', 'Z', 'b'] })) ?? []
   assert.deepEqual(event?.tags, ['Z', 'a', 'b', 'é', '\ufffd', '\u{1f600}'])
 })
 
-test('an event that is none is told with its line', () => {
+test('a malformed inline event is rejected with its line number', () => {
   for (const [line, reason] of [
     ['nope', /line 2: .*JSON/],
     ['[1]', /line 2: it is not a JSON object$/],

@@ -4,7 +4,7 @@ import { compileSteps } from '../../src/aql/eval/compile.ts'
 import { type Cursor, type Events, later } from '../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { answer, outside } from '../../src/aql/eval/query.ts'
+import { answer, rootScope } from '../../src/aql/eval/query.ts'
 import {
   aqlLimits,
   featuresUsed,
@@ -30,7 +30,7 @@ function many(part: (at: number) => string, separator: string): string {
   return Array.from({ length: count }, (_, at) => part(at)).join(separator)
 }
 
-/** Long texts, each of a kind of part that a query can have as many of as fit. */
+/** Long queries, one for each construct that may be repeated without limit. */
 const long: readonly (readonly [name: string, text: string])[] = [
   ['operators', `FROM [1] SELECT ${many(() => '1', '+')}`],
   ['operators of all kinds', `FROM [1] SELECT ${many((at) => `1 ${'+*^&'.charAt(at % 4)} 1`, '-')}`],
@@ -48,15 +48,15 @@ const long: readonly (readonly [name: string, text: string])[] = [
     'long aggregators',
     `FROM [1] AGGREGATE [${Array.from({ length: 50 }, (_, at) => `SUM([${'1,'.repeat(400)}${at}])`)}]`,
   ],
-  ['things in things', `FROM [1] SELECT [${Array(40).fill(`${'[{a:'.repeat(200)}1${'}]'.repeat(200)}`)}]`],
+  ['deeply nested values', `FROM [1] SELECT [${Array(40).fill(`${'[{a:'.repeat(200)}1${'}]'.repeat(200)}`)}]`],
   ['tags', `FROM ${many((at) => `'t${at}'`, ' | ')}`],
-  ['tags of which all are wanted', `FROM ${many((at) => `'t${at}'`, ' & ')}`],
+  ['tags with &', `FROM ${many((at) => `'t${at}'`, ' & ')}`],
   ['pairs of tags', `FROM ${many((at) => `('t${at}' & ('a' | 'b'))`, ' | ')}`],
   ['ranges', `FROM ${many((at) => `'t${at}' & KEY > ${at}`, ' | ')}`],
   ['stages', `FROM [1] ${Array(1000).fill('LET a := [1,2,3,4,5,6,7,8,9,10]').join(' ')}`],
 ]
 
-/** The steps of a computation, each with how much was counted in it. */
+/** Runs a computation; returns the number of time slices and the most work in one of them. */
 function counted<T>(steps: Steps<T>, counter: () => number): { value: T; most: number; turns: number } {
   let [turns, most, before] = [0, 0, counter()]
   for (;;) {
@@ -68,40 +68,40 @@ function counted<T>(steps: Steps<T>, counter: () => number): { value: T; most: n
   }
 }
 
-describe('a long query is prepared in steps', () => {
+describe('a long query is prepared cooperatively', () => {
   for (const [name, text] of long) {
-    test(`one of many ${name} is read without a step that is longer than others`, () => {
+    test(`a query with many ${name} is parsed in time slices of bounded length`, () => {
       const reader = new Reader(text)
       const { most, turns } = counted(readSteps(reader, now), () => reader.steps)
-      // One part may end after the step is due, and looks for what cannot follow it.
+      // A construct may end after the step is due, and still tries what may follow it.
       assert.ok(most <= stepsPerYield + 2000, `${most} steps`)
       assert.ok(turns >= text.length / stepsPerYield / 4, `${turns} turns`)
     })
 
-    test(`one of many ${name} is compiled, checked and printed in as many turns`, () => {
+    test(`a query with many ${name} is planned or compiled, checked and printed in several time slices`, () => {
       const query = parseQuery(text, { now })
       const isOfTags = query.source.kind === 'events'
       const turnsOf = (steps: Steps<unknown>): number => counted(steps, () => 0).turns
       const least = Math.floor((isOfTags ? count : 1000) / unitsPerStep / 2) || 1
       if (isOfTags) assert.ok(turnsOf(plainSteps(query, 'me')) >= count / unitsPerStep, 'planned')
       else {
-        assert.ok(turnsOf(compileSteps(query, outside)) > least, 'compiled')
+        assert.ok(turnsOf(compileSteps(query, rootScope)) > least, 'compiled')
         assert.ok(turnsOf(featuresUsed(query)) > least, 'features')
       }
       assert.ok(turnsOf(printSteps(query)) > least, 'printed')
     })
   }
 
-  test('one of many events that it brings along is read in as many turns', () => {
+  test('many inline events are parsed in several time slices', () => {
     const text = `PRAGMA events\n${many(() => '{"payload":1}', '\n')}\nENDPRAGMA\nFROM allEvents`
     const { value, turns } = counted(givenSteps(parseQuery(text, { now }), now), () => 0)
     assert.equal(value?.length, count)
     assert.ok(turns >= count / unitsPerStep)
   })
 
-  test('a short one is prepared in one', () => {
+  test('a short query is prepared in one time slice', () => {
     const steps: ((query: MainQuery) => Steps<unknown>)[] = [
-      (query) => compileSteps(query, outside),
+      (query) => compileSteps(query, rootScope),
       featuresUsed,
       printSteps,
       (query) => plainSteps(query, 'me'),
@@ -114,27 +114,27 @@ describe('a long query is prepared in steps', () => {
   })
 })
 
-test('a variable is found where it is bound, however many stages bind others', () => {
+test('a variable resolves to its latest binding across hundreds of LET stages', () => {
   const lets = Array.from({ length: 900 }, (_, at) => `LET a${at} := ${at}`).join(' ')
   const [message] = messagesOf(`FROM [1] LET b := a1 ?? 7 ${lets} LET a1 := a1 + 1 SELECT [b, a1, a899, _]`, [])
   assert.deepEqual(message?.payload, [7, 2, 899, 1])
 })
 
-describe('combinations of tags', () => {
+describe('branches of a conjunction', () => {
   const planOf = (text: string) => planFor(parseTagExpr(text, { now }), { appId: 'me', tagOf: () => '' })
 
-  test('that come again are one', () => {
+  test('repeated operands produce no duplicate branches', () => {
     const plan = planOf(Array(12).fill("('a' | 'b')").join(' & '))
     assert.deepEqual([plan.anyOf, plan.residual], [[{ tags: ['a'] }, { tags: ['b'] }], undefined])
   })
 
-  test('are as many as there are when they are different', () => {
+  test('distinct operands produce the full cross product', () => {
     const plan = planOf(Array.from({ length: 8 }, (_, at) => `('a${at}' | 'b${at}')`).join(' & '))
     assert.deepEqual([plan.anyOf.length, plan.residual], [256, undefined])
   })
 })
 
-/** Remembers the plans that cursors were opened for. */
+/** Records the plans of opened cursors. */
 class PlannedEvents implements Events {
   readonly plans: Plan[] = []
   readonly #events: Events
@@ -163,7 +163,7 @@ describe('the plan of a nested query', () => {
     return { plans: port.plans.slice(1), payloads }
   }
 
-  test('is made once when its tags do not depend on the event, also when they are templates', () => {
+  test('the plan is cached when its tags do not depend on the event, even if they are templates', () => {
     for (const tags of ["('n' | 'x') & ('n' | 'y')", "(`n` | 'x') & (`{'n'}` | `y{1}`)"]) {
       const { plans, payloads } = plansOf(tags)
       assert.deepEqual([plans.length, new Set(plans).size], [20, 1], tags)
@@ -171,13 +171,13 @@ describe('the plan of a nested query', () => {
     }
   })
 
-  test('is made again only when they come to something else', () => {
+  test('the plan is made again only when a tag template changes its value', () => {
     const { plans, payloads } = plansOf("(`id:{_.id}` | 'x') & 'n'")
     assert.deepEqual([plans.length, new Set(plans).size], [20, 2])
     assert.deepEqual(payloads, Array(20).fill([10]))
   })
 
-  test('has few combinations when they depend on the event: beyond that, events are looked at one by one', () => {
+  test('a plan per event has few branches, and a residual predicate beyond that', () => {
     const pairs = Array.from({ length: 12 }, (_, at) => `(\`id:{_.id}\` | \`x${at}{_.id}\`)`)
     const distinct = Array.from({ length: 12 }, (_, at) => `(\`id:{_.id - 0 * ${at}}\` | \`n\` | \`x${at}{_.id}\`)`)
     for (const tags of [pairs.join(' & '), distinct.join(' & ')]) {
@@ -187,7 +187,7 @@ describe('the plan of a nested query', () => {
     }
   })
 
-  test('is made in steps', () => {
+  test('a plan with many branches is made in several time slices', () => {
     const text = `FROM 'n' SELECT FROM ${many((at) => `\`{_.id}:${at}\``, ' | ')}`
     const request = {
       events: new MemoryEvents(events.slice(0, 1)),
@@ -200,7 +200,7 @@ describe('the plan of a nested query', () => {
   })
 })
 
-test('events in memory are looked at in turns when there are many that are not selected', () => {
+test('an in-memory cursor yields while it skips events that are not selected', () => {
   const { anyOf } = planFor(
     parseTagExpr(
       many((at) => `'t${at}'`, '|'),
@@ -216,7 +216,7 @@ test('events in memory are looked at in turns when there are many that are not s
   assert.equal(cursor.next(), undefined)
 })
 
-test('a query of many parts counts as many steps with every event', () => {
+test('the steps per event grow with the number of AST nodes', () => {
   const stepsOf = (text: string): number => {
     let most = 0
     const turn = {

@@ -145,12 +145,12 @@ const { expr, query } = fc.letrec<{ expr: Expr; operand: Expr; query: Query; tem
   },
 )
 
-/** A literal that is computed is told from one that is not by parentheses. */
+/** A computed index that is a literal is marked by parentheses. */
 function computed(key: Expr): Expr {
   return key.kind === 'string' || key.kind === 'natural' ? { kind: 'chain', first: key, rest: [] } : key
 }
 
-/** Texts in a row are one text, however they are written. */
+/** Adjacent literal texts are merged, as the parser does. */
 function normalised(parts: Template): Template {
   const joined: (string | Expr)[] = []
   for (const part of parts) {
@@ -169,10 +169,10 @@ const pragmaValues = fc.oneof(
   fc.string({ maxLength: 10 }).map((value) => value.replace(/ENDPRAGMA/g, '')),
 )
 
-/** Any expression there is, wherever its parts may stand. */
+/** Any expression, without static checks. */
 export const exprs: fc.Arbitrary<Expr> = expr.map((tree) => structuredClone(tree))
 
-/** Any query there is, wherever its parts may stand: not all of them may be run. */
+/** Any query, without static checks: not all of them can run. */
 export const queries: fc.Arbitrary<MainQuery> = fc
   .record({
     query,

@@ -5,16 +5,16 @@ import { isNatural } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
 import { textOf } from '../values/text.ts'
 import { isPlain, kindOf, propertyOf, type Value } from '../values/value.ts'
-import { type Code, type Combine, type QuickCode, strict } from './code.ts'
+import { type Code, type Combine, type SyncCode, strict } from './code.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** A step of a path: a name or number that stands in the query, or one that is computed. */
+/** A step of a path: a literal key or index, or a computed one. */
 export type Step = string | number | bigint | Code
 
-/** `head.a[0][e]`. Where the value comes from is where the head comes from. */
+/** `head.a[0][e]`. The result has the metadata of the head. */
 export function access(head: Code, path: readonly Step[]): Code {
-  const fixed = path.filter((step) => typeof step !== 'object')
-  if (head.quick && fixed.length === path.length) return fixedAccess(head.run, head.origin, fixed)
+  const literals = path.filter((step) => typeof step !== 'object')
+  if (head.sync && literals.length === path.length) return literalAccess(head.run, head.origin, literals)
   const parts = path.filter((step) => typeof step === 'object')
   const walk: Combine = ([thing, ...indexes], from) => {
     let next = 0
@@ -25,32 +25,32 @@ export function access(head: Code, path: readonly Step[]): Code {
   return strict([head, ...parts], walk, 1)
 }
 
-/** `_.a` of an event, most of whose payload may be of no interest. */
-export function inputField(head: QuickCode, name: string): Code {
-  const whole = fixedAccess(head.run, head.origin, [name])
-  if (name in ordinary) return whole
+/** `_.a` of an event: extracts the field without parsing the whole payload if possible. */
+export function inputField(head: SyncCode, name: string): Code {
+  const whole = literalAccess(head.run, head.origin, [name])
+  if (name in inherited) return whole
   const reader = new FieldReader(name)
-  return { quick: true, run: (frame) => frame.field(reader) ?? whole.run(frame), origin: head.origin }
+  return { sync: true, run: (frame) => frame.field(reader) ?? whole.run(frame), origin: head.origin }
 }
 
 type Name = string | number | bigint
 
-function fixedAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): QuickCode {
+function literalAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): SyncCode {
   const [only, ...others] = path
   if (only === undefined || others.length > 0) {
-    return { quick: true, run: (frame) => path.reduce(property, run(frame)), origin }
+    return { sync: true, run: (frame) => path.reduce(property, run(frame)), origin }
   }
-  if (typeof only !== 'string' || only in ordinary)
-    return { quick: true, run: (frame) => property(run(frame), only), origin }
+  if (typeof only !== 'string' || only in inherited)
+    return { sync: true, run: (frame) => property(run(frame), only), origin }
   const field = (frame: Frame): Value => {
     const thing = run(frame)
     return (isPlain(thing) ? thing[only] : undefined) ?? property(thing, only)
   }
-  return { quick: true, run: field, origin }
+  return { sync: true, run: field, origin }
 }
 
-/** What every object has without being asked. */
-const ordinary: object = Object.prototype
+/** Inherited by every object: these names need an own-property check. */
+const inherited: object = Object.prototype
 
 function property(thing: Value, name: Name): Value {
   const found = propertyOf(thing, name)

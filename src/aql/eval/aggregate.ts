@@ -4,15 +4,15 @@ import type { Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { Failure } from '../values/failure.ts'
 import { type Metadata, Span, sameMetadata } from '../values/metadata.ts'
-import { same } from '../values/same.ts'
+import { deepEqual } from '../values/same.ts'
 import type { Value } from '../values/value.ts'
-import { weightOf } from '../values/weight.ts'
+import { estimateBytes } from '../values/weight.ts'
 import { type Aggregator, aggregator } from './aggregators.ts'
-import { attempt, attemptSlowly, type Code, originOf } from './code.ts'
+import { attempt, attemptInSteps, type Code, originOf } from './code.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** One aggregator of the text: the same one standing there twice is one. Its result will stand in a slot. */
+/** A compiled aggregator. Equal aggregators of a stage share one. The result goes to a slot of the frame. */
 export interface AggregatorCode {
   readonly operator: AggregateOperator
   readonly argument: Code
@@ -20,13 +20,13 @@ export interface AggregatorCode {
 }
 
 export interface Aggregation {
-  /** In the order in which their failures are told. */
+  /** In the order in which their failures are reported. */
   readonly aggregators: readonly AggregatorCode[]
-  /** What is computed from their results. */
-  readonly around: Code
-  /** Where that goes. */
+  /** The expression that uses their results. */
+  readonly enclosing: Code
+  /** The slot for the value of that expression. */
   readonly slot: number
-  /** The order of events in which all of them know their result after the first input. */
+  /** The event order in which the first input already determines all results. */
   readonly preferred: 'asc' | 'desc' | undefined
 }
 
@@ -36,34 +36,34 @@ export interface AggregateCode extends StageCode {
 }
 
 export function aggregate(aggregation: Aggregation): AggregateCode {
-  const { around, aggregators, preferred } = aggregation
-  const brief = aggregators.every(({ argument }) => argument.quick)
-  const open = (frame: Frame, next: Stage) => new Aggregate(aggregation, brief, frame, next)
-  return { quick: around.quick && brief, preferred, open }
+  const { enclosing, aggregators, preferred } = aggregation
+  const bounded = aggregators.every(({ argument }) => argument.sync)
+  const open = (frame: Frame, next: Stage) => new Aggregate(aggregation, bounded, frame, next)
+  return { sync: enclosing.sync && bounded, preferred, open }
 }
 
-/** The result of an aggregator, in the expression around it. */
+/** Reads the result of an aggregator in the enclosing expression. */
 export function aggregated(slot: number): Code {
   const run = (frame: Frame): Value => {
     const failure = frame.failures?.get(slot)
     if (failure !== undefined) throw failure
     return frame.values[slot] as Value
   }
-  return { quick: true, run, origin: originOf([{ hops: 0, slot }]) }
+  return { sync: true, run, origin: originOf([{ hops: 0, slot }]) }
 }
 
 export class Aggregate implements Stage {
-  readonly brief: boolean
+  readonly bounded: boolean
   readonly #aggregation: Aggregation
   readonly #states: readonly { readonly argument: Code; readonly slot: number; readonly state: Aggregator }[]
   readonly #frame: Frame
   readonly #next: Stage
-  readonly #weighed: { readonly value: Value; readonly bytes: number }[] = []
-  /** What was emitted last. */
+  readonly #sizes: { readonly value: Value; readonly bytes: number }[] = []
+  /** The last emitted result. */
   #emitted: { readonly value: Value; readonly metadata: Metadata } | undefined
 
-  constructor(aggregation: Aggregation, brief: boolean, frame: Frame, next: Stage) {
-    this.brief = brief
+  constructor(aggregation: Aggregation, bounded: boolean, frame: Frame, next: Stage) {
+    this.bounded = bounded
     this.#aggregation = aggregation
     this.#states = aggregation.aggregators.map(({ argument, slot, operator }) => ({
       argument,
@@ -75,7 +75,7 @@ export class Aggregate implements Stage {
     frame.session.opened(this, frame)
   }
 
-  /** Bytes of the values that it holds, and of the events that they come from, roughly. */
+  /** Estimated bytes of the retained values and of the events that they come from. */
   get heldBytes(): number {
     const events = new Set<AqlEvent>()
     let bytes = 0
@@ -83,11 +83,11 @@ export class Aggregate implements Stage {
       const { held, metadata } = state
       if (held === undefined) continue
       if (metadata !== undefined && !(metadata instanceof Span)) events.add(metadata)
-      // Most stay the same for long.
-      const known = this.#weighed[at]
-      const weighed = known?.value === held ? known : { value: held, bytes: weightOf(held, aqlLimits.heldBytes) }
-      this.#weighed[at] = weighed
-      bytes += weighed.bytes
+      // Cached, because most values stay the same for long.
+      const known = this.#sizes[at]
+      const size = known?.value === held ? known : { value: held, bytes: estimateBytes(held, aqlLimits.heldBytes) }
+      this.#sizes[at] = size
+      bytes += size.bytes
     }
     for (const { heldBytes = 0 } of events) bytes += heldBytes
     return bytes
@@ -95,13 +95,13 @@ export class Aggregate implements Stage {
 
   feed(anti: boolean): void {
     for (const { argument, state } of this.#states) this.#add(argument, state, attempt(argument, this.#frame), anti)
-    this.#fed()
+    this.#checkDone()
   }
 
-  *feedSlowly(anti: boolean): Steps<void> {
+  *feedInSteps(anti: boolean): Steps<void> {
     for (const { argument, state } of this.#states)
-      this.#add(argument, state, yield* attemptSlowly(argument, this.#frame), anti)
-    this.#fed()
+      this.#add(argument, state, yield* attemptInSteps(argument, this.#frame), anti)
+    this.#checkDone()
   }
 
   #add(argument: Code, state: Aggregator, result: Result, anti: boolean): void {
@@ -109,45 +109,48 @@ export class Aggregate implements Stage {
     else state.add(result, argument.origin.of(this.#frame), anti)
   }
 
-  #fed(): void {
+  #checkDone(): void {
     const { preferred } = this.#aggregation
-    const isSettling = preferred !== undefined && preferred === this.#frame.order
-    if (!this.isConstant && !isSettling) return
+    const isSettledByFirst = preferred !== undefined && preferred === this.#frame.order
+    if (!this.isConstant && !isSettledByFirst) return
     if (this.#states.every(({ state }) => !(state.result() instanceof Failure))) this.#frame.done = true
   }
 
-  /** Whether no input makes a difference. */
+  /** Whether it has no aggregators: the result does not depend on the input. */
   get isConstant(): boolean {
     return this.#states.length === 0
   }
 
-  /** Whether `flush` does not take long. */
-  get flushesBriefly(): boolean {
-    return this.#aggregation.around.quick && this.#next.brief
+  /** Whether `flush` does a bounded amount of work. */
+  get flushIsBounded(): boolean {
+    return this.#aggregation.enclosing.sync && this.#next.bounded
   }
 
-  /** Emits what it has come to; on later calls only if that has changed, and takes back what it emitted before. */
+  /**
+   * Emits the current result. A later call emits only a changed result, after retracting the previous one with an
+   * anti-event.
+   */
   flush(): void {
-    this.#show()
-    for (const { value, metadata, anti } of this.#changes(attempt(this.#aggregation.around, this.#frame))) {
+    this.#storeResults()
+    for (const { value, metadata, anti } of this.#changes(attempt(this.#aggregation.enclosing, this.#frame))) {
       this.#frame.set(this.#aggregation.slot, value, metadata)
       this.#next.feed(anti)
     }
   }
 
-  *flushSlowly(): Steps<void> {
-    this.#show()
+  *flushInSteps(): Steps<void> {
+    this.#storeResults()
     for (const { value, metadata, anti } of this.#changes(
-      yield* attemptSlowly(this.#aggregation.around, this.#frame),
+      yield* attemptInSteps(this.#aggregation.enclosing, this.#frame),
     )) {
       this.#frame.set(this.#aggregation.slot, value, metadata)
-      if (this.#next.brief) this.#next.feed(anti)
-      else yield* this.#next.feedSlowly(anti)
+      if (this.#next.bounded) this.#next.feed(anti)
+      else yield* this.#next.feedInSteps(anti)
     }
   }
 
-  /** Puts the results where the expression around them looks for them. */
-  #show(): void {
+  /** Stores the results in the slots that the enclosing expression reads. */
+  #storeResults(): void {
     if (this.isConstant) this.#frame.done = true
     for (const { slot, state } of this.#states) {
       const result = state.result()
@@ -166,9 +169,9 @@ export class Aggregate implements Stage {
       this.#frame.failed(result)
       return []
     }
-    const metadata = this.#aggregation.around.origin.of(this.#frame)
+    const metadata = this.#aggregation.enclosing.origin.of(this.#frame)
     const before = this.#emitted
-    if (before !== undefined && sameMetadata(before.metadata, metadata) && same(before.value, result)) return []
+    if (before !== undefined && sameMetadata(before.metadata, metadata) && deepEqual(before.value, result)) return []
     this.#emitted = { value: result, metadata }
     const now = { value: result, metadata, anti: false }
     return before === undefined ? [now] : [{ ...before, anti: true }, now]

@@ -5,7 +5,7 @@ import type { Nested, Pace, Steps } from '../steps.ts'
 import type { AggregatorCode } from './aggregate.ts'
 import { compareExpressions } from './expression-order.ts'
 import { fingerprint } from './fingerprint.ts'
-import { sorted } from './sorted.ts'
+import { mergeSort } from './sorted.ts'
 
 type AggregatorExpr = Extract<Expr, { kind: 'aggregator' }>
 type Compile = (argument: Expr) => Nested<Omit<AggregatorCode, 'operator'>>
@@ -15,15 +15,15 @@ const operators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX',
 interface Known {
   readonly argument: Expr
   readonly code: AggregatorCode
-  /** Characters of its fingerprint. */
+  /** Length of the fingerprint. */
   readonly size: number
 }
 
-/** The distinct aggregators of an AGGREGATE stage, collected while its expression is compiled. */
+/** Deduplicates the aggregators of an AGGREGATE stage while its expression is compiled. */
 export class Aggregators {
   readonly #compile: Compile
   readonly #pace: Pace
-  readonly #byText = new Map<string, Known>()
+  readonly #byFingerprint = new Map<string, Known>()
 
   constructor(compile: Compile, pace: Pace) {
     this.#compile = compile
@@ -32,28 +32,28 @@ export class Aggregators {
 
   *slotOf(expr: AggregatorExpr): Nested<number> {
     const text = yield* fingerprint(expr, this.#pace)
-    const known = this.#byText.get(text)
+    const known = this.#byFingerprint.get(text)
     if (known !== undefined) return known.code.slot
-    if (this.#byText.size === aqlLimits.aggregators)
+    if (this.#byFingerprint.size === aqlLimits.aggregators)
       throw new AqlError(
         'static',
         `AGGREGATE has too many aggregators (limit aggregators: ${aqlLimits.aggregators})`,
         0,
       )
     const code = { operator: expr.operator, ...(yield* this.#compile(expr.argument)) }
-    this.#byText.set(text, { argument: expr.argument, code, size: text.length })
+    this.#byFingerprint.set(text, { argument: expr.argument, code, size: text.length })
     return code.slot
   }
 
-  /** In the order in which their failures are told. */
+  /** In the order in which their failures are reported. */
   *inOrder(): Steps<AggregatorCode[]> {
-    const all = yield* sorted([...this.#byText.values()], compareAggregators, this.#pace)
+    const all = yield* mergeSort([...this.#byFingerprint.values()], compareAggregators, this.#pace)
     return all.map(({ code }) => code)
   }
 
-  /** The order of events in which the first input settles them all. */
+  /** The event order in which the first input already determines all results. */
   get preferred(): 'asc' | 'desc' | undefined {
-    const used = new Set([...this.#byText.values()].map(({ code }) => code.operator))
+    const used = new Set([...this.#byFingerprint.values()].map(({ code }) => code.operator))
     if (used.size !== 1) return undefined
     if (used.has('FIRST')) return 'asc'
     return used.has('LAST') ? 'desc' : undefined

@@ -9,13 +9,13 @@ import { show } from '../values/show.ts'
 import { Decimal, type Value } from '../values/value.ts'
 import { notBool } from './operators.ts'
 
-/** What an aggregator has come to so far. */
+/** The accumulator of an aggregator. */
 export interface Aggregator {
   add(value: Value, metadata: Metadata, anti: boolean): void
-  /** The value, or a failure: of the first input that did not fit, or because there was none. */
+  /** The value, or a failure: that of the first unsuitable input, or because there was no input. */
   result(): Value | Failure
   readonly metadata: Metadata
-  /** A value that it holds and that may be large. */
+  /** A retained value that may be large, for memory accounting. */
   readonly held?: Value | undefined
 }
 
@@ -37,11 +37,11 @@ export function aggregator(operator: AggregateOperator): Aggregator {
 
 const noValue = new Failure('no value added')
 
-/** SUM and PRODUCT. The first input decides whether they are about numbers or about booleans. */
+/** SUM and PRODUCT. The first input decides whether they fold numbers or booleans. */
 class Total implements Aggregator {
-  readonly #forwards: '+' | '*'
-  readonly #backwards: '-' | '/'
-  readonly #verdict: (trues: number, falses: number) => boolean
+  readonly #operator: '+' | '*'
+  readonly #inverse: '-' | '/'
+  readonly #booleanResult: (trues: number, falses: number) => boolean
   readonly #origin = new MetadataSum()
   #kind: 'numbers' | 'booleans' | undefined
   #sum: Value
@@ -51,14 +51,14 @@ class Total implements Aggregator {
 
   constructor(
     neutral: number,
-    forwards: '+' | '*',
-    backwards: '-' | '/',
-    verdict: (trues: number, falses: number) => boolean,
+    operator: '+' | '*',
+    inverse: '-' | '/',
+    booleanResult: (trues: number, falses: number) => boolean,
   ) {
     this.#sum = neutral
-    this.#forwards = forwards
-    this.#backwards = backwards
-    this.#verdict = verdict
+    this.#operator = operator
+    this.#inverse = inverse
+    this.#booleanResult = booleanResult
   }
 
   add(value: Value, metadata: Metadata, anti: boolean): void {
@@ -67,22 +67,21 @@ class Total implements Aggregator {
     try {
       const isFirst = this.#kind === undefined
       this.#kind ??= kindOfTotal(value)
-      // Adding -0.0 to nothing would lose its sign.
+      // Adding -0.0 to the neutral element would lose its sign.
       if (isFirst && !anti && value instanceof Decimal) this.#sum = value
-      else if (this.#kind === 'numbers')
-        this.#sum = arithmetic[anti ? this.#backwards : this.#forwards](this.#sum, value)
+      else if (this.#kind === 'numbers') this.#sum = arithmetic[anti ? this.#inverse : this.#operator](this.#sum, value)
       else if (typeof value !== 'boolean') throw notBool(value, metadata)
       else if (value) this.#trues += anti ? -1 : 1
       else this.#falses += anti ? -1 : 1
     } catch (thrown) {
-      // Products say so too.
+      // PRODUCT uses the same message.
       this.#failure = new Failure(`incompatible types in sum: ${caught(thrown).message}`)
     }
   }
 
   result(): Value | Failure {
     if (this.#kind === undefined || this.#failure !== noValue) return this.#failure
-    return this.#kind === 'numbers' ? this.#sum : this.#verdict(this.#trues, this.#falses)
+    return this.#kind === 'numbers' ? this.#sum : this.#booleanResult(this.#trues, this.#falses)
   }
 
   get metadata(): Metadata {
@@ -152,7 +151,7 @@ class Edge implements Aggregator {
     this.metadata = metadata
   }
 
-  /** Values without metadata come before all others. Among themselves the last one that was fed is the last. */
+  /** Values without metadata sort before all others. Among themselves the last input is the last. */
   #replaces(metadata: Metadata): boolean {
     const known = this.metadata
     const isLast = this.#operator === 'LAST'

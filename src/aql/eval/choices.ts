@@ -1,21 +1,21 @@
 import type { Steps } from '../steps.ts'
 import { caught, Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
-import { attempt, attemptSlowly, type Code, computed, failing, nowhere, type QuickCode, sameOrigins } from './code.ts'
+import { attempt, attemptInSteps, type Code, computed, failing, noOrigin, type SyncCode, sameOrigins } from './code.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** `a ?? b ?? c`: the first that does not fail, or the failure of the last. */
+/** `a ?? b ?? c`: the first operand that does not fail, or the failure of the last one. Short-circuits. */
 export function otherwise(options: readonly Code[]): Code {
-  const quick = options.filter((option) => option.quick)
-  if (quick.length < options.length) {
-    return { quick: false, run: (frame) => firstSlowly(frame, options), origin: computed }
+  const sync = options.filter((option) => option.sync)
+  if (sync.length < options.length) {
+    return { sync: false, run: (frame) => firstInSteps(frame, options), origin: computed }
   }
-  // Where it is the same whichever is chosen, the metadata is known beforehand after all.
+  // If all operands have the same origin, the metadata is known at compile time after all.
   const known = sameOrigins(options) ? options[0]?.origin : undefined
-  return { quick: true, run: (frame) => first(frame, quick), origin: known ?? computed }
+  return { sync: true, run: (frame) => first(frame, sync), origin: known ?? computed }
 }
 
-function first(frame: Frame, options: readonly QuickCode[]): Value {
+function first(frame: Frame, options: readonly SyncCode[]): Value {
   let failure: unknown
   for (const { run, origin } of options) {
     try {
@@ -29,10 +29,10 @@ function first(frame: Frame, options: readonly QuickCode[]): Value {
   throw failure
 }
 
-function* firstSlowly(frame: Frame, options: readonly Code[]): Steps<Value> {
+function* firstInSteps(frame: Frame, options: readonly Code[]): Steps<Value> {
   let failure: unknown
   for (const option of options) {
-    const result = yield* attemptSlowly(option, frame)
+    const result = yield* attemptInSteps(option, frame)
     if (!(result instanceof Failure)) {
       frame.computed = option.origin.of(frame)
       return result
@@ -47,38 +47,38 @@ interface Case<Kind extends Code> {
   readonly value: Kind
 }
 
-/** The value of the first clause whose condition is true; one that fails is not. */
+/** CASE: the value of the first clause whose condition is true. A condition that fails counts as false. */
 export function cases(clauses: readonly Case<Code>[]): Code {
-  const quick = clauses.filter((clause): clause is Case<QuickCode> => clause.condition.quick && clause.value.quick)
-  if (quick.length < clauses.length) {
-    return { quick: false, run: (frame) => chooseSlowly(frame, clauses), origin: computed }
+  const sync = clauses.filter((clause): clause is Case<SyncCode> => clause.condition.sync && clause.value.sync)
+  if (sync.length < clauses.length) {
+    return { sync: false, run: (frame) => chooseInSteps(frame, clauses), origin: computed }
   }
   const values = clauses.map(({ value }) => value)
   const known = sameOrigins(values) ? values[0]?.origin : undefined
-  return { quick: true, run: (frame) => choose(frame, quick), origin: known ?? computed }
+  return { sync: true, run: (frame) => choose(frame, sync), origin: known ?? computed }
 }
 
-function choose(frame: Frame, clauses: readonly Case<QuickCode>[]): Value {
+function choose(frame: Frame, clauses: readonly Case<SyncCode>[]): Value {
   for (const { condition, value } of clauses) {
     if (attempt(condition, frame) !== true) continue
     const chosen = value.run(frame)
     frame.computed = value.origin.of(frame)
     return chosen
   }
-  throw noCase
+  throw noCaseMatched
 }
 
-function* chooseSlowly(frame: Frame, clauses: readonly Case<Code>[]): Steps<Value> {
+function* chooseInSteps(frame: Frame, clauses: readonly Case<Code>[]): Steps<Value> {
   for (const { condition, value } of clauses) {
-    if ((yield* attemptSlowly(condition, frame)) !== true) continue
-    const chosen = value.quick ? value.run(frame) : yield* value.run(frame)
+    if ((yield* attemptInSteps(condition, frame)) !== true) continue
+    const chosen = value.sync ? value.run(frame) : yield* value.run(frame)
     frame.computed = value.origin.of(frame)
     return chosen
   }
-  throw noCase
+  throw noCaseMatched
 }
 
-const noCase = new Failure('no case matched')
+const noCaseMatched = new Failure('no case matched')
 
 export function call(name: string, args: readonly Code[]): Code {
   if (name !== 'IsDefined') return failing(new Failure(`undefined function '${name}'`))
@@ -87,12 +87,12 @@ export function call(name: string, args: readonly Code[]): Code {
     const message = `wrong number of arguments: 'IsDefined' takes 1 argument but ${args.length} were provided`
     return failing(new Failure(message))
   }
-  if (argument.quick) {
-    return { quick: true, run: (frame) => !(attempt(argument, frame) instanceof Failure), origin: nowhere }
+  if (argument.sync) {
+    return { sync: true, run: (frame) => !(attempt(argument, frame) instanceof Failure), origin: noOrigin }
   }
-  return { quick: false, run: (frame) => isDefined(frame, argument), origin: nowhere }
+  return { sync: false, run: (frame) => isDefined(frame, argument), origin: noOrigin }
 }
 
 function* isDefined(frame: Frame, argument: Code): Steps<boolean> {
-  return !((yield* attemptSlowly(argument, frame)) instanceof Failure)
+  return !((yield* attemptInSteps(argument, frame)) instanceof Failure)
 }

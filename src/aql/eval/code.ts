@@ -4,38 +4,41 @@ import { type Metadata, merge } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** A compiled expression. Only one with a sub-query inside is slow: it may have to give way. Both throw failures. */
-export type Code = QuickCode | SlowCode
+/**
+ * A compiled expression: a closure. Only one with a sub-query inside is stepwise, because it may have to yield. Both
+ * throw failures.
+ */
+export type Code = SyncCode | StepwiseCode
 
-export interface QuickCode {
-  readonly quick: true
+export interface SyncCode {
+  readonly sync: true
   readonly run: (frame: Frame) => Value
   readonly origin: Origin
 }
 
-export interface SlowCode {
-  readonly quick: false
+export interface StepwiseCode {
+  readonly sync: false
   readonly run: (frame: Frame) => Steps<Value>
   readonly origin: Origin
 }
 
 /**
- * Where the metadata of a value is, once it has been computed. For most expressions that are the variables in them, which
- * is known beforehand and costs nothing per value. Otherwise `frame.computed` has it, until the next computation.
+ * Where to find the metadata of a computed value. For most expressions it is that of the variables in them, which is
+ * known at compile time and costs nothing per value. Otherwise it is in `frame.computed` until the next evaluation.
  */
 export interface Origin {
-  /** Of the variables; nothing when it takes computing to know. */
+  /** The variables; `undefined` when the origin is only known at run time. */
   readonly slots: readonly Slot[] | undefined
   readonly of: (frame: Frame) => Metadata
 }
 
-/** A variable: how many queries further out, and where there. */
+/** The address of a variable: how many frames further out, and the slot there. */
 export interface Slot {
   readonly hops: number
   readonly slot: number
 }
 
-export const nowhere: Origin = { slots: [], of: () => undefined }
+export const noOrigin: Origin = { slots: [], of: () => undefined }
 export const computed: Origin = { slots: undefined, of: (frame) => frame.computed }
 
 export function frameAt(frame: Frame, hops: number): Frame {
@@ -50,7 +53,7 @@ export function originOf(slots: readonly Slot[]): Origin {
   return distinct.origin()
 }
 
-/** The metadata of all of them together, if it can be known beforehand. */
+/** The merged origin of several expressions, if it is known at compile time. */
 export function knownOrigin(codes: readonly Code[]): Origin | undefined {
   const slots = new Slots()
   for (const { origin } of codes) {
@@ -60,10 +63,10 @@ export function knownOrigin(codes: readonly Code[]): Origin | undefined {
   return slots.origin()
 }
 
-/** Up to here it is quicker to look at all slots than to have a set of them. */
+/** Up to this size a linear search is faster than a set. */
 const fewSlots = 8
 
-/** Slots, each of them once. */
+/** A set of slots in insertion order. */
 class Slots {
   readonly #slots: Slot[] = []
   #known: Set<number> | undefined
@@ -80,7 +83,7 @@ class Slots {
   origin(): Origin {
     const slots = this.#slots
     const [only, ...others] = slots
-    if (only === undefined) return nowhere
+    if (only === undefined) return noOrigin
     const { hops, slot } = only
     if (others.length > 0)
       return {
@@ -108,43 +111,48 @@ export function sameOrigins(codes: readonly Code[]): boolean {
 }
 
 export function constant(value: Value): Code {
-  return { quick: true, run: () => value, origin: nowhere }
+  return { sync: true, run: () => value, origin: noOrigin }
 }
 
 export function failing(failure: Failure): Code {
   const fail = (): never => {
     throw failure
   }
-  return { quick: true, run: fail, origin: nowhere }
+  return { sync: true, run: fail, origin: noOrigin }
 }
 
-/** Computes from the values of all parts, from left to right; `metadataOf` tells where a part comes from. */
+/**
+ * Combines the values of all operands, evaluated from left to right; `metadataOf` returns the metadata of an operand.
+ */
 export type Combine = (values: readonly Value[], metadataOf: (part: number) => Metadata) => Value
 
-/** The metadata of the result is that of the first `counted` parts together; mostly that is all of them. */
+/**
+ * Strict evaluation: all operands are evaluated before they are combined. The result has the merged metadata of the
+ * first `counted` operands, by default of all.
+ */
 export function strict(parts: readonly Code[], combine: Combine, counted = parts.length): Code {
-  if (!areQuick(parts)) {
-    return { quick: false, run: (frame) => computeSlowly(frame, parts, combine, counted), origin: computed }
+  if (!areSync(parts)) {
+    return { sync: false, run: (frame) => computeInSteps(frame, parts, combine, counted), origin: computed }
   }
   const all = knownOrigin(parts)
   const origin = all && (counted === parts.length ? all : knownOrigin(parts.slice(0, counted)))
   if (origin === undefined) {
-    return { quick: true, run: (frame) => compute(frame, parts, combine, counted), origin: computed }
+    return { sync: true, run: (frame) => compute(frame, parts, combine, counted), origin: computed }
   }
   const run = (frame: Frame): Value => {
     const values: Value[] = []
     for (const part of parts) values.push(part.run(frame))
     return combine(values, (part) => parts[part]?.origin.of(frame))
   }
-  return { quick: true, run, origin }
+  return { sync: true, run, origin }
 }
 
-function areQuick(codes: readonly Code[]): codes is readonly QuickCode[] {
-  for (const { quick } of codes) if (!quick) return false
+function areSync(codes: readonly Code[]): codes is readonly SyncCode[] {
+  for (const { sync } of codes) if (!sync) return false
   return true
 }
 
-function compute(frame: Frame, parts: readonly QuickCode[], combine: Combine, counted: number): Value {
+function compute(frame: Frame, parts: readonly SyncCode[], combine: Combine, counted: number): Value {
   const values: Value[] = []
   const metadata: Metadata[] = []
   for (const part of parts) {
@@ -154,11 +162,11 @@ function compute(frame: Frame, parts: readonly QuickCode[], combine: Combine, co
   return combined(frame, values, metadata, combine, counted)
 }
 
-function* computeSlowly(frame: Frame, parts: readonly Code[], combine: Combine, counted: number): Steps<Value> {
+function* computeInSteps(frame: Frame, parts: readonly Code[], combine: Combine, counted: number): Steps<Value> {
   const values: Value[] = []
   const metadata: Metadata[] = []
   for (const part of parts) {
-    values.push(part.quick ? part.run(frame) : yield* part.run(frame))
+    values.push(part.sync ? part.run(frame) : yield* part.run(frame))
     metadata.push(part.origin.of(frame))
   }
   return combined(frame, values, metadata, combine, counted)
@@ -178,24 +186,24 @@ function combined(
   return value
 }
 
-/** The value of a code that is known to be quick. */
-export function quickly(code: Code, frame: Frame): Value {
-  if (!code.quick) throw new Error('a nested query has to be evaluated in steps')
+/** Evaluates code that is known to be synchronous. */
+export function evaluate(code: Code, frame: Frame): Value {
+  if (!code.sync) throw new Error('a nested query has to be evaluated in steps')
   return code.run(frame)
 }
 
-/** The value of such a code, or what it failed with. */
+/** Evaluates synchronous code and catches its failure. */
 export function attempt(code: Code, frame: Frame): Value | Failure {
   try {
-    return quickly(code, frame)
+    return evaluate(code, frame)
   } catch (thrown) {
     return caught(thrown)
   }
 }
 
-export function* attemptSlowly(code: Code, frame: Frame): Steps<Value | Failure> {
+export function* attemptInSteps(code: Code, frame: Frame): Steps<Value | Failure> {
   try {
-    return code.quick ? code.run(frame) : yield* code.run(frame)
+    return code.sync ? code.run(frame) : yield* code.run(frame)
   } catch (thrown) {
     return caught(thrown)
   }

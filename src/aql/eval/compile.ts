@@ -1,12 +1,12 @@
 import type { Entry, Expr, Item, Query, Stage } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { finish, type Nested, Pace, Segment, type Steps, unrolled } from '../steps.ts'
-import { beyondDoubles } from '../values/arithmetic.ts'
+import { DeferredCall, finish, type Nested, Pace, type Steps, trampoline } from '../steps.ts'
+import { overflowFailure } from '../values/arithmetic.ts'
 import { Failure } from '../values/failure.ts'
 import { decimal, integer } from '../values/numbers.ts'
 import { Timestamp } from '../values/value.ts'
-import { partsOf, tagAtoms } from '../walk.ts'
+import { childrenOf, tagAtoms } from '../walk.ts'
 import { access, inputField, type Step } from './access.ts'
 import { type AggregateCode, aggregate, aggregated } from './aggregate.ts'
 import { Aggregators } from './aggregator-list.ts'
@@ -25,44 +25,44 @@ import { subQuery, subQueryResults } from './sub-query.ts'
 import { Scope } from './variable-scope.ts'
 import { keyLiteral, metadataAccess, variable } from './variables.ts'
 
-/** Turns a query into closures. `around` has the variables that can be seen from where it stands. */
-export function compileQuery(query: Query, around: Scope): Program {
-  return finish(compileSteps(query, around))
+/** Compiles a query to closures. `outer` is the enclosing scope. */
+export function compileQuery(query: Query, outer: Scope): Program {
+  return finish(compileSteps(query, outer))
 }
 
-/** The same in steps. */
-export function compileSteps(query: Query, around: Scope): Steps<Program> {
-  return unrolled(new Compiler().query(query, around))
+/** Cooperative variant: yields between units of work. */
+export function compileSteps(query: Query, outer: Scope): Steps<Program> {
+  return trampoline(new Compiler().query(query, outer))
 }
 
 export function compileExpr(expr: Expr, scope: Scope): Code {
-  return finish(unrolled(new Compiler().expr(expr, scope)))
+  return finish(trampoline(new Compiler().expr(expr, scope)))
 }
 
-/** Levels that the stack is surely enough for. */
-const levelsPerSegment = 32
-/** Parts of a query whose evaluation takes as long as a query usually spends on one event. */
-const partsPerStep = 16
+/** Nesting levels that run on one stack before a call is deferred to the trampoline. */
+const levelsPerStack = 32
+/** AST nodes that take as long to evaluate as a query usually spends on one event. */
+const nodesPerStep = 16
 
 class Compiler {
   readonly #pace = new Pace()
   #depth = 0
-  /** Expressions so far. */
-  #parts = 0
+  /** AST nodes compiled so far. */
+  #nodeCount = 0
 
-  /** `aggregators` is where to put those of the AGGREGATE stage that this is an expression of. */
+  /** `aggregators` collects those of the enclosing AGGREGATE stage. */
   expr(expr: Expr, scope: Scope, aggregators?: Aggregators): Nested<Code> {
-    return this.#depth % levelsPerSegment === levelsPerSegment - 1
-      ? this.#segment(expr, scope, aggregators)
+    return this.#depth % levelsPerStack === levelsPerStack - 1
+      ? this.#deferred(expr, scope, aggregators)
       : this.#expr(expr, scope, aggregators)
   }
 
-  *query(query: Query, around: Scope): Nested<Program> {
+  *query(query: Query, outer: Scope): Nested<Program> {
     if (query.stages.length > aqlLimits.stages)
       throw new AqlError('static', `the query has too many stages (limit stages: ${aqlLimits.stages})`, 0)
-    const before = this.#parts
-    const source = yield* this.#source(query, around)
-    let scope = new Scope(around, source.kind === 'events')
+    const before = this.#nodeCount
+    const source = yield* this.#source(query, outer)
+    let scope = new Scope(outer, source.kind === 'events')
     let result = scope.bind('_')
     const stages: StageCode[] = []
     let preferred: 'asc' | 'desc' | undefined
@@ -75,17 +75,17 @@ class Compiler {
       if (this.#pace.isDue()) yield undefined
     }
     const order = (query.source.kind === 'events' && query.source.order) || preferred
-    const quick = stages.every((stage) => stage.quick)
-    const stepsPerEvent = 1 + Math.floor((this.#parts - before) / partsPerStep)
-    return { source, stages, slots: scope.slots.count, result, quick, order, stepsPerEvent }
+    const sync = stages.every((stage) => stage.sync)
+    const stepsPerEvent = 1 + Math.floor((this.#nodeCount - before) / nodesPerStep)
+    return { source, stages, slots: scope.slots.count, result, sync, order, stepsPerEvent }
   }
 
-  *#source({ source }: Query, around: Scope): Nested<EventSource | ArraySource> {
-    if (source.kind === 'array') return { kind: 'array', items: yield* this.#items(source.items, around) }
+  *#source({ source }: Query, outer: Scope): Nested<EventSource | ArraySource> {
+    if (source.kind === 'array') return { kind: 'array', items: yield* this.#items(source.items, outer) }
     const atoms = tagAtoms(source.tags).filter((atom) => atom.kind === 'template')
-    const templates = yield* this.#all(atoms, around)
-    const places = new Map(atoms.map((atom, at) => [atom, at]))
-    return { kind: 'events', tags: source.tags, templates, places }
+    const templates = yield* this.#all(atoms, outer)
+    const templateIndexes = new Map(atoms.map((atom, at) => [atom, at]))
+    return { kind: 'events', tags: source.tags, templates, templateIndexes }
   }
 
   *#stage(stage: Stage, scope: Scope): Nested<CompiledStage> {
@@ -106,7 +106,7 @@ class Compiler {
       }
       case 'aggregate': {
         const { code, slot } = yield* this.#aggregate(stage.expr, scope)
-        const after = scope.forget()
+        const after = scope.afterAggregate()
         after.name('_', slot)
         return { code, scope: after, result: slot, preferred: code.preferred }
       }
@@ -115,10 +115,10 @@ class Compiler {
 
   *#aggregate(expr: Expr, scope: Scope): Nested<{ code: AggregateCode; slot: number }> {
     const aggregators = new Aggregators((argument) => this.#aggregated(argument, scope), this.#pace)
-    const around = yield* this.expr(expr, scope.forget(), aggregators)
+    const enclosing = yield* this.expr(expr, scope.afterAggregate(), aggregators)
     const slot = scope.slots.count++
     const inOrder = yield* aggregators.inOrder()
-    return { code: aggregate({ aggregators: inOrder, around, slot, preferred: aggregators.preferred }), slot }
+    return { code: aggregate({ aggregators: inOrder, enclosing, slot, preferred: aggregators.preferred }), slot }
   }
 
   *#aggregated(argument: Expr, scope: Scope): Nested<{ argument: Code; slot: number }> {
@@ -137,10 +137,10 @@ class Compiler {
     return codes
   }
 
-  *#segment(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
-    const segment = new Segment(this.#expr(expr, scope, aggregators))
-    yield segment
-    return segment.result as Code
+  *#deferred(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
+    const deferred = new DeferredCall(this.#expr(expr, scope, aggregators))
+    yield deferred
+    return deferred.result as Code
   }
 
   *#expr(expr: Expr, scope: Scope, aggregators: Aggregators | undefined): Nested<Code> {
@@ -152,9 +152,9 @@ class Compiler {
     return code
   }
 
-  /** What has no parts. */
+  /** Compiles a leaf; `undefined` for other nodes. */
   #leaf(expr: Expr, scope: Scope): Code | undefined {
-    this.#parts++
+    this.#nodeCount++
     switch (expr.kind) {
       case 'null':
         return constant(null)
@@ -164,7 +164,7 @@ class Compiler {
       case 'natural':
         return constant(integer(expr.value))
       case 'decimal':
-        return Number.isFinite(expr.value) ? constant(decimal(expr.value)) : failing(beyondDoubles(expr.value))
+        return Number.isFinite(expr.value) ? constant(decimal(expr.value)) : failing(overflowFailure(expr.value))
       case 'keyLiteral':
         return constant(keyLiteral(expr.key))
       case 'timeLiteral':
@@ -202,7 +202,7 @@ class Compiler {
       case 'object':
         return object(yield* this.#entries(expr.entries, scope, aggregators))
       case 'case': {
-        const codes = yield* this.#all(partsOf(expr), scope, aggregators)
+        const codes = yield* this.#all(childrenOf(expr), scope, aggregators)
         const pairs = expr.clauses.map((_, at) => ({
           condition: codes[2 * at] as Code,
           value: codes[2 * at + 1] as Code,
@@ -214,7 +214,7 @@ class Compiler {
       case 'not':
         return not(yield* this.expr(expr.operand, scope, aggregators))
       case 'chain': {
-        const codes = yield* this.#all(partsOf(expr), scope, aggregators)
+        const codes = yield* this.#all(childrenOf(expr), scope, aggregators)
         const links = expr.rest.map(({ operator }, at) => ({ operator, operand: codes[at + 1] as Code }))
         return chain(codes[0] as Code, links)
       }
@@ -255,7 +255,7 @@ class Compiler {
     }
     const [name] = steps
     const slot = head.kind === 'variable' ? scope.find(head.name) : undefined
-    if (code.quick && slot?.isInput && slot.hops === 0 && steps.length === 1 && typeof name === 'string')
+    if (code.sync && slot?.isInput && slot.hops === 0 && steps.length === 1 && typeof name === 'string')
       return inputField(code, name)
     return access(code, steps)
   }
@@ -263,21 +263,21 @@ class Compiler {
 
 interface CompiledStage {
   readonly code: StageCode
-  /** What the stages after this one see, if it is not what this one saw. */
+  /** The scope of the stages that follow, if it changes. */
   readonly scope?: Scope
-  /** Where the value that goes on stands, if this stage makes a new one. */
+  /** The slot of the current value, if this stage produces a new one. */
   readonly result?: number
   readonly preferred?: 'asc' | 'desc' | undefined
 }
 
-/** The static checks have refused this already. */
+/** Unreachable: the static checks reject this. */
 const misplaced = failing(new Failure('aggregators are only valid in AGGREGATE clauses'))
 
 function unbound(name: string): Code {
   return failing(new Failure(`variable \`${name}\` is not bound`))
 }
 
-/** A step of a path that stands in the query. */
+/** A literal step of a path. */
 function literalStep(step: Expr): Step | undefined {
   if (step.kind === 'string') return step.value
   return step.kind === 'natural' ? integer(step.value) : undefined

@@ -2,51 +2,54 @@ import type { Order } from '../ast.ts'
 import type { Steps } from '../steps.ts'
 import type { Aggregate } from './aggregate.ts'
 import { type Cursor, later } from './event-source.ts'
-import { foundBy } from './items.ts'
+import { evaluateItem } from './items.ts'
 import {
   type ArraySource,
   type EventSource,
+  immediatePlanOf,
   openStages,
   type Pipeline,
   type Program,
   planOf,
-  quickPlanOf,
 } from './program.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** Units of work that opening a cursor takes, whatever its plan is. */
+/** Fixed cost of opening a cursor, in units of work. */
 const unitsToOpen = 16
 
 /**
- * Feeds a source through the stages to its end, or until nothing that comes can matter. `around` is the frame in which
- * the source is evaluated. Throws what is wrong with the source; what goes wrong in a stage goes to the output.
+ * Runs a pipeline: feeds the source through the stages until it ends or the result is settled. `outer` is the frame in
+ * which the source is evaluated. Throws failures of the source; failures of stages go to the output.
  */
-export function drive<T>(program: Program, frame: Frame, around: Frame, order: Order, end: End<T>): Steps<T> {
+export function drive<T>(program: Program, frame: Frame, outer: Frame, order: Order, end: Completion<T>): Steps<T> {
   const pipeline = openStages(program, frame)
   const { source } = program
-  if (source.kind === 'array') return feedItems(source, frame, around, pipeline, end)
-  return feedEvents(source, frame, around, pipeline, order, end)
+  if (source.kind === 'array') return feedItems(source, frame, outer, pipeline, end)
+  return feedEvents(source, frame, outer, pipeline, order, end)
 }
 
-/** What a run comes to. It ends in here, since a generator around this one would cost nested queries as much again. */
-export interface End<T> {
-  /** Always called, also when something went wrong. */
+/**
+ * The callbacks at the end of a run. They are called in here, because another generator around this one would double
+ * the cost of nested queries.
+ */
+export interface Completion<T> {
+  /** Always called, also after a failure. */
   close(): void
-  /** Called when all has come. */
+  /** Called when the source is exhausted or the result is settled. */
   outcome(): T
 }
 
 function* feedEvents<T>(
   source: EventSource,
   frame: Frame,
-  around: Frame,
+  outer: Frame,
   { first, aggregates }: Pipeline,
   order: Order,
-  end: End<T>,
+  end: Completion<T>,
 ): Steps<T> {
   const { session } = frame
   try {
-    const plan = quickPlanOf(source, around) ?? (yield* planOf(source, around))
+    const plan = immediatePlanOf(source, outer) ?? (yield* planOf(source, outer))
     const cursor: Cursor = session.events.open(plan, order)
     if (session.pace.isDue(unitsToOpen + plan.anyOf.length)) yield
     try {
@@ -58,8 +61,8 @@ function* feedEvents<T>(
           continue
         }
         frame.setEvent(event)
-        if (first.brief) first.feed(false)
-        else yield* first.feedSlowly(false)
+        if (first.bounded) first.feed(false)
+        else yield* first.feedInSteps(false)
         if (session.step()) yield
       }
     } finally {
@@ -75,23 +78,23 @@ function* feedEvents<T>(
 function* feedItems<T>(
   { items }: ArraySource,
   frame: Frame,
-  around: Frame,
+  outer: Frame,
   { first, aggregates }: Pipeline,
-  end: End<T>,
+  end: Completion<T>,
 ): Steps<T> {
   const { session } = frame
   const { allowance } = session
   try {
     for (const item of items) {
       if (frame.done) break
-      const found = yield* foundBy(item, around)
+      const found = yield* evaluateItem(item, outer)
       const { spent, held } = allowance
       allowance.enter()
       for (const { value, metadata } of found) {
         if (frame.done) break
         frame.setItem(value, metadata)
-        if (first.brief) first.feed(false)
-        else yield* first.feedSlowly(false)
+        if (first.bounded) first.feed(false)
+        else yield* first.feedInSteps(false)
         if (session.step()) yield
       }
       allowance.leave(spent, held)
@@ -103,10 +106,10 @@ function* feedItems<T>(
   return end.outcome()
 }
 
-/** Lets every aggregate say what it has come to, the first ones first: what they say is input of those after them. */
+/** Flushes the aggregates in stage order, because the result of one is input of the next. */
 function* flush(aggregates: readonly Aggregate[]): Steps<void> {
   for (const aggregate of aggregates) {
-    if (aggregate.flushesBriefly) aggregate.flush()
-    else yield* aggregate.flushSlowly()
+    if (aggregate.flushIsBounded) aggregate.flush()
+    else yield* aggregate.flushInSteps()
   }
 }

@@ -2,8 +2,8 @@ import type { BinaryOperator, Chain, Entry, Expr, Item } from '../ast.ts'
 import { compareTexts } from '../values/comparison.ts'
 
 /**
- * An order of all expressions. Nothing depends on it but whose failure is told first where several fail at once: by what
- * they are, then by their parts from left to right.
+ * A total order of expressions: by kind, then by their children from left to right. It only decides which failure is
+ * reported first when several aggregators fail.
  */
 const ranks: Readonly<Record<Expr['kind'], number>> = {
   variable: 0,
@@ -46,7 +46,7 @@ const operators: readonly BinaryOperator[] = [
   '??',
 ]
 
-/** Less than 0 when the first one comes before the second. */
+/** Three-way comparison. */
 export function compareExpressions(left: Expr, right: Expr): number {
   const [a, b] = [unwrapped(left), unwrapped(right)]
   if (a.kind === 'chain' && b.kind === 'chain') return compareChains(a, b)
@@ -54,7 +54,7 @@ export function compareExpressions(left: Expr, right: Expr): number {
   return compareAlike(a, b)
 }
 
-/** A literal in parentheses is that literal. */
+/** A parenthesised literal compares like the literal. */
 function unwrapped(expr: Expr): Expr {
   return expr.kind === 'chain' && expr.rest.length === 0 ? expr.first : expr
 }
@@ -76,11 +76,11 @@ function compareAlike(a: Expr, b: Expr): number {
     return compareTexts(a.name, b.name) || compareLists(a.arguments, b.arguments, compareExpressions)
   if ((a.kind === 'natural' || a.kind === 'decimal') && (b.kind === 'natural' || b.kind === 'decimal'))
     return Number(a.value) - Number(b.value)
-  // What is left fails in one way only, or not at all: it stays as it stands.
+  // The others fail in one way only or not at all, so their order does not matter.
   return 0
 }
 
-/** A step by a name comes before one by a number, and both before one that is computed. */
+/** Property names sort before indexes, and both before computed steps. */
 function compareSteps(a: Expr, b: Expr): number {
   const kind = (step: Expr): number => (step.kind === 'string' ? 0 : step.kind === 'natural' ? 1 : 2)
   if (a.kind === 'string' && b.kind === 'string') return compareTexts(a.value, b.value)
@@ -95,7 +95,10 @@ function compareItems(a: Item, b: Item): number {
   return compareExpressions(a.expr, b.expr)
 }
 
-/** `a + b + c` is `(a + b) + c`: by the operator first, which is the last one, then by what is left of it, then by what is right. */
+/**
+ * `a + b + c` is `(a + b) + c`: compares the outermost operator, which is the last one, then its left side, then its
+ * right side.
+ */
 function compareChains(a: Chain, b: Chain): number {
   let [i, j] = [a.rest.length, b.rest.length]
   for (; i > 0 && j > 0; i--, j--) {

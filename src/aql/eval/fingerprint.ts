@@ -1,18 +1,18 @@
 import type { Expr } from '../ast.ts'
 import type { Pace, Steps } from '../steps.ts'
 
-/** A text that is the same for expressions that are written alike, and different for all others. */
+/** A structural key: equal for expressions with the same AST, and different for all others. */
 export function* fingerprint(expr: Expr, pace: Pace): Steps<string> {
   const text: string[] = []
   // The fields of a node follow from its kind, and always come in the same order: their values are enough.
-  const waiting: unknown[] = [expr]
-  while (waiting.length > 0) {
-    const value = waiting.pop()
+  const pending: unknown[] = [expr]
+  while (pending.length > 0) {
+    const value = pending.pop()
     if (typeof value !== 'object' || value === null) text.push(scalar(value))
     else {
       const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
       text.push(`[${parts.length}`)
-      for (let at = parts.length - 1; at >= 0; at--) waiting.push(parts[at])
+      for (let at = parts.length - 1; at >= 0; at--) pending.push(parts[at])
     }
     if (pace.isDue()) yield
   }

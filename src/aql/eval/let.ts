@@ -1,16 +1,16 @@
 import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
-import { attempt, attemptSlowly, type Code } from './code.ts'
+import { attempt, attemptInSteps, type Code } from './code.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** `slot` is where the variable will be looked for. */
+/** LET: binds a variable to `slot`. */
 export function binding(code: Code, slot: number): StageCode {
-  return { quick: code.quick, open: (frame, next) => new Binding(code, slot, frame, next) }
+  return { sync: code.sync, open: (frame, next) => new Binding(code, slot, frame, next) }
 }
 
 class Binding implements Stage {
-  readonly brief: boolean
+  readonly bounded: boolean
   readonly #code: Code
   readonly #slot: number
   readonly #frame: Frame
@@ -21,17 +21,17 @@ class Binding implements Stage {
     this.#slot = slot
     this.#frame = frame
     this.#next = next
-    this.brief = code.quick && next.brief
+    this.bounded = code.sync && next.bounded
   }
 
   feed(anti: boolean): void {
     if (this.#bind(attempt(this.#code, this.#frame))) this.#next.feed(anti)
   }
 
-  *feedSlowly(anti: boolean): Steps<void> {
-    if (!this.#bind(yield* attemptSlowly(this.#code, this.#frame))) return
-    if (this.#next.brief) this.#next.feed(anti)
-    else yield* this.#next.feedSlowly(anti)
+  *feedInSteps(anti: boolean): Steps<void> {
+    if (!this.#bind(yield* attemptInSteps(this.#code, this.#frame))) return
+    if (this.#next.bounded) this.#next.feed(anti)
+    else yield* this.#next.feedInSteps(anti)
   }
 
   #bind(result: Result): boolean {

@@ -4,11 +4,11 @@ import type { Stage, StageCode } from './stage.ts'
 import type { Frame } from './variable-frame.ts'
 
 export function limit(count: bigint): StageCode {
-  return { quick: true, open: (frame, next) => new Limit(Number(count), frame, next) }
+  return { sync: true, open: (frame, next) => new Limit(Number(count), frame, next) }
 }
 
 class Limit implements Stage {
-  readonly brief: boolean
+  readonly bounded: boolean
   #left: number
   readonly #frame: Frame
   readonly #next: Stage
@@ -17,17 +17,17 @@ class Limit implements Stage {
     this.#left = count
     this.#frame = frame
     this.#next = next
-    this.brief = next.brief
+    this.bounded = next.bounded
   }
 
   feed(anti: boolean): void {
     if (this.#passes(anti)) this.#next.feed(anti)
   }
 
-  *feedSlowly(anti: boolean): Steps<void> {
+  *feedInSteps(anti: boolean): Steps<void> {
     if (!this.#passes(anti)) return
-    if (this.#next.brief) this.#next.feed(anti)
-    else yield* this.#next.feedSlowly(anti)
+    if (this.#next.bounded) this.#next.feed(anti)
+    else yield* this.#next.feedInSteps(anti)
   }
 
   #passes(anti: boolean): boolean {

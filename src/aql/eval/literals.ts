@@ -13,13 +13,13 @@ export interface ArrayPart {
 }
 
 export function array(parts: readonly ArrayPart[]): Code {
-  // The list of values was made for this, so it can be the array.
+  // The list of values is fresh, so it can be the array.
   if (!parts.some(({ spread }) => spread))
     return strict(
       parts.map(({ code }) => code),
       (values) => values,
     )
-  // An item that cannot be spread fails before those after it are looked at.
+  // A spread failure takes precedence over failures of later items.
   const codes = parts.map(({ spread, code }) =>
     spread ? strict([code], ([value]) => spreadable(value as Value)) : code,
   )
@@ -30,7 +30,7 @@ export function array(parts: readonly ArrayPart[]): Code {
       if (items.length + added.length > aqlLimits.arrayLength) throw longArray()
       for (const item of added) items.push(item)
     }
-    // Copying an item takes longer than its bytes tell.
+    // Copying an item costs more than its bytes.
     spend(32 * items.length)
     return items
   })
@@ -45,7 +45,7 @@ export function spreadable(value: Value): readonly Value[] {
   throw new Failure(`cannot spread a value of type ${kindOf(value)}`)
 }
 
-/** Texts and the codes of values in turn. */
+/** Alternating literal texts and compiled expressions. */
 export function template(parts: readonly (string | Code)[]): Code {
   const codes = parts.filter((part) => typeof part !== 'string')
   return strict(codes, (values) => {
@@ -65,7 +65,7 @@ function longText(): Failure {
 }
 
 export interface EntryPart {
-  /** The key itself, where the query spells it out. */
+  /** A string if the key is a literal. */
   readonly key: string | Code
   readonly value: Code
 }
@@ -73,17 +73,19 @@ export interface EntryPart {
 export function object(entries: readonly EntryPart[]): Code {
   const names: string[] = []
   for (const { key } of entries) if (typeof key === 'string') names.push(key)
-  return names.length === entries.length && names.every(isOrdinary) ? plainObject(names, entries) : composed(entries)
+  return names.length === entries.length && names.every(keepsInsertionOrder)
+    ? plainObject(names, entries)
+    : composed(entries)
 }
 
-/** Whether JS keeps a property of this name in its place: it sorts numbers, and has a meaning of its own for one name. */
-function isOrdinary(name: string): boolean {
+/** Whether JS keeps a property of this name in insertion order: it sorts integer keys, and `__proto__` is special. */
+function keepsInsertionOrder(name: string): boolean {
   return name !== '__proto__' && !/^\d+$/.test(name)
 }
 
-/** An object whose keys are all known: it is made with its keys in the order of output. */
+/** An object with constant keys: it is created with its keys in output order. */
 function plainObject(names: readonly string[], entries: readonly EntryPart[]): Code {
-  // Of two values of one key the last one counts.
+  // Of duplicate keys the last one wins.
   const lastPlaces = new Map<string, number>()
   for (const [at, name] of names.entries()) lastPlaces.set(name, at)
   const order = inOrder([...lastPlaces.keys()])
@@ -98,7 +100,7 @@ function plainObject(names: readonly string[], entries: readonly EntryPart[]): C
   )
 }
 
-/** Texts by their length in UTF-8 and then bytewise. Lengths are counted once: there may be a hundred thousand keys. */
+/** Sorts keys by UTF-8 length, then bytewise. Lengths are computed once: there may be a hundred thousand keys. */
 function inOrder(names: readonly string[]): string[] {
   const measured = names.map((name) => ({ name, length: utf8Length(name) }))
   measured.sort((a, b) => a.length - b.length || compareTexts(a.name, b.name))
@@ -121,13 +123,13 @@ function composed(entries: readonly EntryPart[]): Code {
 }
 
 function keyOf(value: Value): Key {
-  // It is measured and compared while the keys are put in order.
+  // Sorting measures and compares it.
   if (typeof value === 'string') spend(16 * value.length)
   if (typeof value === 'string' || typeof value === 'boolean' || isNumber(value)) return value
   throw new Failure(`a value of type ${kindOf(value)} cannot be the key of an object`)
 }
 
-/** Naturals, then texts by their length in UTF-8 and then bytewise, then booleans, then decimals. */
+/** Naturals, then strings by UTF-8 length and then bytewise, then booleans, then decimals. */
 function compareKeys(a: Key, b: Key): number {
   const [rankA, rankB] = [rankOf(a), rankOf(b)]
   if (rankA !== rankB) return rankA - rankB

@@ -6,14 +6,14 @@ import { Pace } from '../steps.ts'
 import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
 import { type Cursor, type Events, later } from './event-source.ts'
 
-/** Events that are all in memory: those that a query brings along, or a file has. */
+/** An in-memory event source: inline events of a query, or the events of a file. */
 export class MemoryEvents implements Events {
   readonly #ascending: readonly AqlEvent[]
   readonly #byStream: readonly AqlEvent[]
 
   constructor(events: readonly AqlEvent[]) {
     this.#ascending = events.toSorted(comparePlaces)
-    // Sorting is stable, so that each stream stays in its own order.
+    // The sort is stable, so each stream keeps its order.
     this.#byStream = this.#ascending.toSorted((a, b) => {
       const zero = { lamport: 0 }
       return comparePlaces({ ...zero, stream: a.stream }, { ...zero, stream: b.stream })
@@ -41,10 +41,10 @@ export class MemoryEvents implements Events {
   }
 }
 
-/** A stream of no node. It is not the one of all zeros, which stands for "no stream" in a query. */
+/** A stream that belongs to no node. It is not the all-zero stream, which stands for "no stream" in a query. */
 export const privateStream: EventStream = { node: `${'.'.repeat(42)}2`, number: 0 }
 
-/** The given events as one stream that counts from zero. */
+/** Turns inline events into one stream with offsets from zero. */
 export function eventsOfStream(given: readonly GivenEvent[], stream = privateStream): AqlEvent[] {
   return given.map(({ payload, tags, appId, time }, at) => ({
     lamport: at,

@@ -2,18 +2,18 @@ import type { AqlEvent } from '../values/event.ts'
 import { streamText } from '../values/event.ts'
 import { type EventPlace, type Metadata, Span } from '../values/metadata.ts'
 
-/** Takes the messages of a query in the order in which they are to be sent. */
+/** Receives the messages of a query in sending order. */
 export interface Sink {
-  /** A result that is an event as it is stored: its bytes can be sent without looking at them. */
+  /** A result that is an unmodified event: its stored bytes can be sent as they are. */
   unchanged(event: AqlEvent): void
-  /** A result, as JSON; `anti` takes back an earlier one. */
+  /** A result as JSON; `anti` retracts an earlier one. */
   value(payload: string, metadata: Metadata, anti: boolean): void
   diagnostic(severity: Severity, message: string): void
 }
 
 export type Severity = 'warning' | 'error'
 
-/** Writes messages as lines of JSON. */
+/** Serialises messages as newline-delimited JSON. */
 export class MessageWriter implements Sink {
   readonly #line: (text: string) => void
 
@@ -34,10 +34,10 @@ export class MessageWriter implements Sink {
   }
 }
 
-/** What stands for an event where there is none, as clients know it. */
+/** Placeholder metadata for a value without an event, as clients expect it. */
 const noEvent = `"lamport":0,"stream":"${'.'.repeat(43)}-0","offset":0,"timestamp":0,"tags":[],"appId":"none"`
 
-/** The members of a message that say where a value comes from. */
+/** The metadata members of a message. */
 export function metadataJson(metadata: Metadata): string {
   if (metadata === undefined) return noEvent
   if (metadata instanceof Span) {

@@ -14,15 +14,15 @@ export interface Link {
   readonly operand: Code
 }
 
-/** Chains up to here become closures within closures, which is quick; longer ones would need too much of the stack. */
-const nestedOperators = 16
+/** Chains up to this length become nested closures, which is faster; longer ones would need too much stack. */
+const maxNestedClosures = 16
 
-/** Operators applied from left to right. */
+/** Compiles a left-associative operator chain. */
 export function chain(first: Code, links: readonly Link[]): Code {
   let left = first
   for (const group of grouped(links)) {
     if (group[0]?.operator === '??') left = otherwise([left, ...group.map(({ operand }) => operand)])
-    else if (group.length > nestedOperators) left = flat(left, group)
+    else if (group.length > maxNestedClosures) left = flat(left, group)
     else left = group.reduce((sum, { operator, operand }) => binary(operator as Strict, sum, operand), left)
   }
   return left
@@ -30,7 +30,7 @@ export function chain(first: Code, links: readonly Link[]): Code {
 
 type Strict = Exclude<BinaryOperator, '??'>
 
-/** Links in a row that are all `??`, or none. */
+/** Splits links into runs: all `??`, or all strict. */
 function grouped(links: readonly Link[]): (readonly Link[])[] {
   const groups: (readonly Link[])[] = []
   let start = 0
@@ -42,12 +42,12 @@ function grouped(links: readonly Link[]): (readonly Link[])[] {
   return groups
 }
 
-/** Tells where one of the values that an operator works on comes from. */
+/** Returns the metadata of an operand. */
 type From = (part: number) => Metadata
 
 function binary(operator: Strict, left: Code, right: Code): Code {
   const origin = knownOrigin([left, right])
-  if (!left.quick || !right.quick || origin === undefined) {
+  if (!left.sync || !right.sync || origin === undefined) {
     return strict([left, right], ([a, b], from) => apply(operator, a as Value, b as Value, from))
   }
   const [first, second] = [left.run, right.run]
@@ -60,20 +60,20 @@ function binary(operator: Strict, left: Code, right: Code): Code {
       if (typeof a === 'boolean' && typeof b === 'boolean') return logical(a, b)
       return apply(operator, a, b, (part) => origins[part]?.of(frame))
     }
-    return { quick: true, run, origin }
+    return { sync: true, run, origin }
   }
   const plain = operations[operator]
-  return { quick: true, run: (frame) => plain(first(frame), second(frame)), origin }
+  return { sync: true, run: (frame) => plain(first(frame), second(frame)), origin }
 }
 
-/** A long chain, worked off in a loop. */
+/** A long chain, evaluated in a loop. */
 function flat(first: Code, links: readonly Link[]): Code {
   const parts = [first]
   for (const { operand } of links) parts.push(operand)
   return strict(parts, (values, from) => {
     let value = values[0] as Value
     for (const [at, { operator }] of links.entries()) {
-      // What was computed on the way is a boolean wherever that matters, so only the operands need to be traced.
+      // Intermediate results are booleans wherever metadata matters, so only the operands are traced.
       value = apply(operator as Strict, value, values[at + 1] as Value, (part) => from(part === 0 ? 0 : at + 1))
     }
     return value
@@ -83,13 +83,14 @@ function flat(first: Code, links: readonly Link[]): Code {
 function apply(operator: Strict, left: Value, right: Value, from: From): Value {
   if (!isLogical(operator)) return operations[operator](left, right)
   if (typeof left !== 'boolean') throw notBool(left, from(0))
-  // The right side is evaluated in any case, but may be of any kind when it does not matter.
-  if (typeof right !== 'boolean' && decided(operator, left)) return left
+  // No short-circuit evaluation: the right side is always evaluated, but its kind is ignored when the left side
+  // decides.
+  if (typeof right !== 'boolean' && isDecided(operator, left)) return left
   if (typeof right !== 'boolean') throw notBool(right, from(1))
   return logic[operator](left, right)
 }
 
-function decided(operator: Logical, left: boolean): boolean {
+function isDecided(operator: Logical, left: boolean): boolean {
   return operator === '&' ? !left : operator === '|' && left
 }
 
@@ -116,14 +117,14 @@ const operations: Readonly<Record<Exclude<Strict, Logical>, (left: Value, right:
 }
 
 export function not(operand: Code): Code {
-  if (operand.quick) {
+  if (operand.sync) {
     const { run, origin } = operand
     const negated = (frame: Frame): Value => {
       const value = run(frame)
       if (typeof value !== 'boolean') throw notBool(value, origin.of(frame))
       return !value
     }
-    return { quick: true, run: negated, origin }
+    return { sync: true, run: negated, origin }
   }
   return strict([operand], ([value], from) => {
     if (typeof value !== 'boolean') throw notBool(value as Value, from(0))

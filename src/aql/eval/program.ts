@@ -1,7 +1,7 @@
 import type { Order, TagAtom, TagExpr } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Meaning } from '../plan/predicate.ts'
-import { madeAgain, madeOnce, planForAtom, planSteps } from '../plan/tag-plan.ts'
+import type { TagContext } from '../plan/predicate.ts'
+import { limitsPerEvent, limitsPerQuery, planForAtom, planSteps } from '../plan/tag-plan.ts'
 import type { Steps } from '../steps.ts'
 import { Failure } from '../values/failure.ts'
 import { textOf } from '../values/text.ts'
@@ -12,29 +12,29 @@ import type { ItemCode } from './items.ts'
 import { Emission, type Stage, type StageCode } from './stage.ts'
 import type { Frame, Session } from './variable-frame.ts'
 
-/** A compiled query. It holds no state, so it can run many times, also within itself. */
+/** A compiled query. It is stateless and re-entrant. */
 export interface Program {
   readonly source: EventSource | ArraySource
   readonly stages: readonly StageCode[]
-  /** Variables, and what else has to be remembered from stage to stage. */
+  /** Number of frame slots: variables and intermediate results. */
   readonly slots: number
-  /** The slot where the results stand. */
+  /** The slot of the results. */
   readonly result: number
   /** Whether no stage has a sub-query. */
-  readonly quick: boolean
-  /** The order that the text asks for, or in which it can stop early. */
+  readonly sync: boolean
+  /** The order given by the query, or the one in which it can stop early. */
   readonly order: Order | undefined
-  /** How much work one event is, in steps of a turn: as much as there is text to be evaluated. */
+  /** Cost of one event in steps of a time slice, proportional to the number of AST nodes. */
   readonly stepsPerEvent: number
 }
 
 export interface EventSource {
   readonly kind: 'events'
   readonly tags: TagExpr
-  /** What computes the tags that stand there as templates. */
+  /** Compiled tag templates. */
   readonly templates: readonly Code[]
-  /** Which of the templates an atom is. */
-  readonly places: ReadonlyMap<TagAtom, number>
+  /** The index in `templates` of a template atom. */
+  readonly templateIndexes: ReadonlyMap<TagAtom, number>
 }
 
 export interface ArraySource {
@@ -42,7 +42,7 @@ export interface ArraySource {
   readonly items: readonly ItemCode[]
 }
 
-/** The stages of a run. */
+/** The stages of a running query. */
 export interface Pipeline {
   readonly first: Stage
   readonly aggregates: readonly Aggregate[]
@@ -59,38 +59,43 @@ export function openStages({ stages, result }: Program, frame: Frame): Pipeline 
   return { first, aggregates }
 }
 
-/** The plan of a source that is known already, or is that of a single tag; nothing when it takes longer to make it. */
-export function quickPlanOf(source: EventSource, around: Frame): Plan | undefined {
+/** The plan of a source if it is cached or trivial, without a generator; `undefined` when it has to be made. */
+export function immediatePlanOf(source: EventSource, outer: Frame): Plan | undefined {
   const { tags, templates } = source
-  if (templates.length === 0) return around.session.plans.get(source)?.plan
+  if (templates.length === 0) return outer.session.plans.get(source)?.plan
   const [code] = templates
-  if (tags.kind !== 'template' || code === undefined || !code.quick) return undefined
-  return planForAtom(tags, meaningOf(source, [tagOf(code.run(around))], around.session))
+  if (tags.kind !== 'template' || code === undefined || !code.sync) return undefined
+  return planForAtom(tags, tagContextOf(source, [tagOf(code.run(outer))], outer.session))
 }
 
-/** The plan of a source whose templates are evaluated in the frame around it. */
-export function* planOf(source: EventSource, around: Frame): Steps<Plan> {
-  const { session } = around
+/** Plans a source. Its templates are evaluated in the outer frame. */
+export function* planOf(source: EventSource, outer: Frame): Steps<Plan> {
+  const { session } = outer
   const { plans, pace } = session
   const tags: string[] = []
   let length = 0
   for (const code of source.templates) {
-    const tag = tagOf(code.quick ? code.run(around) : yield* code.run(around))
+    const tag = tagOf(code.sync ? code.run(outer) : yield* code.run(outer))
     tags.push(tag)
     length += tag.length
     if (pace.isDue()) yield
   }
   const known = plans.get(source)
   if (known?.tags.every((tag, at) => tag === tags[at])) return known.plan
-  // Only the outermost query is sure to be planned once.
-  const isRepeated = source.templates.length > 0 && around.outer !== undefined
-  const plan = yield* planSteps(source.tags, meaningOf(source, tags, session), isRepeated ? madeAgain : madeOnce, pace)
-  if (length <= longestKept) plans.set(source, { tags, plan })
+  // A nested query with templates may be planned once per event.
+  const isRepeated = source.templates.length > 0 && outer.outer !== undefined
+  const plan = yield* planSteps(
+    source.tags,
+    tagContextOf(source, tags, session),
+    isRepeated ? limitsPerEvent : limitsPerQuery,
+    pace,
+  )
+  if (length <= maxCachedTagLength) plans.set(source, { tags, plan })
   return plan
 }
 
-/** Characters of the tags of a plan that is kept for the next event. */
-const longestKept = 64 * 1024
+/** Total length of tags up to which a plan is cached for the next event. */
+const maxCachedTagLength = 64 * 1024
 
 function tagOf(value: Value): string {
   const text = textOf(value)
@@ -99,9 +104,9 @@ function tagOf(value: Value): string {
   return tag
 }
 
-/** Other texts are normalised already, and finding out is quicker than doing it. */
+/** ASCII is normalised already, and this test is faster than `normalize`. */
 const beyondAscii = /[\u0080-\uffff]/
 
-function meaningOf({ places }: EventSource, values: readonly string[], { appId }: Session): Meaning {
-  return { appId, tagOf: (atom) => values[places.get(atom) ?? -1] ?? '' }
+function tagContextOf({ templateIndexes }: EventSource, values: readonly string[], { appId }: Session): TagContext {
+  return { appId, tagOf: (atom) => values[templateIndexes.get(atom) ?? -1] ?? '' }
 }

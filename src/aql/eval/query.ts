@@ -6,39 +6,39 @@ import { writeJson } from '../values/json-write.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery, compileSteps } from './compile.ts'
-import { drive, type End } from './drive.ts'
+import { type Completion, drive } from './drive.ts'
 import type { Events, Turn } from './event-source.ts'
 import type { Sink } from './messages.ts'
 import type { Program } from './program.ts'
 import { Frame, type Output, Session } from './variable-frame.ts'
 import { Scope } from './variable-scope.ts'
 
-/** Who asks, and on what terms. */
+/** The parameters of a query request. */
 export interface Request {
-  /** Where the events come from, within the bounds of the request. */
+  /** The event source, restricted to the bounds of the request. */
   readonly events: Events
-  /** The app that asks: `appId(me)`. */
+  /** The requesting app: `appId(me)`. */
   readonly appId: string
-  /** The order of the request; the text may have its own. */
+  /** The order of the request; the query may override it. */
   readonly order: Order
   readonly turn: Turn
 }
 
 /**
- * Answers a query: runs it to its end and hands the results to the sink. What is wrong with the text itself is thrown
- * before the first step. It comes to whether the answer is complete; if not, the last message said why.
+ * Compiles and runs a query, and hands the results to the sink. Static errors are thrown before the first step. Returns
+ * whether the answer is complete; if not, the last message says why.
  */
 export function answer(query: Query, request: Request, sink: Sink): Steps<boolean> {
-  return runProgram(compileQuery(query, outside), request, sink)
+  return runProgram(compileQuery(query, rootScope), request, sink)
 }
 
-/** The same for a query that was compiled. */
+/** Runs a compiled query. */
 export function runProgram(program: Program, request: Request, sink: Sink): Steps<boolean> {
   const session = new Session(request.events, request.appId, request.turn, program.stepsPerEvent)
   return accounted(session, request.turn, run(program, session, request, sink))
 }
 
-/** While others had their turn, work was at the expense of theirs. */
+/** Activates the allowance of this query after each yield, because other queries ran in between. */
 function* accounted(session: Session, turn: Turn, steps: Steps<boolean>): Steps<boolean> {
   try {
     for (;;) {
@@ -53,38 +53,38 @@ function* accounted(session: Session, turn: Turn, steps: Steps<boolean>): Steps<
   }
 }
 
-/** Throws what is wrong with a query beyond its grammar. */
+/** Compiles a query only to throw its static errors. */
 export function compile(query: Query): void {
-  compileQuery(query, outside)
+  compileQuery(query, rootScope)
 }
 
-/** Compiles a query in steps, to be run; throws the same. */
+/** Compiles a query in steps. Throws its static errors. */
 export function compiled(query: Query): Steps<Program> {
-  return compileSteps(query, outside)
+  return compileSteps(query, rootScope)
 }
 
-/** Outside of all queries there are no variables. */
-export const outside = new Scope(undefined, false)
+/** The scope outside of all queries: it has no variables. */
+export const rootScope = new Scope(undefined, false)
 
 function* run(program: Program, session: Session, request: Request, sink: Sink): Steps<boolean> {
   const output = new SinkOutput(program, sink)
-  const around = new Frame(0, session, output)
+  const outer = new Frame(0, session, output)
   const order = program.order ?? request.order
   const isOrdered = program.source.kind === 'events'
-  const frame = new Frame(program.slots, session, output, isOrdered ? order : undefined, around)
+  const frame = new Frame(program.slots, session, output, isOrdered ? order : undefined, outer)
   try {
-    return yield* drive(program, frame, around, order, complete)
+    return yield* drive(program, frame, outer, order, complete)
   } catch (thrown) {
-    // An array ends with its first bad item; a source that cannot be opened is an error.
+    // A failing item ends an array source with a warning. An event source that cannot be opened is an error.
     const failure = caught(thrown)
     sink.diagnostic(isOrdered || failure.fatal ? 'error' : 'warning', failure.message)
     return false
   }
 }
 
-const complete: End<boolean> = { close: () => {}, outcome: () => true }
+const complete: Completion<boolean> = { close: () => {}, outcome: () => true }
 
-/** Hands results to whoever takes the messages. */
+/** Forwards results to the sink. */
 export class SinkOutput implements Output {
   readonly #sink: Sink
   readonly #ofEvents: boolean
@@ -113,7 +113,7 @@ export class SinkOutput implements Output {
       this.failed(caught(thrown))
       return
     }
-    // Of one event several results can be made before somebody takes them.
+    // One event can produce several results before the sink is drained.
     spend(payload.length)
     this.#sink.value(payload, metadata, anti)
   }

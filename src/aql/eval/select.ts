@@ -4,19 +4,19 @@ import { caught, Failure } from '../values/failure.ts'
 import type { Metadata } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { attempt } from './code.ts'
-import { type Found, foundBy, type ItemCode } from './items.ts'
+import { evaluateItem, type ItemCode, type ItemResult } from './items.ts'
 import { spreadable } from './literals.ts'
 import type { Result, Stage, StageCode } from './stage.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** `slot` is where the selected values go. */
+/** SELECT: writes each value to `slot`. */
 export function select(items: readonly ItemCode[], slot: number): StageCode {
-  const quick = items.every(({ code }) => code.quick)
-  return { quick, open: (frame, next) => new Select(items, slot, frame, next) }
+  const sync = items.every(({ code }) => code.sync)
+  return { sync, open: (frame, next) => new Select(items, slot, frame, next) }
 }
 
 class Select implements Stage {
-  readonly brief: boolean
+  readonly bounded: boolean
   readonly #items: readonly ItemCode[]
   readonly #slot: number
   readonly #frame: Frame
@@ -28,7 +28,7 @@ class Select implements Stage {
     this.#frame = frame
     this.#next = next
     const [only, ...others] = items
-    this.brief = only?.code.quick === true && !only.spread && others.length === 0 && next.brief
+    this.bounded = only?.code.sync === true && !only.spread && others.length === 0 && next.bounded
   }
 
   feed(anti: boolean): void {
@@ -48,13 +48,13 @@ class Select implements Stage {
     }
   }
 
-  *feedSlowly(anti: boolean): Steps<void> {
+  *feedInSteps(anti: boolean): Steps<void> {
     const { session } = this.#frame
     const { allowance } = session
     for (const item of this.#items) {
-      let found: readonly Found[] = []
+      let found: readonly ItemResult[] = []
       try {
-        found = yield* foundBy(item, this.#frame)
+        found = yield* evaluateItem(item, this.#frame)
       } catch (thrown) {
         this.#frame.failed(caught(thrown))
       }
@@ -62,21 +62,21 @@ class Select implements Stage {
       allowance.enter()
       for (const { value, metadata } of found) {
         this.#set(value, metadata)
-        if (this.#next.brief) this.#next.feed(anti)
-        else yield* this.#next.feedSlowly(anti)
+        if (this.#next.bounded) this.#next.feed(anti)
+        else yield* this.#next.feedInSteps(anti)
         if (session.step()) yield
       }
       allowance.leave(spent, held)
     }
   }
 
-  /** Stages that make several values of one multiply what they make, without end. */
+  /** Limits the fan-out: successive SELECT stages multiply the number of values. */
   #set(value: Value, metadata: Metadata): void {
     if (++this.#frame.selected > aqlLimits.selectedValues) throw tooMany()
     this.#frame.set(this.#slot, value, metadata)
   }
 
-  /** The items of a result that is to be spread. */
+  /** The items of a spread result. */
   #several(result: Result): readonly Value[] {
     try {
       if (result instanceof Failure) throw result
@@ -89,5 +89,8 @@ class Select implements Stage {
 }
 
 function tooMany(): Failure {
-  return new Failure(`SELECT makes too many values of one (limit selectedValues: ${aqlLimits.selectedValues})`, true)
+  return new Failure(
+    `SELECT produces too many values from one input (limit selectedValues: ${aqlLimits.selectedValues})`,
+    true,
+  )
 }

@@ -1,18 +1,18 @@
 import type { Pace, Steps } from '../steps.ts'
 
-/** Characters of the text of an expression that are compared with another in a unit of work. */
+/** Characters of a fingerprint that are compared per unit of work. */
 const charactersPerUnit = 16
 
-/** Sorts things whose comparison takes as long as they are large, in steps. Those that are equal stay as they stand. */
-export function* sorted<T extends { readonly size: number }>(
+/** A stable merge sort that yields. The cost of a comparison is proportional to the size of its operands. */
+export function* mergeSort<T extends { readonly size: number }>(
   things: readonly T[],
   compare: (a: T, b: T) => number,
   pace: Pace,
 ): Steps<readonly T[]> {
   if (things.length < 2) return things
   const middle = things.length >> 1
-  const left = yield* sorted(things.slice(0, middle), compare, pace)
-  const right = yield* sorted(things.slice(middle), compare, pace)
+  const left = yield* mergeSort(things.slice(0, middle), compare, pace)
+  const right = yield* mergeSort(things.slice(middle), compare, pace)
   const merged: T[] = []
   let [i, j] = [0, 0]
   while (i < left.length && j < right.length) {

@@ -3,24 +3,24 @@ import type { Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** A stage while a query runs. What it gets stands in a slot of the frame, which it knows; so does what it hands on. */
+/** A stage of a running query. It reads its input from a slot of the frame and writes its output to one. */
 export interface Stage {
-  /** Whether `feed` does not take long: there is no sub-query from here on, and no more values than come in. */
-  readonly brief: boolean
+  /** Whether `feed` does a bounded amount of work: no sub-query and no fan-out from here on. */
+  readonly bounded: boolean
   feed(anti: boolean): void
-  /** The same, but it gives way. */
-  feedSlowly(anti: boolean): Steps<void>
+  /** Cooperative variant of `feed`. */
+  feedInSteps(anti: boolean): Steps<void>
 }
 
 /** A stage of a compiled query. */
 export interface StageCode {
-  readonly quick: boolean
+  readonly sync: boolean
   open(frame: Frame, next: Stage): Stage
 }
 
-/** The end of all stages. */
+/** The last stage: emits results to the output. */
 export class Emission implements Stage {
-  readonly brief = true
+  readonly bounded = true
   readonly #frame: Frame
   readonly #slot: number
 
@@ -33,8 +33,8 @@ export class Emission implements Stage {
     this.#frame.output.emit(this.#frame, this.#slot, anti)
   }
 
-  // biome-ignore lint/correctness/useYield: it has the shape of the others.
-  *feedSlowly(anti: boolean): Steps<void> {
+  // biome-ignore lint/correctness/useYield: the interface requires a generator.
+  *feedInSteps(anti: boolean): Steps<void> {
     this.feed(anti)
   }
 }

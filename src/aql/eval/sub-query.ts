@@ -4,55 +4,55 @@ import type { Allowance } from '../values/allowance.ts'
 import { Failure } from '../values/failure.ts'
 import { type Metadata, MetadataSum } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
-import { weightOf } from '../values/weight.ts'
+import { estimateBytes } from '../values/weight.ts'
 import { type Code, computed } from './code.ts'
-import { drive, type End } from './drive.ts'
-import type { Found } from './items.ts'
+import { type Completion, drive } from './drive.ts'
+import type { ItemResult } from './items.ts'
 import type { Program } from './program.ts'
 import { Frame, type Output } from './variable-frame.ts'
 
-/** A nested query as a value: the array of its results. */
+/** Compiles a nested query to the array of its results. */
 export function subQuery(program: Program): Code {
-  return { quick: false, run: (frame) => driven(program, frame, asValue), origin: computed }
+  return { sync: false, run: (frame) => runSubQuery(program, frame, asValue), origin: computed }
 }
 
-function asValue(results: Results<Value>, around: Frame): Value {
-  around.computed = results.origin()
+function asValue(results: Results<Value>, outer: Frame): Value {
+  outer.computed = results.origin()
   return results.values
 }
 
-/** The results one by one, each with its own metadata. */
-export function subQueryResults(program: Program, around: Frame): Steps<readonly Found[]> {
-  return driven(program, around, ({ values, metadata }) =>
+/** The individual results, each with its own metadata. */
+export function subQueryResults(program: Program, outer: Frame): Steps<readonly ItemResult[]> {
+  return runSubQuery(program, outer, ({ values, metadata }) =>
     values.map((value, at) => ({ value, metadata: metadata[at] })),
   )
 }
 
-type OutcomeOf<T> = (results: Results<T>, around: Frame) => T
+type OutcomeOf<T> = (results: Results<T>, outer: Frame) => T
 
-function driven<T>(program: Program, around: Frame, outcomeOf: OutcomeOf<T>): Steps<T> {
+function runSubQuery<T>(program: Program, outer: Frame, outcomeOf: OutcomeOf<T>): Steps<T> {
   const order = program.order === 'desc' ? 'desc' : 'asc'
-  // The items of an array come as they stand there, so that none of them is known to be the last.
-  const inUse = program.source.kind === 'array' && order === 'desc' ? undefined : order
-  const results = new Results(around, outcomeOf)
-  return drive(program, new Frame(program.slots, around.session, results, inUse, around), around, order, results)
+  // An array source has a fixed order, so a descending order does not help to stop early.
+  const usableOrder = program.source.kind === 'array' && order === 'desc' ? undefined : order
+  const results = new Results(outer, outcomeOf)
+  return drive(program, new Frame(program.slots, outer.session, results, usableOrder, outer), outer, order, results)
 }
 
-/** What a nested query has come to. The first failure of any kind is the failure of the whole. */
-class Results<T> implements Output, End<T> {
+/** Collects the results of a nested query. The first failure of any kind fails the whole query. */
+class Results<T> implements Output, Completion<T> {
   readonly values: Value[] = []
   readonly metadata: Metadata[] = []
-  readonly #around: Frame
+  readonly #outer: Frame
   readonly #outcomeOf: OutcomeOf<T>
   readonly #allowance: Allowance
   readonly #spentBefore: number
   readonly #heldBefore: number
-  /** Roughly what they take. */
+  /** Estimated size of the results. */
   #bytes = 0
 
-  constructor(around: Frame, outcomeOf: OutcomeOf<T>) {
-    const { allowance } = around.session
-    this.#around = around
+  constructor(outer: Frame, outcomeOf: OutcomeOf<T>) {
+    const { allowance } = outer.session
+    this.#outer = outer
     this.#outcomeOf = outcomeOf
     this.#allowance = allowance
     this.#spentBefore = allowance.spent
@@ -64,10 +64,10 @@ class Results<T> implements Output, End<T> {
     this.#allowance.leave(this.#spentBefore, this.#heldBefore)
   }
 
-  /** From now on they are held by the query around. */
+  /** From here on the outer query holds the results. */
   outcome(): T {
     this.#allowance.spend(this.#bytes)
-    return this.#outcomeOf(this, this.#around)
+    return this.#outcomeOf(this, this.#outer)
   }
 
   emit(frame: Frame, slot: number): void {
@@ -76,9 +76,9 @@ class Results<T> implements Output, End<T> {
     this.metadata.push(frame.metadata[slot])
     if (this.values.length > aqlLimits.subQueryResults)
       throw new Failure(`a nested query has too many results (limit subQueryResults: ${aqlLimits.subQueryResults})`)
-    const weight = weightOf(value, aqlLimits.subQueryBytes)
-    this.#bytes += weight
-    this.#allowance.hold(weight)
+    const size = estimateBytes(value, aqlLimits.subQueryBytes)
+    this.#bytes += size
+    this.#allowance.hold(size)
     if (this.#bytes > aqlLimits.subQueryBytes)
       throw new Failure(`the results of a nested query are too large (limit subQueryBytes: ${aqlLimits.subQueryBytes})`)
   }
@@ -87,7 +87,7 @@ class Results<T> implements Output, End<T> {
     throw failure
   }
 
-  /** Of all of them together. */
+  /** The merged metadata of all results. */
   origin(): Metadata {
     if (this.metadata.length < 2) return this.metadata[0]
     const sum = new MetadataSum()

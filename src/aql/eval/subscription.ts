@@ -8,77 +8,77 @@ import { compileSteps } from './compile.ts'
 import type { Events } from './event-source.ts'
 import type { Sink } from './messages.ts'
 import { openStages, type Pipeline, type Program, planOf } from './program.ts'
-import { outside, SinkOutput } from './query.ts'
+import { rootScope, SinkOutput } from './query.ts'
 import { Frame, Session } from './variable-frame.ts'
 
 /**
- * The stages of a query that goes on as events come. Whoever has the events pushes those of the plan, first the stored
- * ones in ascending order, then new ones as they arrive. For `subscribe`, `flush` comes after the stored ones and after
- * each burst of new ones; for `subscribe_monotonic` it never does.
+ * The pipeline of a live query. The caller pushes the events of the plan: first the stored ones in ascending order,
+ * then new ones as they arrive. For `subscribe`, it calls `flush` after the stored ones and after each burst of new
+ * ones; for `subscribe_monotonic` never.
  */
 export class Subscription {
-  /** Which events to push. */
+  /** Selects the events to push. */
   readonly plan: Plan
   readonly #sink: Sink
   readonly #frame: Frame
   readonly #pipeline: Pipeline
   #broken = false
-  /** Whether aggregates may come to something else than the last time. */
-  #hasNews = true
+  /** Whether events arrived since the last flush. */
+  #isDirty = true
 
-  /** How much work one event is, in steps of a turn. */
+  /** Cost of one event in steps of a time slice. */
   readonly stepsPerEvent: number
 
-  /** `appId` is the app that asks. Throws what is wrong with the text, also with a template in its tags. */
-  constructor(query: Query, appId: string, sink: Sink, opened: Opened = finish(opening(query, appId, sink))) {
-    const { program, around, plan } = opened
+  /** `appId` is the requesting app. Throws static errors and failures of tag templates. */
+  constructor(query: Query, appId: string, sink: Sink, prepared: Prepared = finish(prepare(query, appId, sink))) {
+    const { program, outer, plan } = prepared
     this.plan = plan
     this.stepsPerEvent = program.stepsPerEvent
     this.#sink = sink
-    this.#frame = new Frame(program.slots, around.session, around.output, undefined, around)
+    this.#frame = new Frame(program.slots, outer.session, outer.output, undefined, outer)
     this.#pipeline = openStages(program, this.#frame)
   }
 
-  /** The same in steps. */
+  /** Cooperative variant: yields between units of work. */
   static *open(query: Query, appId: string, sink: Sink): Steps<Subscription> {
-    return new Subscription(query, appId, sink, yield* opening(query, appId, sink))
+    return new Subscription(query, appId, sink, yield* prepare(query, appId, sink))
   }
 
-  /** Bytes that its aggregates hold, roughly. */
+  /** Estimated bytes that the aggregates hold. */
   get heldBytes(): number {
     return this.#frame.session.heldBytes
   }
 
-  /** Whether nothing more will come of it. */
+  /** Whether it will emit no more results. */
   get done(): boolean {
     return this.#broken || this.#frame.done
   }
 
   push(event: AqlEvent): void {
     if (this.done) return
-    this.#hasNews = true
+    this.#isDirty = true
     this.#guarded(() => {
       this.#frame.setEvent(event)
       this.#pipeline.first.feed(false)
     })
   }
 
-  /** Lets aggregates say what they have come to, if that is not what they said before. */
+  /** Emits the results of aggregates that have changed since the last flush. */
   flush(): void {
-    if (!this.#hasNews) return
-    this.#hasNews = false
+    if (!this.#isDirty) return
+    this.#isDirty = false
     for (const aggregate of this.#pipeline.aggregates) {
       if (!this.#broken) this.#guarded(() => aggregate.flush())
     }
   }
 
-  /** A value that cannot be taken back ends it all. */
+  /** A failure that a stage throws, and does not report, is fatal: it ends the subscription. */
   #guarded(work: () => void): void {
     const { allowance } = this.#frame.session
     allowance.activate()
     try {
       work()
-      allowance.settle()
+      allowance.releaseTransient()
     } catch (thrown) {
       this.#broken = true
       this.#sink.diagnostic('error', caught(thrown).message)
@@ -86,25 +86,25 @@ export class Subscription {
   }
 }
 
-interface Opened {
+interface Prepared {
   readonly program: Program
-  readonly around: Frame
+  readonly outer: Frame
   readonly plan: Plan
 }
 
-function* opening(query: Query, appId: string, sink: Sink): Steps<Opened> {
-  const program = yield* compileSteps(query, outside)
-  if (!program.quick || program.source.kind !== 'events') throw new Error('the features of the query are not checked')
+function* prepare(query: Query, appId: string, sink: Sink): Steps<Prepared> {
+  const program = yield* compileSteps(query, rootScope)
+  if (!program.sync || program.source.kind !== 'events') throw new Error('the features of the query were not checked')
   const session = new Session(noEvents, appId, { isOver: () => false, isFull: false })
-  const around = new Frame(0, session, new SinkOutput(program, sink))
+  const outer = new Frame(0, session, new SinkOutput(program, sink))
   try {
-    return { program, around, plan: yield* planOf(program.source, around) }
+    return { program, outer, plan: yield* planOf(program.source, outer) }
   } catch (thrown) {
     throw new AqlError('static', caught(thrown).message, 0)
   }
 }
 
-/** Subscriptions have no nested queries. */
+/** Never opened: nested queries are rejected for subscriptions. */
 const noEvents: Events = {
   open: () => {
     throw new Failure('nested queries are not supported here')

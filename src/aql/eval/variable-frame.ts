@@ -10,25 +10,25 @@ import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import type { Events, Turn } from './event-source.ts'
 
-/** To look for so many fields takes as long as to read all of them. */
-const mostFields = 3
+/** Field lookups after which parsing the whole payload is cheaper. */
+const maxFieldLookups = 3
 
-/** Takes what a query comes to, one after the other. */
+/** Receives the results of a query. */
 export interface Output {
-  /** A value that stands in a slot of the frame. */
+  /** A result in a slot of the frame. */
   emit(frame: Frame, slot: number, anti: boolean): void
-  /** Takes the place of one value. A sub-query ends here, by throwing it on. */
+  /** A failure in place of a result. A sub-query rethrows it and ends. */
   failed(failure: Failure): void
 }
 
-/** What all the queries of one request share. */
+/** State shared by the queries of one request. */
 export class Session {
   readonly events: Events
-  /** Who asks: `appId(me)`. */
+  /** The requesting app: `appId(me)`. */
   readonly appId: string
-  /** By source its last plan, and the tags that its templates came to: while those are the same, so is the plan. */
+  /** Plan cache by source: the last plan and its evaluated tag templates. The plan is valid while those are equal. */
   readonly plans = new Map<object, { readonly tags: readonly string[]; readonly plan: Plan }>()
-  /** Of work that is not counted by events: planning, and opening cursors. */
+  /** Counts work that is not per event: planning, and opening cursors. */
   readonly pace = new Pace()
   readonly allowance = new Allowance()
   readonly #turn: Turn
@@ -42,48 +42,50 @@ export class Session {
     this.#stepsPerEvent = stepsPerEvent
   }
 
-  /** What holds values for as long as the request lasts. Nested queries end with each evaluation, and are not among them. */
+  /**
+   * Registers a holder of values for memory accounting. Nested queries end with each evaluation, so they do not count.
+   */
   opened(holder: { readonly heldBytes: number }, { outer }: Frame): void {
     if (outer?.outer === undefined) this.#holders.push(holder)
   }
 
-  /** Bytes that are held until the next turn, roughly. */
+  /** Estimated bytes that are held until the next time slice. */
   get heldBytes(): number {
     let bytes = this.allowance.spent
     for (const holder of this.#holders) bytes += holder.heldBytes
     return bytes
   }
 
-  /** Whether to give way. Called once per event or item. */
+  /** Whether to yield. Called once per event or item. */
   step(): boolean {
-    // Work on long values counts like many events.
-    const steps = this.#stepsPerEvent + (this.allowance.settle() >> 10)
+    // Work on large values counts like many events.
+    const steps = this.#stepsPerEvent + (this.allowance.releaseTransient() >> 10)
     return this.#turn.isFull === true || this.#turn.isOver(steps)
   }
 }
 
-/** The variables of one run of a query. Which slot a variable has is known since the query was compiled. */
+/** The activation record of one run of a query: its variables. Slots are assigned at compile time. */
 export class Frame {
   readonly session: Session
   readonly outer: Frame | undefined
-  /** Nothing where the payload of an event has not been read yet. */
+  /** `undefined` where the payload of an event is not parsed yet. */
   readonly values: (Value | undefined)[]
   readonly metadata: Metadata[]
   readonly output: Output
-  /** The order in which events come, if that is of use for stopping early. */
+  /** The event order, if it allows stopping early. */
   readonly order: Order | undefined
-  /** Of the value that was computed last, where it cannot be told from the variables. */
+  /** Metadata of the value computed last, where it is not known at compile time. */
   computed: Metadata = undefined
-  /** Of aggregators without a result, by the slot where it would be. */
+  /** Failures of aggregators by the slot of their result. */
   failures: Map<number, Failure> | undefined
-  /** Values that SELECT made of this event, or of the one before when it has not got to that yet. */
+  /** Values that SELECT has produced from the current event. */
   selected = 0
-  /** Of the event in the first slot: its payload, once it was asked for, and how many fields were looked for in it. */
+  /** The payload text of the event in the first slot, once accessed, and the number of field lookups in it. */
   #text: string | undefined
   #fields = 0
-  /** Whether nothing that may come can change what the query comes to. */
+  /** Whether further input cannot change the result. */
   done = false
-  /** Whether the first thing that comes through settles it, be it a value or what went wrong instead. */
+  /** Whether the first input settles the result, be it a value or a failure. */
   settledByFirst = false
 
   constructor(slots: number, session: Session, output: Output, order?: Order, outer?: Frame) {
@@ -95,24 +97,24 @@ export class Frame {
     this.order = order
   }
 
-  /** The payload of the event in the first slot, read when it is needed. */
+  /** The payload of the event in the first slot, parsed lazily. */
   read(): Value {
     const known = this.values[0]
     if (known !== undefined) return known
     const event = this.metadata[0]
     const text = event === undefined || event instanceof Span ? 'null' : (this.#text ?? event.payload)
-    // What becomes of it takes a multiple of its length.
+    // The parsed value takes a multiple of the text length.
     this.session.allowance.spend((this.#text === undefined ? 4 : 3) * text.length)
     const value = readJson(text)
     this.values[0] = value
     return value
   }
 
-  /** A field of that payload, if it was not read and one look is enough for it; whoever wants many has to read it. */
+  /** A field extracted without parsing; `undefined` if the payload is parsed already or after too many lookups. */
   field(reader: FieldReader): Value | undefined {
     const event = this.metadata[0]
     if (event === undefined || event instanceof Span || this.values[0] !== undefined) return undefined
-    if (this.#fields++ >= mostFields) return undefined
+    if (this.#fields++ >= maxFieldLookups) return undefined
     if (this.#text === undefined) {
       this.#text = event.payload
       this.session.allowance.spend(this.#text.length)
@@ -120,7 +122,7 @@ export class Frame {
     return reader.read(this.#text)
   }
 
-  /** What takes the place of a value that a stage should have made. */
+  /** Reports a failure in place of the value of a stage. */
   failed(failure: Failure): void {
     if (this.settledByFirst) this.done = true
     this.output.failed(failure)
@@ -131,13 +133,13 @@ export class Frame {
     this.metadata[slot] = metadata
   }
 
-  /** Begins a pass with an item of an array. */
+  /** Starts a pass with an item of an array. */
   setItem(value: Value, metadata: Metadata): void {
     this.set(0, value, metadata)
     this.selected = 0
   }
 
-  /** Begins a pass with an event. */
+  /** Starts a pass with an event. */
   setEvent(event: AqlEvent): void {
     this.values[0] = undefined
     this.metadata[0] = event

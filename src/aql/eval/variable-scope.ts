@@ -1,15 +1,15 @@
 import type { Slot } from './code.ts'
 
 /**
- * Which variables can be seen from a place in the text, and where their values will stand. It changes as a query is
- * compiled from one stage to the next: copying it for each of them would take the square of their number.
+ * The compile-time scope: the visible variables and their slots. It is mutated from stage to stage, because copying it
+ * for each one would take quadratic time.
  */
 export class Scope {
   readonly #outer: Scope | undefined
   readonly #names: Map<string, number>
-  /** Counts the slots of the query that this is a part of. */
+  /** The slot counter of the query. */
   readonly slots: { count: number }
-  /** Whether the first slot holds events, whose payloads are read when they are needed. */
+  /** Whether the first slot holds events, whose payloads are parsed lazily. */
   readonly ofEvents: boolean
 
   constructor(
@@ -24,20 +24,20 @@ export class Scope {
     this.ofEvents = ofEvents
   }
 
-  /** From now on a variable has a new value; answers with the slot where that is. */
+  /** Binds a variable to a new slot and returns it. Shadows an earlier binding. */
   bind(name: string): number {
     const slot = this.slots.count++
     this.#names.set(name, slot)
     return slot
   }
 
-  /** From now on a slot has a name. */
+  /** Binds a variable to an existing slot. */
   name(name: string, slot: number): void {
     this.#names.set(name, slot)
   }
 
-  /** The scope after all that the query has seen so far has become one value. */
-  forget(): Scope {
+  /** The scope after an AGGREGATE stage: earlier variables are gone. */
+  afterAggregate(): Scope {
     return new Scope(this.#outer, this.ofEvents, new Map(), this.slots)
   }
 

@@ -8,10 +8,10 @@ import { Timestamp, type Value } from '../values/value.ts'
 import { type Code, frameAt, originOf, type Slot } from './code.ts'
 import type { Frame } from './variable-frame.ts'
 
-/** The value of a variable. `isInput`: it is what the source feeds, an event whose payload may not be read yet. */
+/** Reads a variable. `isInput`: it is the input of the source, an event whose payload may not be parsed yet. */
 export function variable(slot: Slot, isInput: boolean): Code {
   const origin = originOf([slot])
-  return { quick: true, run: isInput ? inputReader(slot.hops) : slotReader(slot), origin }
+  return { sync: true, run: isInput ? inputReader(slot.hops) : slotReader(slot), origin }
 }
 
 function inputReader(hops: number): (frame: Frame) => Value {
@@ -28,7 +28,7 @@ function slotReader({ hops, slot }: Slot): (frame: Frame) => Value {
 export function metadataAccess(what: 'key' | 'time' | 'tags' | 'app', slot: Slot): Code {
   const origin = originOf([slot])
   const read = readers[what]
-  return { quick: true, run: (frame) => read(origin.of(frame)), origin }
+  return { sync: true, run: (frame) => read(origin.of(frame)), origin }
 }
 
 const readers: Readonly<Record<'key' | 'time' | 'tags' | 'app', (metadata: Metadata) => Value>> = {
@@ -53,7 +53,7 @@ function keyOf({ lamport, stream, offset }: EventPlace): Value {
   return [lamport, nodeIdBytes(stream.node), integer(BigInt(stream.number)), offset]
 }
 
-/** `KEY(5/stream)`: an event key that stands in the text. */
+/** `KEY(5/stream)`: a literal event key. */
 export function keyLiteral({ lamport, stream }: EventKey): Value {
   return [[integer(lamport), nodeIdBytes(stream.node), integer(stream.number)]]
 }

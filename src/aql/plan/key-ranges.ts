@@ -1,7 +1,7 @@
 import type { EventKey, Inequality, Micros } from '../ast.ts'
 import { comparePlaces, type Place } from '../values/event.ts'
 
-/** A range of places in the order of events. */
+/** A range in the total order of events. */
 export interface KeyRange {
   readonly lower?: KeyBound
   readonly upper?: KeyBound
@@ -12,7 +12,7 @@ export interface KeyBound {
   readonly inclusive: boolean
 }
 
-/** From the first microsecond to before the second. */
+/** A half-open range of microseconds. */
 export interface TimeRange {
   readonly from: number
   readonly to: number
@@ -48,8 +48,8 @@ function isBefore(place: Place, upper: KeyBound): boolean {
   return sign < 0 || (sign === 0 && upper.inclusive)
 }
 
-/** What is in both; nothing when that is known to be nothing. */
-export function bothKeys(a: KeyRange, b: KeyRange): KeyRange | undefined {
+/** The intersection; `undefined` when it is known to be empty. */
+export function intersectKeys(a: KeyRange, b: KeyRange): KeyRange | undefined {
   const lower = tighter(a.lower, b.lower, 1)
   const upper = tighter(a.upper, b.upper, -1)
   if (lower !== undefined && upper !== undefined) {
@@ -66,15 +66,15 @@ function tighter(a: KeyBound | undefined, b: KeyBound | undefined, side: 1 | -1)
   return sign > 0 ? a : b
 }
 
-export function bothTimes(a: TimeRange, b: TimeRange): TimeRange | undefined {
+export function intersectTimes(a: TimeRange, b: TimeRange): TimeRange | undefined {
   const range = { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) }
   return range.from < range.to ? range : undefined
 }
 
-/** Whether everything in `inner` is in `outer`. */
-export function keysWithin(inner: KeyRange | undefined, outer: KeyRange | undefined): boolean {
+/** Whether `outer` contains `inner`. */
+export function keysSubsumed(inner: KeyRange | undefined, outer: KeyRange | undefined): boolean {
   if (outer === undefined) return true
-  const both = inner && bothKeys(inner, outer)
+  const both = inner && intersectKeys(inner, outer)
   return both !== undefined && sameBound(both.lower, inner?.lower) && sameBound(both.upper, inner?.upper)
 }
 
@@ -83,6 +83,6 @@ function sameBound(a: KeyBound | undefined, b: KeyBound | undefined): boolean {
   return comparePlaces(a.place, b.place) === 0 && a.inclusive === b.inclusive
 }
 
-export function timesWithin(inner: TimeRange | undefined, outer: TimeRange | undefined): boolean {
+export function timesSubsumed(inner: TimeRange | undefined, outer: TimeRange | undefined): boolean {
   return outer === undefined || (inner !== undefined && inner.from >= outer.from && inner.to <= outer.to)
 }

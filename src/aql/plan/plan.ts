@@ -1,20 +1,20 @@
 import type { AqlEvent } from '../values/event.ts'
 import type { KeyRange, TimeRange } from './key-ranges.ts'
 
-/** Which events a query is about, in a form that an index can serve. */
+/** The query plan: the part of a tag expression that is pushed down to the index, and the residual predicate. */
 export interface Plan {
-  /** Every selected event is in one of these; none at all when nothing can be selected. */
+  /** A union of branches, a superset of the selected events. Empty when nothing can be selected. */
   readonly anyOf: readonly Branch[]
   /**
-   * What an event has to pass besides being in a branch. Nothing when tags, app and node of the branches say it all; an
-   * index that knows nothing of keys and times need not look at those of a branch.
+   * The predicate that filters the events of the branches. `undefined` when tags, app and node of the branches are
+   * exact. It also covers keys and times, so an index may ignore those ranges of a branch.
    */
   readonly residual: ((event: AqlEvent) => boolean) | undefined
-  /** How much work that is for one event, in steps of a turn; one if it is not said. */
+  /** Cost of the residual predicate per event, in steps of a time slice; 1 by default. */
   readonly residualSteps?: number
 }
 
-/** Events that carry all of these tags, and are of this app, of this node, in these ranges. */
+/** A conjunction: events that have all of these tags, this app, this node, and are in these ranges. */
 export interface Branch {
   readonly tags: readonly string[]
   readonly appId?: string

@@ -4,46 +4,47 @@ import type { AqlEvent } from '../values/event.ts'
 import { inKeyRange, inTimeRange, keyRange, timeRange } from './key-ranges.ts'
 import type { Branch } from './plan.ts'
 
-/** What a condition means to the one who asks. */
-export interface Meaning {
-  /** Who `appId(me)` is. */
+/** The request-dependent parts of a tag expression. */
+export interface TagContext {
+  /** The app that `appId(me)` stands for. */
   readonly appId: string
-  /** The tag that a template came to. */
+  /** The tag that a template was evaluated to. */
   tagOf(template: TagAtom): string
 }
 
 type Predicate = (event: AqlEvent) => boolean
 
-/** The condition itself, as a question to one event, and how many atoms it has. */
+/** Compiles a tag expression to a predicate, and counts its atoms. */
 export function* predicateOf(
   tags: TagExpr,
-  meaning: Meaning,
+  context: TagContext,
   pace: Pace,
 ): Steps<{ readonly holds: Predicate; readonly atoms: number }> {
-  if (tags.kind !== 'chain') return { holds: atomPredicate(tags, meaning), atoms: 1 }
-  const first = atomPredicate(tags.first, meaning)
+  if (tags.kind !== 'chain') return { holds: atomPredicate(tags, context), atoms: 1 }
+  const first = atomPredicate(tags.first, context)
   const rest: { readonly operator: 'and' | 'or'; readonly holds: Predicate }[] = []
   let atoms = 1
   for (const { operator, operand } of tags.rest) {
     if (pace.isDue()) yield
-    const part = yield* predicateOf(operand, meaning, pace)
+    const part = yield* predicateOf(operand, context, pace)
     rest.push({ operator, holds: part.holds })
     atoms += part.atoms
   }
   const holds = (event: AqlEvent): boolean => {
-    let sum = first(event)
-    for (const { operator, holds } of rest) sum = operator === 'and' ? sum && holds(event) : sum || holds(event)
-    return sum
+    let result = first(event)
+    for (const { operator, holds } of rest)
+      result = operator === 'and' ? result && holds(event) : result || holds(event)
+    return result
   }
   return { holds, atoms }
 }
 
-function atomPredicate(atom: TagAtom, meaning: Meaning): Predicate {
+function atomPredicate(atom: TagAtom, context: TagContext): Predicate {
   switch (atom.kind) {
     case 'tag':
       return ({ tags }) => tags.includes(atom.tag)
     case 'template': {
-      const tag = meaning.tagOf(atom)
+      const tag = context.tagOf(atom)
       return ({ tags }) => tags.includes(tag)
     }
     case 'allEvents':
@@ -51,7 +52,7 @@ function atomPredicate(atom: TagAtom, meaning: Meaning): Predicate {
     case 'isLocal':
       return ({ own }) => own
     case 'appId': {
-      const wanted = atom.appId === 'me' ? meaning.appId : atom.appId
+      const wanted = atom.appId === 'me' ? context.appId : atom.appId
       return ({ appId }) => appId === wanted
     }
     case 'time': {
@@ -65,7 +66,7 @@ function atomPredicate(atom: TagAtom, meaning: Meaning): Predicate {
   }
 }
 
-/** Whether an event is in one of the branches, given that it is when one forgets about keys and times. */
+/** The residual predicate of exact branches. The index has already matched everything but keys and times. */
 export function isInOneOf(branches: readonly Branch[]): Predicate {
   const [first, ...others] = branches
   if (first === undefined) return () => false
@@ -78,7 +79,7 @@ function inRanges({ key, time }: Branch, event: AqlEvent): boolean {
   return (time === undefined || inTimeRange(time, event.time)) && (key === undefined || inKeyRange(key, event))
 }
 
-/** Whether an event has what an index knows of a branch. */
+/** Whether an event matches the indexed conditions of a branch: tags, app and node. */
 export function isOfBranch({ tags, appId, own }: Branch, event: AqlEvent): boolean {
   if (own && !event.own) return false
   if (appId !== undefined && appId !== event.appId) return false

@@ -1,43 +1,46 @@
 import type { TagAtom, TagExpr } from '../ast.ts'
 import { aqlLimits } from '../language-limits.ts'
 import { finish, Pace, type Steps } from '../steps.ts'
-import { branchesWithoutSupersets } from './branches.ts'
+import { removeSubsumedSteps } from './branches.ts'
 import { atomBranch, Branching, type BranchingLimits } from './branching.ts'
 import type { Plan } from './plan.ts'
-import { isInOneOf, type Meaning, predicateOf } from './predicate.ts'
+import { isInOneOf, predicateOf, type TagContext } from './predicate.ts'
 
-/** Limits of a plan that is made once for a query. */
-export const madeOnce: BranchingLimits = {
+/** For a plan that is made once per query. */
+export const limitsPerQuery: BranchingLimits = {
   combinations: aqlLimits.tagCombinations,
   combinedTags: aqlLimits.combinedTags,
 }
 
-/** Limits of a plan that may be made again for every event. */
-export const madeAgain: BranchingLimits = {
+/** For a plan that may be made again for every event. */
+export const limitsPerEvent: BranchingLimits = {
   combinations: aqlLimits.tagCombinationsPerEvent,
   combinedTags: aqlLimits.combinedTagsPerEvent,
 }
 
-/** Atoms of a condition whose evaluation takes as long as a query usually spends on one event. */
+/** Atoms that take as long to evaluate as a query usually spends on one event. */
 const atomsPerStep = 16
 
-/** The plan for a condition, made in one go. */
-export function planFor(tags: TagExpr, meaning: Meaning): Plan {
-  return finish(planSteps(tags, meaning, madeOnce, new Pace()))
+/** Plans a tag expression without yielding. */
+export function planFor(tags: TagExpr, context: TagContext): Plan {
+  return finish(planSteps(tags, context, limitsPerQuery, new Pace()))
 }
 
-/** The plan for a single tag, the most common condition of nested queries. */
-export function planForAtom(atom: TagAtom, meaning: Meaning): Plan {
-  return { anyOf: [atomBranch(atom, meaning)], residual: undefined }
+/** Plans a single tag, the most common source of nested queries. */
+export function planForAtom(atom: TagAtom, context: TagContext): Plan {
+  return { anyOf: [atomBranch(atom, context)], residual: undefined }
 }
 
-/** The plan for a condition. What would take too many branches is selected more widely, and then looked at one by one. */
-export function* planSteps(tags: TagExpr, meaning: Meaning, limits: BranchingLimits, pace: Pace): Steps<Plan> {
-  if (tags.kind === 'tag' || tags.kind === 'template') return planForAtom(tags, meaning)
-  const { branches, exact } = yield* new Branching(meaning, limits, pace).branchesOf(tags)
-  const anyOf = yield* branchesWithoutSupersets(branches, pace)
+/**
+ * Plans a tag expression. Where it would need too many branches, the plan selects a superset and filters it with a
+ * residual predicate.
+ */
+export function* planSteps(tags: TagExpr, context: TagContext, limits: BranchingLimits, pace: Pace): Steps<Plan> {
+  if (tags.kind === 'tag' || tags.kind === 'template') return planForAtom(tags, context)
+  const { branches, exact } = yield* new Branching(context, limits, pace).branchesOf(tags)
+  const anyOf = yield* removeSubsumedSteps(branches, pace)
   if (!exact) {
-    const { holds, atoms } = yield* predicateOf(tags, meaning, pace)
+    const { holds, atoms } = yield* predicateOf(tags, context, pace)
     return { anyOf, residual: holds, residualSteps: 1 + Math.floor(atoms / atomsPerStep) }
   }
   if (!anyOf.some(({ key, time }) => key || time)) return { anyOf, residual: undefined }

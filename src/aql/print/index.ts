@@ -1,18 +1,18 @@
 import type { Expr, MainQuery, Pragma, TagExpr } from '../ast.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { finish, type Nested, Pace, type Steps, unrolled } from '../steps.ts'
+import { finish, type Nested, Pace, type Steps, trampoline } from '../steps.ts'
 import { flatSteps, type Layout, render } from './layout.ts'
 import { Printer } from './printer.ts'
 
-/** Columns that a formatted query keeps to where it can. */
+/** Target line width of a formatted query. */
 const width = 100
 
-/** The canonical text of a query: in one line and without its pragmas. */
+/** The canonical text of a query: one line, without pragmas. */
 export function print(query: MainQuery): string {
   return finish(printSteps(query))
 }
 
-/** The same in steps. */
+/** Cooperative variant: yields between units of work. */
 export function printSteps(query: MainQuery): Steps<string> {
   return canonical(function* (printer) {
     return [featureList(query), yield* printer.query(query), ' END']
@@ -27,31 +27,34 @@ export function printTagExpr(tags: TagExpr): string {
   return finish(canonical((printer) => printer.tags(tags)))
 }
 
-/** A text for people: a line for each stage, and no parentheses that change nothing. Comments are not in the tree, so they are lost. */
+/**
+ * Pretty-prints a query: one line per stage and no redundant parentheses. Comments are lost, because they are not in
+ * the AST.
+ */
 export function format(query: MainQuery): string {
-  const layout = finish(unrolled(new Printer('needed', new Pace()).query(query)))
+  const layout = finish(trampoline(new Printer('needed', new Pace()).query(query)))
   return `${query.pragmas.map(printPragma).join('')}${featureList(query).replace(/ $/, '\n')}${render(layout, width)}\n`
 }
 
 /**
- * A chain of thousands of operators needs as many parentheses around each other, which could not be read again. Such a
- * text has only those that it needs.
+ * Fully parenthesised text. A chain of thousands of operators would exceed the nesting limit and could not be parsed
+ * again, so it gets only the parentheses that it needs.
  */
 function* canonical(print: (printer: Printer) => Nested<Layout>): Steps<string> {
   const pace = new Pace()
   const printer = new Printer('all', pace)
-  const layout = yield* unrolled(print(printer))
-  if (printer.deepest <= aqlLimits.nesting) return yield* flatSteps(layout, pace)
-  return yield* flatSteps(yield* unrolled(print(new Printer('needed', pace))), pace)
+  const layout = yield* trampoline(print(printer))
+  if (printer.maxDepth <= aqlLimits.nesting) return yield* flatSteps(layout, pace)
+  return yield* flatSteps(yield* trampoline(print(new Printer('needed', pace))), pace)
 }
 
 function featureList({ features }: MainQuery): string {
   return features.length === 0 ? '' : `FEATURES(${features.join(' ')}) `
 }
 
-/** In one line unless that would change the value. */
+/** On one line, unless that would change the value. */
 function printPragma({ name, value }: Pragma): string {
   if (!/^\p{White_Space}|[\r\n]/u.test(value)) return `PRAGMA ${name} :=${value === '' ? '' : ' '}${value}\n`
-  // A carriage return and a line feed are one line break, so they must not come together here.
+  // CR LF would be one line break, so a value that ends in CR is followed by CR.
   return `PRAGMA ${name}\n${value}${value.endsWith('\r') ? '\r' : '\n'}ENDPRAGMA\n`
 }

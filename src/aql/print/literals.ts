@@ -3,21 +3,21 @@ import { naturalOf } from '../text/number-literals.ts'
 
 const day = 86_400_000_000n
 const second = 1_000_000n
-/** The largest difference to UTC that an instant can have. */
-const furthestZone = -(23n * 60n + 59n) * 60n * second
+/** The smallest UTC offset that an instant can have. */
+const minOffset = -(23n * 60n + 59n) * 60n * second
 
 export function printString(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-/** A decimal without exponent, and such that it is not taken for a natural. */
+/** A decimal without exponent that does not parse as a natural. */
 export function printDecimal(value: number): string {
   const text = Object.is(value, -0) ? '-0' : positional(value)
   return /^\d+$/.test(text) && naturalOf(text) !== undefined ? `${text}.0` : text
 }
 
 function positional(value: number): string {
-  // No number is infinite as it is written, but one may be too large.
+  // A literal beyond the largest double parses as Infinity. Any digits that overflow will do.
   if (!Number.isFinite(value)) return `${value < 0 ? '-' : ''}1${'0'.repeat(309)}`
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value)) ?? []
@@ -32,7 +32,7 @@ export function printKey({ lamport, stream }: EventKey): string {
   return `${lamport}/${stream.node}-${stream.number}`
 }
 
-/** An instant with as many parts as it needs. */
+/** An instant without redundant parts. */
 export function printInstant(time: Micros): string {
   if (time % day === 0n && yearOf(time) <= 9999) return printExactly(time).replace(/T.*Z$/, 'Z')
   return printExactly(time)
@@ -40,11 +40,11 @@ export function printInstant(time: Micros): string {
     .replace(/(\.\d{3})000/, '$1')
 }
 
-/** An instant with microseconds. */
+/** An instant with microsecond precision. */
 export function printExactly(time: Micros): string {
-  // Years have four digits. What is after them in UTC is not yet in the zone that is furthest behind.
+  // Years have four digits. An instant after 9999 in UTC is still in 9999 with the smallest offset.
   const behind = yearOf(time) > 9999
-  const local = behind ? time + furthestZone : time
+  const local = behind ? time + minOffset : time
   const date = new Date(Number(local / second) * 1000).toISOString().slice(0, -5)
   return `${date}.${String(local % second).padStart(6, '0')}${behind ? '-23:59' : 'Z'}`
 }

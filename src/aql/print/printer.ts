@@ -1,38 +1,38 @@
 import type { Clause, Entry, Expr, Item, Query, Source, Stage, TagAtom, TagExpr, Template } from '../ast.ts'
-import { type Nested, type Pace, Segment } from '../steps.ts'
+import { DeferredCall, type Nested, type Pace } from '../steps.ts'
 import { isIdentifier } from '../text/characters.ts'
 import { binaryPrecedence } from '../text/operator-texts.ts'
-import { flat, group, indent, join, type Layout, nothing, space } from './layout.ts'
+import { flat, group, indent, join, type Layout, line, softline } from './layout.ts'
 import { printDecimal, printExactly, printInstant, printKey, printString } from './literals.ts'
 
 const orders = { asc: 'ASC', desc: 'DESC', 'stream-asc': 'STREAM' } as const
-const tagOperators = { or: { spelling: '|', binds: 0 }, and: { spelling: '&', binds: 1 } } as const
-/** More than any operator does. */
-const tight = 100
+const tagOperators = { or: { spelling: '|', precedence: 0 }, and: { spelling: '&', precedence: 1 } } as const
+/** Higher than that of any operator. */
+const atomPrecedence = 100
 
-/** Levels that the stack is surely enough for. */
-const levelsPerSegment = 32
+/** Nesting levels that run on one stack before a call is deferred to the trampoline. */
+const levelsPerStack = 32
 
 /** An operator and its right side. */
 interface Step {
   readonly spelling: string
-  /** How strongly the operator binds. */
-  readonly binds: number
-  /** How strongly the right side is bound: like the operator that is applied last in it. */
-  readonly bound: number
+  /** Precedence of the operator. */
+  readonly precedence: number
+  /** Precedence of the outermost operator of the right side. */
+  readonly operandPrecedence: number
   readonly operand: () => Nested<Layout>
 }
 
 /**
- * Writes trees as texts. With all parentheses the text is the canonical one, which says what is applied first without
- * knowing any precedence; with those that are needed it is one for people.
+ * Prints an AST as text. With all parentheses the text is canonical: it can be read without knowing operator
+ * precedence. With only the needed ones it is for people.
  */
 export class Printer {
   readonly #all: boolean
   readonly #pace: Pace
   #depth = 0
-  #deepest = 0
-  /** Expressions within each other. */
+  #maxDepth = 0
+  /** Recursion depth of expressions. */
   #nested = 0
 
   constructor(parentheses: 'all' | 'needed', pace: Pace) {
@@ -40,15 +40,15 @@ export class Printer {
     this.#pace = pace
   }
 
-  /** How many levels a text with all parentheses has, counted as they are when it is read. */
-  get deepest(): number {
-    return this.#deepest
+  /** Nesting depth of the fully parenthesised text, counted as the parser does. */
+  get maxDepth(): number {
+    return this.#maxDepth
   }
 
   *query({ source, stages }: Query): Nested<Layout> {
     const parts: Layout[] = ['FROM ', yield* this.#source(source)]
     for (const stage of stages) {
-      parts.push(space, yield* this.#stage(stage))
+      parts.push(line, yield* this.#stage(stage))
       if (this.#pace.isDue()) yield undefined
     }
     return parts
@@ -65,7 +65,8 @@ export class Printer {
     if (tags.kind !== 'chain') return yield* this.#tagAtom(tags)
     const steps = tags.rest.map(({ operator, operand }) => ({
       ...tagOperators[operator],
-      bound: operand.kind === 'chain' ? tagOperators[operand.rest.at(-1)?.operator ?? 'and'].binds : tight,
+      operandPrecedence:
+        operand.kind === 'chain' ? tagOperators[operand.rest.at(-1)?.operator ?? 'and'].precedence : atomPrecedence,
       operand: () => this.tags(operand),
     }))
     return yield* this.#chain(() => this.#tagAtom(tags.first), steps)
@@ -81,7 +82,7 @@ export class Printer {
       case 'filter':
         return ['FILTER ', yield* this.expr(stage.condition)]
       case 'select':
-        return group('SELECT ', indent(join(yield* this.#items(stage.items), [',', space])))
+        return group('SELECT ', indent(join(yield* this.#items(stage.items), [',', line])))
       case 'aggregate':
         return ['AGGREGATE ', yield* this.expr(stage.expr)]
       case 'limit':
@@ -109,13 +110,13 @@ export class Printer {
   }
 
   #operand(expr: Expr): Nested<Layout> {
-    return this.#nested % levelsPerSegment === levelsPerSegment - 1 ? this.#segment(expr) : this.#printed(expr)
+    return this.#nested % levelsPerStack === levelsPerStack - 1 ? this.#deferred(expr) : this.#printed(expr)
   }
 
-  *#segment(expr: Expr): Nested<Layout> {
-    const segment = new Segment(this.#printed(expr))
-    yield segment
-    return segment.result as Layout
+  *#deferred(expr: Expr): Nested<Layout> {
+    const deferred = new DeferredCall(this.#printed(expr))
+    yield deferred
+    return deferred.result as Layout
   }
 
   *#printed(expr: Expr): Nested<Layout> {
@@ -130,7 +131,7 @@ export class Printer {
       case 'chain':
         return yield* this.#operations(expr.first, expr.rest)
       case 'not':
-        return ['!', yield* this.#deeper(1, () => this.#enclosedChain(expr.operand))]
+        return ['!', yield* this.#nestedBy(1, () => this.#enclosedChain(expr.operand))]
       case 'index': {
         const parts = [yield* this.#head(expr.head)]
         for (const index of expr.path) parts.push(yield* this.#index(index))
@@ -145,12 +146,12 @@ export class Printer {
       case 'case': {
         const clauses: Layout[] = []
         for (const clause of expr.clauses) clauses.push(yield* this.#clause(clause))
-        return group(join([...clauses, 'ENDCASE'], space))
+        return group(join([...clauses, 'ENDCASE'], line))
       }
       case 'aggregator':
         return [`${expr.operator}(`, yield* this.expr(expr.argument), ')']
       case 'query':
-        return group(yield* this.query(expr.query), space, 'END')
+        return group(yield* this.query(expr.query), line, 'END')
       case 'call': {
         const values: Layout[] = []
         for (const argument of expr.arguments) values.push(yield* this.expr(argument))
@@ -165,8 +166,9 @@ export class Printer {
   *#operations(first: Expr, rest: Extract<Expr, { kind: 'chain' }>['rest']): Nested<Layout> {
     const steps = rest.map(({ operator, operand }) => ({
       spelling: operator,
-      binds: binaryPrecedence.get(operator) ?? 0,
-      bound: operand.kind === 'chain' ? (binaryPrecedence.get(operand.rest.at(-1)?.operator ?? '^') ?? 0) : tight,
+      precedence: binaryPrecedence.get(operator) ?? 0,
+      operandPrecedence:
+        operand.kind === 'chain' ? (binaryPrecedence.get(operand.rest.at(-1)?.operator ?? '^') ?? 0) : atomPrecedence,
       operand: () => this.#operand(operand),
     }))
     return yield* this.#chain(() => this.#operand(first), steps)
@@ -175,26 +177,26 @@ export class Printer {
   *#chain(first: () => Nested<Layout>, steps: readonly Step[]): Nested<Layout> {
     const { length } = steps
     if (this.#all) {
-      const parts: Layout[] = ['('.repeat(length), yield* this.#deeper(length, first)]
+      const parts: Layout[] = ['('.repeat(length), yield* this.#nestedBy(length, first)]
       for (const [index, { spelling, operand }] of steps.entries()) {
-        parts.push([` ${spelling} `, yield* this.#deeper(length - index, operand), ')'])
+        parts.push([` ${spelling} `, yield* this.#nestedBy(length - index, operand), ')'])
         if (this.#pace.isDue()) yield undefined
       }
       return parts
     }
     let left: Layout[] = [yield* first()]
-    let bound = tight
-    for (const { spelling, binds, bound: right, operand } of steps) {
-      if (bound < binds) left = [parenthesised(broken(left))]
-      bound = binds
+    let leftPrecedence = atomPrecedence
+    for (const { spelling, precedence, operandPrecedence: right, operand } of steps) {
+      if (leftPrecedence < precedence) left = [parenthesised(broken(left))]
+      leftPrecedence = precedence
       const layout = yield* operand()
-      left.push([`${spelling} `, right <= binds ? parenthesised(layout) : layout])
+      left.push([`${spelling} `, right <= precedence ? parenthesised(layout) : layout])
       if (this.#pace.isDue()) yield undefined
     }
     return broken(left)
   }
 
-  /** With all parentheses a chain has its own. */
+  /** Adds parentheses to a chain, unless it has its own because all are printed. */
   *#enclosedChain(expr: Expr): Nested<Layout> {
     const operand = yield* this.#operand(expr)
     return expr.kind === 'chain' && !this.#all ? parenthesised(operand) : operand
@@ -212,10 +214,10 @@ export class Printer {
   *#bracket(key: Expr): Nested<Layout> {
     if (key.kind === 'string') return `[${printString(key.value)}]`
     if (key.kind === 'natural') return `[${key.value}]`
-    // Without parentheses these would be taken for a literal, which a decimal cannot be here.
+    // Without parentheses these would parse as a literal index, and a decimal is not allowed there.
     const isAmbiguous = key.kind === 'decimal' || (key.kind === 'chain' && key.rest.length === 0)
     if (!this.#all && !isAmbiguous) return ['[', yield* this.expr(key), ']']
-    return ['[', parenthesised(yield* this.#deeper(1, () => this.expr(key))), ']']
+    return ['[', parenthesised(yield* this.#nestedBy(1, () => this.expr(key))), ']']
   }
 
   *#object(entries: readonly Entry[]): Nested<Layout> {
@@ -225,7 +227,7 @@ export class Printer {
       const name = key.kind === 'string' && isIdentifier(key.value) ? key.value : yield* this.#bracket(key)
       parts.push([name, ': ', yield* this.expr(value)])
     }
-    return group('{', indent(space, join(parts, [',', space])), space, '}')
+    return group('{', indent(line, join(parts, [',', line])), line, '}')
   }
 
   *#array(items: readonly Item[]): Nested<Layout> {
@@ -242,7 +244,7 @@ export class Printer {
     return ['CASE ', yield* this.expr(condition), ' => ', yield* this.expr(value)]
   }
 
-  /** Always in one line, since a line end in a template is a part of it. */
+  /** Always on one line, because a line break in a template is part of its text. */
   *#template(parts: Template): Nested<Layout> {
     const texts: string[] = []
     for (const part of parts) {
@@ -253,7 +255,7 @@ export class Printer {
     return `\`${texts.join('')}\``
   }
 
-  *#deeper(levels: number, print: () => Nested<Layout>): Nested<Layout> {
+  *#nestedBy(levels: number, print: () => Nested<Layout>): Nested<Layout> {
     this.#enter(levels)
     const layout = yield* print()
     this.#depth -= levels
@@ -262,7 +264,7 @@ export class Printer {
 
   #enter(levels: number): void {
     this.#depth += levels
-    this.#deepest = Math.max(this.#deepest, this.#depth)
+    this.#maxDepth = Math.max(this.#maxDepth, this.#depth)
   }
 }
 
@@ -291,14 +293,14 @@ function printScalar(expr: Expr): string {
 
 function list(open: string, parts: readonly Layout[], close: string): Layout {
   if (parts.length === 0) return open + close
-  return group(open, indent(nothing, join(parts, [',', space])), nothing, close)
+  return group(open, indent(softline, join(parts, [',', line])), softline, close)
 }
 
 function parenthesised(layout: Layout): Layout {
-  return group('(', indent(nothing, layout), nothing, ')')
+  return group('(', indent(softline, layout), softline, ')')
 }
 
-/** Operands in one line, or each with its operator in a line of its own. */
+/** Operands on one line, or each with its operator on a line of its own. */
 function broken(parts: readonly Layout[]): Layout {
-  return parts.length === 1 ? parts : group(indent(join(parts, space)))
+  return parts.length === 1 ? parts : group(indent(join(parts, line)))
 }

@@ -2,14 +2,14 @@ import type { Reader } from './text-reader.ts'
 
 const word = /[-0-9a-z]+/y
 
-/** Reads the ID of an app: words with dots between them. */
+/** Parses an app ID: words separated by dots. */
 export function readAppId(reader: Reader): string | undefined {
   const start = reader.at
   if (reader.match('app_id', word) === undefined) return undefined
   while (reader.text[reader.at] === '.') {
     word.lastIndex = reader.at + 1
     if (!word.test(reader.text)) break
-    reader.pass(word.lastIndex)
+    reader.advance(word.lastIndex)
   }
   return reader.text.slice(start, reader.at)
 }

@@ -1,4 +1,4 @@
-/** Whether a UTF-16 unit has the Unicode property `White_Space`. All such characters are single units. */
+/** Whether a UTF-16 code unit has the Unicode property `White_Space`. All such characters are single units. */
 export function isSpace(unit: number): boolean {
   if (unit < 0x85) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
   if (unit === 0x85 || unit === 0xa0 || unit === 0x1680 || unit === 0x3000) return true
@@ -9,7 +9,7 @@ export function isLineBreak(unit: number): boolean {
   return unit === 0x0a || unit === 0x0d
 }
 
-/** Where the line break is that ends the line, or the end of the text. */
+/** The position of the line break that ends this line, or the end of the text. */
 export function lineEnd(text: string, start: number): number {
   let at = start
   while (at < text.length && !isLineBreak(text.charCodeAt(at))) at++
@@ -28,19 +28,19 @@ function isUpper(unit: number): boolean {
   return unit >= 0x41 && unit <= 0x5a
 }
 
-/** Where the name of a variable or of a property ends that starts here; `start` itself when there is none. */
+/** The end of the identifier (variable or property name) that starts here; `start` itself when there is none. */
 export function identifierEnd(text: string, start: number): number {
   const unit = text.charCodeAt(start)
   if (unit === 0x5f) return start + 1
   if (isLower(unit)) return wordEnd(text, start)
-  // Most that is no name is one of these.
+  // Fast path: most characters that cannot start an identifier are in these ranges.
   if (unit < 0x41 || (unit > 0x5a && unit < 0x80)) return start
   return /[\p{Lowercase}]|\p{Uppercase}\p{Lowercase}/uy.test(text.slice(start, start + 4))
     ? wordEnd(text, start)
     : start
 }
 
-/** Where the name of a function ends that starts here; `start` itself when there is none. */
+/** The end of the function name that starts here; `start` itself when there is none. */
 export function functionNameEnd(text: string, start: number): number {
   const unit = text.charCodeAt(start)
   if (unit < 0x80 && !isUpper(unit)) return start
@@ -51,7 +51,7 @@ export function isIdentifier(text: string): boolean {
   return text !== '' && identifierEnd(text, 0) === text.length
 }
 
-/** A loop, because a regular expression needs a stack that grows with a name of a million letters. */
+/** A loop, because the stack use of a regular expression grows with the length of the name. */
 function wordEnd(text: string, start: number): number {
   let at = start
   while (at < text.length) {

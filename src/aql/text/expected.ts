@@ -1,4 +1,4 @@
-/** The names of constructs, in the order in which an error lists them. */
+/** The names of grammar rules, in the order in which a syntax error lists them. */
 const names = [
   ...['EOI', 'main_query', 'query', 'query_order', 'order', 'filter', 'select', 'aggregate', 'limit', 'binding'],
   ...['feature_word', 'interpolation', 'string', 'null', 'bool', 'decimal', 'natural', 'positive', 'sign', 'unicode'],
@@ -9,42 +9,41 @@ const names = [
   ...['div', 'modulo', 'pow', 'and', 'or', 'not', 'xor', 'lt', 'le', 'gt', 'ge', 'eq', 'ne', 'alternative', 'spread'],
 ] as const
 
-/** A preamble counts as something that was tried, but no error names it. */
-export type Name = (typeof names)[number] | 'preamble'
+/** The preamble is tracked like a rule, but no error names it. */
+export type RuleName = (typeof names)[number] | 'preamble'
 
 /**
- * What could have stood at the last place that anything was tried at. Errors have to name the same place and the same
- * constructs as those of a PEG parser do, so the rules here are the rules of such a parser:
- * of the constructs that were tried in vain only those that started last count, and a construct stands for its parts
- * when two or more of them (or none) failed where it started itself.
+ * Tracks the furthest failure, like a PEG parser does: errors must report the same position and the same rules as the
+ * reference. Of the rules that failed only those that started furthest right count. A rule replaces its parts when two
+ * or more of them (or none) failed at its own start.
  */
 export class Expected {
-  #place = 0
-  #names: Name[] = []
+  #position = 0
+  #names: RuleName[] = []
 
-  get place(): number {
-    return this.#place
+  get position(): number {
+    return this.#position
   }
 
-  /** How many constructs failed at a place so far; to be handed to `missed` by a construct that starts there. */
+  /** How many rules have failed at this position so far. A rule that starts there passes it to `missed`. */
   mark(start: number): number {
-    return start === this.#place ? this.#names.length : 0
+    return start === this.#position ? this.#names.length : 0
   }
 
-  /** A construct with named parts was not there. */
-  missed(name: Name, start: number, mark: number): void {
-    if (start < this.#place) return
-    if (start === this.#place && this.#names.length === mark + 1) return
-    this.#names.length = start === this.#place ? mark : 0
-    this.#place = start
+  /** Records the failure of a rule that has named parts. */
+  missed(name: RuleName, start: number, mark: number): void {
+    if (start < this.#position) return
+    if (start === this.#position && this.#names.length === mark + 1) return
+    this.#names.length = start === this.#position ? mark : 0
+    this.#position = start
     this.#names.push(name)
   }
 
-  /** None of these constructs, which have no named parts, was there. */
-  missedAll(missing: readonly Name[], start: number): void {
-    if (start < this.#place) return
-    if (start > this.#place) this.#names.length = 0
-    this.#place = start
+  /** Records the failure of rules without named parts. */
+  missedAll(missing: readonly RuleName[], start: number): void {
+    if (start < this.#position) return
+    if (start > this.#position) this.#names.length = 0
+    this.#position = start
     this.#names.push(...missing)
   }
 

@@ -1,16 +1,16 @@
 import type { AggregateOperator, BinaryOperator, Chain, Clause, Entry, Expr, Item, Query } from '../ast.ts'
 import type { Nested } from '../steps.ts'
 import { functionNameEnd } from './characters.ts'
-import type { Name } from './expected.ts'
+import type { RuleName } from './expected.ts'
 import { readInstant } from './instants.ts'
 import { readDigits, readNumber } from './number-literals.ts'
 import { readKey } from './object-keys.ts'
 import { binaryNames, binaryPrecedence, binarySpellings } from './operator-texts.ts'
-import { bind, extended } from './precedence.ts'
+import { extended, groupByPrecedence } from './precedence.ts'
 import { readString } from './strings.ts'
 import { TemplateRules } from './templates.ts'
 
-const atomNames: readonly Name[] = [
+const atomNames: readonly RuleName[] = [
   ...([
     'query',
     'interpolation',
@@ -27,16 +27,16 @@ const atomNames: readonly Name[] = [
 ]
 /** The spellings of operators by their first character. */
 const spellingsByStart = Map.groupBy(binarySpellings, ([spelling]) => spelling.charAt(0))
-/** What a variable is not alone with, or not one: the name of a function may be written like that of a variable. */
+/** Characters after an identifier that make it more than a plain variable: an index, or a function call. */
 const indexStarts: ReadonlySet<string> = new Set(['.', '[', '('])
 const aggregators: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'FIRST', 'LAST']
 
 /**
- * Values: the rules of expressions. What cannot be read is tried again by every query around it, so the places where
- * no operand begins are remembered. Without that a text of a few hundred characters could take forever.
+ * Grammar rules of expressions. Every enclosing query backtracks over a failed operand, so the positions of failures
+ * are memoised (packrat parsing). Without that a text of a few hundred characters could take exponential time.
  */
 export abstract class ExprRules extends TemplateRules {
-  readonly #noOperand = new Set<number>()
+  readonly #failedOperands = new Set<number>()
 
   protected abstract query(): Nested<Query | undefined>
 
@@ -56,7 +56,7 @@ export abstract class ExprRules extends TemplateRules {
       const operator = this.#operator()
       const operand = operator && (this.#simpleOperand() ?? (yield* this.#operand()))
       if (operator === undefined || operand === undefined) {
-        // Whatever comes now may belong to something around this expression.
+        // Backtrack: the rest may belong to an enclosing rule.
         reader.at = before
         break
       }
@@ -65,12 +65,12 @@ export abstract class ExprRules extends TemplateRules {
     }
     this.leave(1)
     if (first !== undefined && rest.length === 0) return first
-    if (first !== undefined) return yield* bind({ first, rest }, binaryPrecedence, chain, reader)
+    if (first !== undefined) return yield* groupByPrecedence({ first, rest }, binaryPrecedence, chain, reader)
     reader.expected.missed('simple_expr', start, mark)
     return undefined
   }
 
-  /** Items with commas between them. A comma without an item may belong to something around them. */
+  /** Comma-separated items. Backtracks before a trailing comma: it may belong to an enclosing rule. */
   protected *items(): Nested<readonly Item[] | undefined> {
     const { reader } = this
     const items: Item[] = []
@@ -111,13 +111,13 @@ export abstract class ExprRules extends TemplateRules {
     const { reader } = this
     const start = reader.at
     reader.steps++
-    if (this.#noOperand.has(start)) return undefined
+    if (this.#failedOperands.has(start)) return undefined
     if (reader.isDue()) yield undefined
     let nots = 0
     while (reader.token('!') || reader.token('¬')) nots++
     reader.miss('not')
-    // Within a template blanks may stand before the operand, but not before a `!`.
-    reader.skip()
+    // Within a template, whitespace may precede the operand, but not a `!`.
+    reader.skipTrivia()
     this.enter(nots)
     let operand = readNumber(reader) ?? (yield* this.#call())
     if (operand === undefined) {
@@ -130,12 +130,12 @@ export abstract class ExprRules extends TemplateRules {
     if (operand === undefined) {
       reader.expected.missedAll(atomNames, reader.at)
       reader.at = start
-      this.#noOperand.add(start)
+      this.#failedOperands.add(start)
     } else for (; nots > 0; nots--) operand = { kind: 'not', operand }
     return operand
   }
 
-  /** Most operands are a number, a text or a variable and nothing else: these are read without a generator. */
+  /** Fast path without a generator: most operands are a number, a string or a plain variable. */
   #simpleOperand(): Expr | undefined {
     const { reader } = this
     const start = reader.at
@@ -146,9 +146,9 @@ export abstract class ExprRules extends TemplateRules {
   }
 
   #variable(): Expr | undefined {
-    const place = this.reader.at
+    const position = this.reader.at
     const name = this.variable()
-    return name === undefined ? undefined : this.#placed({ kind: 'variable', name }, place)
+    return name === undefined ? undefined : this.#withPosition({ kind: 'variable', name }, position)
   }
 
   #text(): Expr | undefined {
@@ -161,8 +161,8 @@ export abstract class ExprRules extends TemplateRules {
     const start = reader.at
     const end = functionNameEnd(reader.text, start)
     if (end === start) return undefined
-    reader.pass(end)
-    reader.skip()
+    reader.advance(end)
+    reader.skipTrivia()
     const isOpen = reader.token('(')
     const values = isOpen && reader.text[reader.at] !== ')' ? yield* this.#arguments() : []
     if (isOpen && values !== undefined && reader.token(')'))
@@ -206,7 +206,7 @@ export abstract class ExprRules extends TemplateRules {
     return value === undefined ? undefined : { kind: 'string', value }
   }
 
-  /** An index or a key in brackets: a number, a text, or an expression for one. */
+  /** An index or key in brackets: a number, a string, or an expression. */
   *#bracket(): Nested<Expr | undefined> {
     const { reader } = this
     const start = reader.at
@@ -218,7 +218,7 @@ export abstract class ExprRules extends TemplateRules {
 
   #digits(): string | undefined {
     const digits = readDigits(this.reader)
-    this.reader.skip()
+    this.reader.skipTrivia()
     return digits
   }
 
@@ -231,7 +231,7 @@ export abstract class ExprRules extends TemplateRules {
 
   *#computed(): Nested<Expr | undefined> {
     const value = yield* this.enclosedNested('[', () => this.exprSteps(), ']')
-    // Only the parentheses tell that it is not a literal, so they stay.
+    // Only the parentheses mark it as computed, so they are kept as an empty chain.
     if (value?.kind === 'natural' || value?.kind === 'string') return { kind: 'chain', first: value, rest: [] }
     return value
   }
@@ -285,7 +285,7 @@ export abstract class ExprRules extends TemplateRules {
 
   *#keyword(): Nested<Expr | undefined> {
     const { reader } = this
-    // All of them begin with a capital letter.
+    // All keywords begin with a capital letter.
     if (!/[A-Z]/.test(reader.text.charAt(reader.at))) return undefined
     if (reader.token('NULL')) return { kind: 'null' }
     if (reader.token('TRUE')) return { kind: 'bool', value: true }
@@ -321,10 +321,10 @@ export abstract class ExprRules extends TemplateRules {
   }
 
   *#aggregator(): Nested<Expr | undefined> {
-    const place = this.reader.at
-    const operator = aggregators.find((name) => this.reader.text.startsWith(`${name}(`, place))
+    const position = this.reader.at
+    const operator = aggregators.find((name) => this.reader.text.startsWith(`${name}(`, position))
     const argument = operator && (yield* this.enclosedNested(`${operator}(`, () => this.exprSteps(), ')'))
-    return operator && argument && this.#placed({ kind: 'aggregator', operator, argument }, place)
+    return operator && argument && this.#withPosition({ kind: 'aggregator', operator, argument }, position)
   }
 
   #meta(): Expr | undefined {
@@ -337,28 +337,28 @@ export abstract class ExprRules extends TemplateRules {
   }
 
   #metaOf(what: 'key' | 'time' | 'tags' | 'app', open: string, literal?: () => Expr | undefined): Expr | undefined {
-    const place = this.reader.at
+    const position = this.reader.at
     const read = () => {
       const variable = this.variable()
-      return variable === undefined ? literal?.() : this.#placed({ kind: 'meta', what, variable }, place)
+      return variable === undefined ? literal?.() : this.#withPosition({ kind: 'meta', what, variable }, position)
     }
     return this.enclosed(open, read, ')')
   }
 
   #keyLiteral(): Expr | undefined {
-    const place = this.reader.at
+    const position = this.reader.at
     const key = readKey(this.reader)
-    return key && { kind: 'keyLiteral', key: this.keyOf(key, place) }
+    return key && { kind: 'keyLiteral', key: this.keyOf(key, position) }
   }
 
   #timeLiteral(): Expr | undefined {
-    const place = this.reader.at
+    const position = this.reader.at
     const time = readInstant(this.reader)
-    return time && { kind: 'timeLiteral', time: this.timeOf(time, place) }
+    return time && { kind: 'timeLiteral', time: this.timeOf(time, position) }
   }
 
-  #placed(expr: Expr, place: number): Expr {
-    this.places.add(expr, place)
+  #withPosition(expr: Expr, position: number): Expr {
+    this.positions.add(expr, position)
     return expr
   }
 }

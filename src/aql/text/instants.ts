@@ -1,9 +1,9 @@
 import type { Micros } from '../ast.ts'
-import type { Name } from './expected.ts'
+import type { RuleName } from './expected.ts'
 import { naturalOf, readDigits, tooLarge } from './number-literals.ts'
 import type { Reader } from './text-reader.ts'
 
-/** A time, or what is wrong with one that is written correctly. */
+/** A time, or the static error of one that parses but is invalid. */
 export type Time = { readonly time: Micros } | { readonly fault: string }
 
 const patterns = {
@@ -17,14 +17,14 @@ const patterns = {
   microsecond: /\d{6}/y,
   millisecond: /\d{3}/y,
   sign: /[+-]/y,
-} satisfies Partial<Record<Name, RegExp>>
+} satisfies Partial<Record<RuleName, RegExp>>
 
-/** Reads an instant: a date with the parts of a time that it has, and its zone. */
+/** Parses an instant: a date, an optional time of day, and a zone. */
 export function readInstant(reader: Reader): Time | undefined {
   const start = reader.at
   const read = instant(reader)
   if (read === undefined) reader.at = start
-  else reader.skip()
+  else reader.skipTrivia()
   return read
 }
 
@@ -41,14 +41,14 @@ function instant(reader: Reader): Time | undefined {
     return { fault: `invalid date ${date}: that month has ${daysOf(year, month)} days` }
   }
   const date = new Date(0)
-  // Not Date.UTC, for which the year 70 is 1970.
+  // Not Date.UTC, which maps the year 70 to 1970.
   date.setUTCFullYear(year, month - 1, day)
   const micros = BigInt(date.getTime()) * 1000n + time - offset
-  // Nothing was published before 1970.
+  // Clamped to the epoch: no event is older.
   return { time: micros < 0n ? 0n : micros }
 }
 
-/** Microseconds since midnight. A part counts only if those before it are there. */
+/** Microseconds since midnight. Each part requires the ones before it. */
 function timeOfDay(reader: Reader): bigint {
   const minutes = after(reader, 'T', () => hourAndMinute(reader))
   if (minutes === undefined) return 0n
@@ -73,9 +73,9 @@ function fractionOf(reader: Reader): number | undefined {
   return millis === undefined ? undefined : millis * 1000
 }
 
-/** Microseconds that the zone is ahead of UTC. */
+/** The UTC offset in microseconds. */
 function zone(reader: Reader): bigint | undefined {
-  if (reader.glued('Z')) return 0n
+  if (reader.literal('Z')) return 0n
   const sign = reader.match('sign', patterns.sign)
   const minutes = sign === undefined ? undefined : hourAndMinute(reader)
   return minutes === undefined ? undefined : BigInt(sign === '-' ? -minutes : minutes) * 60_000_000n
@@ -87,13 +87,13 @@ function part(reader: Reader, name: keyof typeof patterns): number | undefined {
 }
 
 function partAfter(reader: Reader, separator: string, name: keyof typeof patterns): number | undefined {
-  return reader.glued(separator) ? part(reader, name) : undefined
+  return reader.literal(separator) ? part(reader, name) : undefined
 }
 
-/** What stands behind a separator, both or nothing of it. */
+/** Parses a separator and what follows it, or backtracks over both. */
 function after<T>(reader: Reader, separator: string, read: () => T | undefined): T | undefined {
   const start = reader.at
-  const found = reader.glued(separator) ? read() : undefined
+  const found = reader.literal(separator) ? read() : undefined
   if (found === undefined) reader.at = start
   return found
 }
@@ -107,7 +107,7 @@ function padded(value: number, width: number): string {
   return String(value).padStart(width, '0')
 }
 
-/** Microseconds; months and years are the mean ones of the moon and the sun. */
+/** Microseconds per unit. Months and years are the mean synodic month and the mean tropical year. */
 const units: Readonly<Record<string, bigint>> = {
   s: 1_000_000n,
   m: 60_000_000n,
@@ -118,7 +118,7 @@ const units: Readonly<Record<string, bigint>> = {
   Y: 31_556_925_250_733n,
 }
 
-/** Reads `7s ago`, which has exactly one blank. It is counted from the time at which the text is read. */
+/** Parses `7s ago`, which has exactly one whitespace character. It is relative to the time of parsing. */
 export function readAgo(reader: Reader, now: Micros): Time | undefined {
   const start = reader.at
   const mark = reader.expected.mark(start)
@@ -133,8 +133,8 @@ export function readAgo(reader: Reader, now: Micros): Time | undefined {
     reader.expected.missed('duration_ago', start, mark)
     return undefined
   }
-  reader.pass(reader.at + 4)
-  reader.skip()
+  reader.advance(reader.at + 4)
+  reader.skipTrivia()
   const natural = naturalOf(count)
   if (natural === undefined) return { fault: tooLarge }
   const time = now - natural * (units[unit] ?? 0n)

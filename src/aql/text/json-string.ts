@@ -1,4 +1,4 @@
-/** The end of the JSON string that begins at a quotation mark. A regular expression would need stack for every escape. */
+/** The end of the JSON string that begins at this quotation mark. A regular expression would need stack per escape. */
 export function stringEnd(text: string, start: number): number {
   let end = start
   for (;;) {

@@ -1,8 +1,8 @@
 import { stringEnd } from './json-string.ts'
 
 /**
- * The text of a member of an object, as it stands there; of the last one if there are several, as `JSON.parse` has it.
- * The text has to be a valid JSON object.
+ * The JSON text of an object member, verbatim. Of duplicate members the last one wins, as in `JSON.parse`. The input
+ * has to be a valid JSON object.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined

@@ -2,17 +2,17 @@ import type { EventKey, StreamId } from '../ast.ts'
 import { naturalOf, readDigits, tooLarge } from './number-literals.ts'
 import type { Reader } from './text-reader.ts'
 
-/** A key, or what is wrong with one that is written correctly. */
+/** A key, or the static error of one that parses but is invalid. */
 export type Key = { readonly key: EventKey } | { readonly fault: string }
 
-/** Sorts before all streams that exist. */
+/** Sorts before every real stream. */
 export const noStream: StreamId = { node: '.'.repeat(43), number: 0n }
 
-/** Reads `lamport/stream` or only the lamport timestamp. */
+/** Parses `lamport/stream` or a lamport timestamp alone. */
 export function readKey(reader: Reader): Key | undefined {
   const digits = readDigits(reader)
   if (digits === undefined) return undefined
-  reader.skip()
+  reader.skipTrivia()
   const stream = readStream(reader) ?? { stream: noStream }
   const lamport = naturalOf(digits)
   if (lamport === undefined) return { fault: tooLarge }
@@ -27,11 +27,11 @@ function readStream(reader: Reader): { readonly stream: StreamId } | { readonly 
     reader.at = start
     return undefined
   }
-  reader.glued('-')
+  reader.literal('-')
   const number = naturalOf(readDigits(reader) ?? '')
-  reader.skip()
+  reader.skipTrivia()
   const last = node.charCodeAt(42)
-  // 43 characters have two bits more than 32 bytes have.
+  // 43 characters encode 258 bits, two more than 32 bytes: those must be zero.
   if (alphabet.indexOf(node.charAt(42)) % 4 !== 0) {
     return { fault: `parsing StreamId: Invalid last symbol ${last}, offset 42.` }
   }

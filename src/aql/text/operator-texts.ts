@@ -1,7 +1,7 @@
 import type { BinaryOperator } from '../ast.ts'
-import type { Name } from './expected.ts'
+import type { RuleName } from './expected.ts'
 
-/** Spellings of the operators between two values. One that begins like another stands before it. */
+/** Spellings of the binary operators. A longer spelling precedes its prefixes. */
 export const binarySpellings: readonly (readonly [string, BinaryOperator])[] = [
   ['??', '??'],
   ['|', '|'],
@@ -30,7 +30,7 @@ export const binarySpellings: readonly (readonly [string, BinaryOperator])[] = [
   ['^', '^'],
 ]
 
-export const binaryNames: readonly Name[] = [
+export const binaryNames: readonly RuleName[] = [
   ...(['add', 'sub', 'mul', 'div', 'modulo', 'pow', 'and', 'or', 'xor'] as const),
   ...(['lt', 'le', 'gt', 'ge', 'eq', 'ne', 'alternative'] as const),
 ]
@@ -47,7 +47,7 @@ const levels: readonly (readonly BinaryOperator[])[] = [
   ['^'],
 ]
 
-/** How strongly the operators bind, the weakest first. */
+/** Operator precedence; a higher number binds tighter. */
 export const binaryPrecedence: ReadonlyMap<BinaryOperator, number> = new Map(
   levels.flatMap((operators, level) => operators.map((operator) => [operator, level] as const)),
 )

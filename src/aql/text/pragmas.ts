@@ -2,7 +2,7 @@ import type { Pragma } from '../ast.ts'
 import { isLineBreak, isSpace, lineEnd } from './characters.ts'
 import type { Reader } from './text-reader.ts'
 
-/** Reads a pragma: `PRAGMA name := rest of the line`, or the lines between `PRAGMA name` and `ENDPRAGMA`. */
+/** Parses a pragma: `PRAGMA name := rest of the line`, or the lines between `PRAGMA name` and `ENDPRAGMA`. */
 export function readPragma(reader: Reader): Pragma | undefined {
   const { text, at } = reader
   const start = text.startsWith('PRAGMA', at) ? spaceEnd(text, at + 6) : at
@@ -12,8 +12,8 @@ export function readPragma(reader: Reader): Pragma | undefined {
     reader.miss('preamble')
     return undefined
   }
-  reader.pass(pragma.end)
-  reader.skip()
+  reader.advance(pragma.end)
+  reader.skipTrivia()
   return { name, value: pragma.value }
 }
 
@@ -30,7 +30,7 @@ function valueAt(text: string, start: number): Value | undefined {
   return end === text.length ? undefined : { value: text.slice(from, end), end: breakEnd(text, end) }
 }
 
-/** The lines before one that is exactly `ENDPRAGMA`. The last line break before that one is not part of them. */
+/** The lines up to one that is exactly `ENDPRAGMA`, without the last line break. */
 function blockAt(text: string, start: number): Value | undefined {
   const last = /(?:\r\n|\n|\r)ENDPRAGMA(?:\r\n|\n|\r)/g
   last.lastIndex = start
@@ -44,7 +44,7 @@ function spaceEnd(text: string, start: number): number {
   return at
 }
 
-/** Where the blanks end that do not end the line. */
+/** The end of the whitespace on this line. */
 function blankEnd(text: string, start: number): number {
   let at = start
   while (isSpace(text.charCodeAt(at)) && !isLineBreak(text.charCodeAt(at))) at++

@@ -1,58 +1,59 @@
 import type { Nested } from '../steps.ts'
 import type { Reader } from './text-reader.ts'
 
-/** Operands with the operators between them, as they are written. */
+/** Operands and operators in source order, before precedence is applied. */
 export interface Flat<Operand, Operator> {
   readonly first: Operand
   readonly rest: readonly { readonly operator: Operator; readonly operand: Operand }[]
 }
 
-/** An operand that operators are applied to, from left to right. */
-interface Open<Operand, Operator> {
+/** A chain that is still being built. */
+interface OpenChain<Operand, Operator> {
   readonly first: Operand
   readonly rest: { readonly operator: Operator; operand: Operand }[]
-  /** Operators that bind less do not belong to it. */
-  readonly least: number
+  /** The lowest precedence of an operator that still belongs to this chain. */
+  readonly minPrecedence: number
 }
 
-/** Puts operands together. `precedence` has the operators that bind least first. Gives way when the reader says so. */
-export function* bind<Operand, Operator>(
+/** Groups operands by operator precedence, with an explicit stack (shunting-yard). Yields when the reader says so. */
+export function* groupByPrecedence<Operand, Operator>(
   { first, rest }: Flat<Operand, Operator>,
   precedence: ReadonlyMap<Operator, number>,
   chain: (first: Operand, rest: Flat<Operand, Operator>['rest']) => Operand,
   reader: Reader,
 ): Nested<Operand> {
   if (rest.length === 0) return first
-  const closed = ({ first, rest }: Open<Operand, Operator>): Operand => (rest.length === 0 ? first : chain(first, rest))
-  let open: Open<Operand, Operator> = { first, rest: [], least: 0 }
-  // Those that the operand at hand is the last one of.
-  const around: Open<Operand, Operator>[] = []
+  const close = ({ first, rest }: OpenChain<Operand, Operator>): Operand =>
+    rest.length === 0 ? first : chain(first, rest)
+  let open: OpenChain<Operand, Operator> = { first, rest: [], minPrecedence: 0 }
+  // Enclosing chains, innermost last. The last operand of each is replaced when the inner chain closes.
+  const enclosing: OpenChain<Operand, Operator>[] = []
   for (const { operator, operand } of rest) {
     const strength = precedence.get(operator) ?? -1
-    while (open.least > strength) {
-      const last = closed(open)
-      open = around.pop() as Open<Operand, Operator>
+    while (open.minPrecedence > strength) {
+      const last = close(open)
+      open = enclosing.pop() as OpenChain<Operand, Operator>
       ;(open.rest.at(-1) as { operand: Operand }).operand = last
     }
     open.rest.push({ operator, operand })
-    around.push(open)
-    open = { first: operand, rest: [], least: strength + 1 }
+    enclosing.push(open)
+    open = { first: operand, rest: [], minPrecedence: strength + 1 }
     reader.steps += stepsPerOperator
     if (reader.isDue()) yield undefined
   }
-  for (let next = around.pop(); next !== undefined; next = around.pop()) {
-    ;(next.rest.at(-1) as { operand: Operand }).operand = closed(open)
+  for (let next = enclosing.pop(); next !== undefined; next = enclosing.pop()) {
+    ;(next.rest.at(-1) as { operand: Operand }).operand = close(open)
     open = next
   }
-  return closed(open)
+  return close(open)
 }
 
-/** What putting an operand in its place counts as. */
+/** Steps counted per operator. */
 const stepsPerOperator = 2
 
 /**
- * A chain in parentheses that more is applied to: it is applied first anyway, so it is the beginning of a longer one.
- * It is extended in place, since it was just read and copying it would cost as much as reading it, level by level.
+ * Appends operators to a parenthesised chain: `(a + b) + c` is `a + b + c`. The chain is extended in place, because it
+ * was just parsed and a copy per nesting level would take quadratic time.
  */
 export function extended<Step, Chain extends { readonly rest: readonly Step[] }>(
   chain: Chain,

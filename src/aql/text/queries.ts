@@ -1,41 +1,41 @@
 import type { Expr, MainQuery, Order, Pragma, Query, Source, Stage, TagExpr } from '../ast.ts'
-import { finish, type Nested, type Steps, unrolled } from '../steps.ts'
-import type { Name } from './expected.ts'
+import { finish, type Nested, type Steps, trampoline } from '../steps.ts'
+import type { RuleName } from './expected.ts'
 import { ExprRules } from './expressions.ts'
 import { readPragma } from './pragmas.ts'
 
-const stageNames: readonly Name[] = ['filter', 'select', 'aggregate', 'limit', 'binding']
+const stageNames: readonly RuleName[] = ['filter', 'select', 'aggregate', 'limit', 'binding']
 const orders: readonly (readonly [string, Order])[] = [
   ['ASC', 'asc'],
   ['DESC', 'desc'],
   ['STREAM', 'stream-asc'],
 ]
 
-/** Whole queries, with what stands before them. */
+/** Grammar rules of queries, including the preamble. */
 export class QueryRules extends ExprRules {
-  readonly #noStage = new Set<number>()
+  readonly #failedStages = new Set<number>()
 
-  /** Reads a whole text in one go. */
+  /** Parses a whole text without yielding. */
   mainQuery(): MainQuery | undefined {
     return finish(this.mainQuerySteps())
   }
 
   expr(): Expr | undefined {
-    return finish(unrolled(this.exprSteps()))
+    return finish(trampoline(this.exprSteps()))
   }
 
   tagExpr(): TagExpr | undefined {
-    return finish(unrolled(this.tagExprSteps()))
+    return finish(trampoline(this.tagExprSteps()))
   }
 
-  /** The same in steps. */
+  /** Cooperative variant: yields between units of work. */
   mainQuerySteps(): Steps<MainQuery | undefined> {
-    return unrolled(this.#mainQuery())
+    return trampoline(this.#mainQuery())
   }
 
   *#mainQuery(): Nested<MainQuery | undefined> {
     const { reader } = this
-    reader.skip()
+    reader.skipTrivia()
     const pragmas: Pragma[] = []
     for (let pragma = readPragma(reader); pragma !== undefined; pragma = readPragma(reader)) {
       pragmas.push(pragma)
@@ -48,7 +48,7 @@ export class QueryRules extends ExprRules {
     return read
   }
 
-  /** Nothing but the end of the text may stand here. */
+  /** Requires the end of input (EOI). */
   end(): boolean {
     if (this.reader.at === this.reader.text.length) return true
     this.reader.miss('EOI')
@@ -86,7 +86,7 @@ export class QueryRules extends ExprRules {
     while (true) {
       const word = this.reader.match('feature_word', /[0-9A-Za-zø]+/y)
       if (word === undefined) return words
-      this.reader.skip()
+      this.reader.skipTrivia()
       words.push(word)
       if (this.reader.isDue()) yield undefined
     }
@@ -94,7 +94,7 @@ export class QueryRules extends ExprRules {
 
   *#source(): Nested<Source | undefined> {
     const tags = yield* this.tagExprSteps()
-    if (tags !== undefined) return { kind: 'events', tags, order: this.whole(() => this.#order()) }
+    if (tags !== undefined) return { kind: 'events', tags, order: this.backtracking(() => this.#order()) }
     const items = yield* this.array()
     return items && { kind: 'array', items }
   }
@@ -113,8 +113,8 @@ export class QueryRules extends ExprRules {
   *#stage(): Nested<Stage | undefined> {
     const { reader } = this
     const start = reader.at
-    // What is no stage here is none for the queries around this one either.
-    if (!this.#noStage.has(start)) {
+    // Memoised: enclosing queries would try the same stage again.
+    if (!this.#failedStages.has(start)) {
       let stage: Stage | undefined
       if (reader.token('FILTER')) {
         const condition = yield* this.exprSteps()
@@ -130,7 +130,7 @@ export class QueryRules extends ExprRules {
       if (stage !== undefined) return stage
     }
     reader.at = start
-    this.#noStage.add(start)
+    this.#failedStages.add(start)
     reader.expected.missedAll(stageNames, start)
     return undefined
   }
@@ -140,7 +140,7 @@ export class QueryRules extends ExprRules {
     const start = reader.at
     const digits = reader.match('positive', /[1-9][0-9]*/y)
     if (digits === undefined) return undefined
-    reader.skip()
+    reader.skipTrivia()
     return { kind: 'limit', count: this.naturalOf(digits, start) }
   }
 

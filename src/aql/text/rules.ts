@@ -1,65 +1,65 @@
 import type { EventKey, Expr, Micros } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { type Nested, Segment } from '../steps.ts'
+import { DeferredCall, type Nested } from '../steps.ts'
 import { identifierEnd } from './characters.ts'
 import type { Time } from './instants.ts'
 import { naturalOf, tooLarge } from './number-literals.ts'
 import { type Key, noStream } from './object-keys.ts'
 import type { Reader } from './text-reader.ts'
 
-/** Levels that the stack is surely enough for. */
-const levelsPerSegment = 32
+/** Nesting levels that run on one stack before a call is deferred to the trampoline. */
+const levelsPerStack = 32
 
-/** Something that is written correctly and still cannot be. */
+/** A static error found while parsing: the text matches the grammar, but the value is invalid. */
 export interface Fault {
   readonly position: number
   readonly detail: string
 }
 
-/** Where expressions stand. At most one is asked for, so that a map of all would be in vain. */
-export class Places {
+/** Source positions of AST nodes. At most one lookup is made, so two arrays are cheaper than a map. */
+export class NodePositions {
   readonly #exprs: Expr[] = []
-  readonly #places: number[] = []
+  readonly #positions: number[] = []
 
-  add(expr: Expr, place: number): void {
+  add(expr: Expr, position: number): void {
     this.#exprs.push(expr)
-    this.#places.push(place)
+    this.#positions.push(position)
   }
 
   get(expr: Expr): number | undefined {
-    return this.#places[this.#exprs.lastIndexOf(expr)]
+    return this.#positions[this.#exprs.lastIndexOf(expr)]
   }
 }
 
 /**
- * What the rules of the grammar have in common. A rule is a method that reads a construct and returns it, or leaves the
- * reader where it was, notes what it missed there and returns nothing. The first alternative that can be read is final.
- * Rules that can contain others without end are generators: they give way when enough was read.
+ * Base class of the recursive-descent parser. A rule is a method that parses a construct and returns it, or backtracks,
+ * records the failure and returns `undefined`. Choice is ordered, as in a PEG: the first alternative that matches is
+ * final. Recursive rules are generators, so that parsing can yield.
  */
 export abstract class Rules {
   protected readonly reader: Reader
-  /** Where the parts of a tree stand that not every place may have. */
-  readonly places = new Places()
+  /** Positions of the AST nodes that the static checks may reject. */
+  readonly positions = new NodePositions()
   #fault: Fault | undefined
   #depth = 0
-  #segmentDepth = 0
+  #stackBase = 0
 
   constructor(reader: Reader) {
     this.reader = reader
   }
 
-  /** The first thing in the text that cannot be. A text that is no query is told so first. */
+  /** The first static error in the text. A syntax error takes precedence over it. */
   get fault(): Fault | undefined {
     return this.#fault
   }
 
-  /** What was read twice, by way of two alternatives, is noted once. */
+  /** Records a static error. Two alternatives may report the same one, so only the first position is kept. */
   protected note(position: number, detail: string): void {
     if (this.#fault === undefined || position < this.#fault.position) this.#fault = { position, detail }
   }
 
-  /** Goes some levels deeper. Every rule that can contain itself does so, and comes up again by `leave`. */
+  /** Increases the nesting depth and checks the limit. Every recursive rule does so; `leave` is the counterpart. */
   protected enter(levels: number): void {
     this.#depth += levels
     if (this.#depth <= aqlLimits.nesting) return
@@ -70,21 +70,21 @@ export abstract class Rules {
     this.#depth -= levels
   }
 
-  /** A rule that contains itself: as it is or, so deep that the stack may not be enough, in a segment. */
+  /** Calls a recursive rule: directly, or deferred to the trampoline when the stack gets deep. */
   protected nested<T>(rule: () => Nested<T>): Nested<T> {
-    return this.#depth - this.#segmentDepth < levelsPerSegment ? rule() : this.#segment(rule)
+    return this.#depth - this.#stackBase < levelsPerStack ? rule() : this.#deferred(rule)
   }
 
-  *#segment<T>(rule: () => Nested<T>): Nested<T> {
-    const before = this.#segmentDepth
-    this.#segmentDepth = this.#depth
-    const segment = new Segment(rule())
-    yield segment
-    this.#segmentDepth = before
-    return segment.result as T
+  *#deferred<T>(rule: () => Nested<T>): Nested<T> {
+    const before = this.#stackBase
+    this.#stackBase = this.#depth
+    const deferred = new DeferredCall(rule())
+    yield deferred
+    this.#stackBase = before
+    return deferred.result as T
   }
 
-  /** A name as it is written: a property's, or a variable's before it is normalised. */
+  /** An identifier, verbatim: a property name, or a variable name before normalisation. */
   protected identifier(): string | undefined {
     const { reader } = this
     const start = reader.at
@@ -93,8 +93,8 @@ export abstract class Rules {
       reader.miss('ident')
       return undefined
     }
-    reader.pass(end)
-    reader.skip()
+    reader.advance(end)
+    reader.skipTrivia()
     return reader.text.slice(start, end)
   }
 
@@ -102,23 +102,23 @@ export abstract class Rules {
     return this.identifier()?.normalize('NFC')
   }
 
-  /** Reads all that a rule needs, or nothing of it. */
-  protected whole<T>(rule: () => T | undefined): T | undefined {
+  /** Runs a rule and resets the position if it fails. */
+  protected backtracking<T>(rule: () => T | undefined): T | undefined {
     const start = this.reader.at
     const read = rule()
     if (read === undefined) this.reader.at = start
     return read
   }
 
-  /** Reads a rule between two tokens. */
+  /** Parses a rule between two tokens. */
   protected enclosed<T>(open: string, rule: () => T | undefined, close: string): T | undefined {
-    return this.whole(() => {
+    return this.backtracking(() => {
       const read = this.reader.token(open) ? rule() : undefined
       return read !== undefined && this.reader.token(close) ? read : undefined
     })
   }
 
-  /** The same for a rule that gives way. */
+  /** `enclosed` for a rule that yields. */
   protected *enclosedNested<T>(open: string, rule: () => Nested<T | undefined>, close: string): Nested<T | undefined> {
     const { reader } = this
     const start = reader.at

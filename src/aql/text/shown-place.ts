@@ -1,5 +1,5 @@
-/** Shows a place of a text with the line it is in, and a message below it. */
-export function frame(text: string, position: number, message: string): string {
+/** A code frame: the line of a position with a caret below it, and a message. */
+export function codeFrame(text: string, position: number, message: string): string {
   const above = text.slice(0, position).split('\n')
   const before = [...(above.at(-1) ?? '')].length
   const whole = lineAt(text, position - (above.at(-1)?.length ?? 0))

@@ -1,18 +1,21 @@
 import type { Reader } from './text-reader.ts'
 
-/** Reads a quoted text. When a doubled quote at its beginning is never closed, it is an empty text and the end of it. */
+/**
+ * Parses a string literal. Two quotes at its start are an escaped quote if the literal is closed later, else it is
+ * empty.
+ */
 export function readString(reader: Reader): string | undefined {
   const { text, at } = reader
   const read = readFilledString(reader)
   if (read !== undefined) return read
   const quote = text[at]
   if ((quote !== "'" && quote !== '"') || text[at + 1] !== quote) return undefined
-  reader.pass(at + 2)
-  reader.skip()
+  reader.advance(at + 2)
+  reader.skipTrivia()
   return ''
 }
 
-/** Reads a quoted text that is not empty. The quote is written twice to stand for itself. */
+/** Parses a non-empty string literal. A doubled quote stands for the quote itself. */
 export function readFilledString(reader: Reader): string | undefined {
   const { text, at } = reader
   const quote = text[at]
@@ -29,7 +32,7 @@ export function readFilledString(reader: Reader): string | undefined {
     end += 2
   }
   if (end === at + 1) return undefined
-  reader.pass(end + 1)
-  reader.skip()
+  reader.advance(end + 1)
+  reader.skipTrivia()
   return text.slice(at + 1, end).replaceAll(quote + quote, quote)
 }

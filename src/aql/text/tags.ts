@@ -1,15 +1,15 @@
 import type { Inequality, Micros, TagAtom, TagChain, TagExpr, Template } from '../ast.ts'
 import type { Nested } from '../steps.ts'
 import { readAppId } from './app-id.ts'
-import type { Name } from './expected.ts'
+import type { RuleName } from './expected.ts'
 import { readAgo, readInstant, type Time } from './instants.ts'
 import { readKey } from './object-keys.ts'
-import { bind, extended } from './precedence.ts'
+import { extended, groupByPrecedence } from './precedence.ts'
 import { Rules } from './rules.ts'
 import { readFilledString } from './strings.ts'
 import type { Reader } from './text-reader.ts'
 
-const atomNames: readonly Name[] = [
+const atomNames: readonly RuleName[] = [
   ...(['tag', 'all_events', 'is_local', 'tag_from', 'tag_to', 'tag_app', 'tag_key', 'tag_time'] as const),
 ]
 const precedence = new Map<'and' | 'or', number>([
@@ -25,7 +25,7 @@ const inequalities: readonly (readonly [string, Inequality])[] = [
   ['>', '>'],
 ]
 
-/** Which events: the rules of tag expressions. */
+/** Grammar rules of tag expressions. */
 export abstract class TagRules extends Rules {
   readonly #now: Micros
 
@@ -36,7 +36,7 @@ export abstract class TagRules extends Rules {
 
   protected abstract template(): Nested<Template | undefined>
 
-  /** Whether a template may begin here. */
+  /** Whether a template literal begins here. */
   protected isTemplate(): boolean {
     return this.reader.text[this.reader.at] === '`'
   }
@@ -60,9 +60,9 @@ export abstract class TagRules extends Rules {
       const operator = this.#operator()
       const operand = operator === undefined ? undefined : (this.#tag() ?? (yield* this.#atom()))
       if (operator === undefined || operand === undefined) {
-        // The operator may belong to an expression around the query.
+        // Backtrack: the operator may belong to an expression that encloses this query.
         reader.at = before
-        return rest.length === 0 ? first : yield* bind({ first, rest }, precedence, tagChain, reader)
+        return rest.length === 0 ? first : yield* groupByPrecedence({ first, rest }, precedence, tagChain, reader)
       }
       rest.push({ operator, operand })
       if (reader.isDue()) yield undefined
@@ -77,22 +77,22 @@ export abstract class TagRules extends Rules {
     return undefined
   }
 
-  /** What is not simply a tag. */
+  /** Every atom but a plain tag. */
   *#atom(): Nested<TagExpr | undefined> {
     const { reader } = this
     const start = reader.at
     const read =
       (this.isTemplate() ? yield* this.#template() : undefined) ??
       (reader.text[start] === '(' ? yield* this.#group() : undefined) ??
-      this.whole(() => this.#named()) ??
-      this.whole(() => this.#range())
+      this.backtracking(() => this.#named()) ??
+      this.backtracking(() => this.#range())
     if (read === undefined) reader.expected.missedAll(atomNames, start)
     return read
   }
 
   #tag(): TagAtom | undefined {
     const tag = readFilledString(this.reader)
-    // Tags are normalised when they are published, so they have to be here.
+    // Published tags are normalised to NFC, so the query has to match that.
     return tag === undefined ? undefined : { kind: 'tag', tag: tag.normalize('NFC') }
   }
 
@@ -112,7 +112,7 @@ export abstract class TagRules extends Rules {
     const { reader } = this
     if (reader.token('allEvents')) return { kind: 'allEvents' }
     if (reader.token('isLocal')) return { kind: 'isLocal' }
-    if (!reader.glued('appId(')) return undefined
+    if (!reader.literal('appId(')) return undefined
     const appId = readAppId(reader)
     return appId !== undefined && reader.token(')') ? { kind: 'appId', appId } : undefined
   }

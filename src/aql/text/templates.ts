@@ -2,7 +2,10 @@ import type { Expr, Template } from '../ast.ts'
 import type { Nested } from '../steps.ts'
 import { TagRules } from './tags.ts'
 
-/** Texts with values in them. One may be read as a tag and then again as a value, so that it is remembered. */
+/**
+ * Grammar rules of templates (string interpolation). A template may be tried as a tag and then again as a value, so the
+ * result is memoised by position.
+ */
 export abstract class TemplateRules extends TagRules {
   readonly #templates = new Map<number, { readonly parts: Template; readonly end: number } | undefined>()
 
@@ -27,16 +30,16 @@ export abstract class TemplateRules extends TagRules {
     const { reader } = this
     const parts: (string | Expr)[] = []
     let literal = ''
-    reader.glued('`')
+    reader.literal('`')
     while (true) {
       const end = literalEnd(reader.text, reader.at)
       literal += reader.text.slice(reader.at, end)
-      reader.pass(end)
+      reader.advance(end)
       if (reader.token('`')) break
-      if (!reader.glued('{')) return undefined
+      if (!reader.literal('{')) return undefined
       const part = this.#character() ?? (yield* this.exprSteps())
-      if (part === undefined || !reader.glued('}')) return undefined
-      // A literal text in braces is how a brace or a backtick is written, so it is the same as one without.
+      if (part === undefined || !reader.literal('}')) return undefined
+      // A string literal in braces is how a brace or backtick is escaped, so it merges with the surrounding text.
       if (typeof part === 'string') literal += part
       else if (part.kind === 'string') literal += part.value
       else {
@@ -50,19 +53,19 @@ export abstract class TemplateRules extends TagRules {
     return parts
   }
 
-  /** The character of `{U+1f41f}`. */
+  /** A Unicode escape like `{U+1f41f}`. */
   #character(): string | undefined {
-    const place = this.reader.at
+    const position = this.reader.at
     const written = this.reader.match('unicode', /U\+[0-9A-Fa-f]{1,6}/y)
     if (written === undefined) return undefined
     const code = Number.parseInt(written.slice(2), 16)
     if (code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)) return String.fromCodePoint(code)
-    this.note(place, `invalid unicode scalar value \`${written}\``)
+    this.note(position, `invalid unicode scalar value \`${written}\``)
     return ''
   }
 }
 
-/** Where the literal text of a template ends. */
+/** The end of the literal text of a template. */
 function literalEnd(text: string, start: number): number {
   let at = start
   while (at < text.length && text[at] !== '`' && text[at] !== '{') at++

@@ -2,33 +2,34 @@ import { aqlLimits } from '../language-limits.ts'
 import { Failure } from './failure.ts'
 
 /**
- * What a query may do and hold until it can give way, in bytes: texts and arrays that it makes or compares, payloads that
- * it reads, results of nested queries. An expression is evaluated in one go, so without this a short query could double
- * a text a few times, and then compare it for hours or fill the memory with it.
+ * Memory accounting: the byte allowance of a query until it can yield. Counted are strings and arrays that it makes or
+ * compares, payloads that it parses, and results of nested queries. An expression is evaluated without yielding, so
+ * without this limit a short query could double a string a few times and then compare it for hours or exhaust the
+ * memory.
  */
 export class Allowance {
   #spent = 0
-  /** What is still held when the next event or item comes: by queries further out, and by results collected so far. */
+  /** Bytes retained beyond the current event or item: by outer queries, and by results collected so far. */
   #held = 0
 
-  /** Work that follows is at the expense of this one. A thread runs one query at a time. */
+  /** Charges the work that follows to this allowance. A thread runs one query at a time. */
   activate(): void {
     current = this
   }
 
   spend(bytes: number): void {
     this.#spent += bytes
-    if (this.#spent > most) throw tooMuch()
+    if (this.#spent > limitBytes) throw tooMuch()
   }
 
-  /** Spends what stays beyond the event or item at hand. */
+  /** Spends bytes that are retained beyond the current event or item. */
   hold(bytes: number): void {
     this.#held += bytes
     this.spend(bytes)
   }
 
-  /** One event or item is done with, and what was made of it goes. Returns what that was. */
-  settle(): number {
+  /** Releases what was spent on the current event or item. Returns how many bytes that was. */
+  releaseTransient(): number {
     const work = this.#spent - this.#held
     this.#spent = this.#held
     return work
@@ -42,12 +43,12 @@ export class Allowance {
     return this.#held
   }
 
-  /** Begins a loop, for the time of which everything stays that is there now. */
+  /** Begins a loop: everything spent so far is retained while it runs. */
   enter(): void {
     this.#held = this.#spent
   }
 
-  /** Ends the loop: what was spent and held before it still is, the rest is gone. */
+  /** Ends the loop: restores the counters saved before it. */
   leave(spent: number, held: number): void {
     this.#spent = spent
     this.#held = held
@@ -56,19 +57,19 @@ export class Allowance {
 
 let current: Allowance | undefined
 
-/** Bytes that a query may hold: less than the limit where the node may use little memory. */
-let most: number = aqlLimits.heldBytes
+/** Limit per query, in bytes; lower than the language limit on a node with little memory. */
+let limitBytes: number = aqlLimits.heldBytes
 
-/** Lowers what each query of this thread may hold. */
+/** Lowers the limit of all queries on this thread. */
 export function boundAllowances(bytes: number): void {
-  most = Math.min(aqlLimits.heldBytes, bytes)
+  limitBytes = Math.min(aqlLimits.heldBytes, bytes)
 }
 
-/** Spends from the allowance of the query that runs. */
+/** Spends from the allowance of the running query. */
 export function spend(bytes: number): void {
   current?.spend(bytes)
 }
 
 function tooMuch(): Failure {
-  return new Failure(`the query holds too much at once (limit heldBytes: ${most})`)
+  return new Failure(`the query holds too much at once (limit heldBytes: ${limitBytes})`)
 }

@@ -1,11 +1,11 @@
 import { Failure } from './failure.ts'
-import { decimal, greatestNatural, integer, isNatural, isNumber, type NumberValue, toDouble } from './numbers.ts'
+import { decimal, integer, isNatural, isNumber, maxNatural, type NumberValue, toDouble } from './numbers.ts'
 import { textOf } from './text.ts'
 import type { Value } from './value.ts'
 
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '^'
 
-/** What an operator does to naturals, and to all other numbers. */
+/** An operator, for naturals and for all other numbers. */
 interface Operator {
   readonly naturals: (a: bigint, b: bigint) => bigint
   readonly doubles: (a: number, b: number) => number
@@ -14,11 +14,11 @@ interface Operator {
 const plus: Operator = { naturals: (a, b) => a + b, doubles: (a, b) => a + b }
 const minus: Operator = { naturals: (a, b) => a - b, doubles: (a, b) => a - b }
 const times: Operator = { naturals: (a, b) => a * b, doubles: (a, b) => a * b }
-const by: Operator = { naturals: (a, b) => a / nonZero(b), doubles: (a, b) => a / b }
+const dividedBy: Operator = { naturals: (a, b) => a / nonZero(b), doubles: (a, b) => a / b }
 const modulo: Operator = { naturals: (a, b) => a % nonZero(b), doubles: (a, b) => a % b }
-const toThe: Operator = { naturals: power, doubles: (a, b) => a ** b }
+const toThePower: Operator = { naturals: power, doubles: (a, b) => a ** b }
 
-/** Most numbers are small naturals. Those are computed as they are, unless the result is too large to be exact. */
+/** Fast path for small naturals, the most common numbers: plain JS arithmetic, unless the result would be inexact. */
 export const arithmetic: Readonly<Record<ArithmeticOperator, (left: Value, right: Value) => NumberValue>> = {
   '+': (left, right) => {
     if (!isSmall(left) || !isSmall(right)) return compute(plus, left, right)
@@ -32,9 +32,9 @@ export const arithmetic: Readonly<Record<ArithmeticOperator, (left: Value, right
     return product <= Number.MAX_SAFE_INTEGER ? product : compute(times, left, right)
   },
   '/': (left, right) =>
-    isSmall(left) && isSmall(right) && right > 0 ? Math.trunc(left / right) : compute(by, left, right),
+    isSmall(left) && isSmall(right) && right > 0 ? Math.trunc(left / right) : compute(dividedBy, left, right),
   '%': (left, right) => (isSmall(left) && isSmall(right) && right > 0 ? left % right : compute(modulo, left, right)),
-  '^': (left, right) => compute(toThe, left, right),
+  '^': (left, right) => compute(toThePower, left, right),
 }
 
 function isSmall(value: Value): value is number {
@@ -46,7 +46,7 @@ function compute({ naturals, doubles }: Operator, left: Value, right: Value): Nu
   if (!isNumber(right)) throw notNumber(right)
   if (!isNatural(left) || !isNatural(right)) return finite(doubles(toDouble(left), toDouble(right)))
   const result = naturals(BigInt(left), BigInt(right))
-  if (result < 0n || result > greatestNatural) throw new Failure('integer overflow')
+  if (result < 0n || result > maxNatural) throw new Failure('integer overflow')
   return integer(result)
 }
 
@@ -57,11 +57,11 @@ export function notNumber(value: Value): Failure {
 function finite(value: number): NumberValue {
   if (Number.isFinite(value)) return decimal(value)
   if (Number.isNaN(value)) throw new Failure('not a number')
-  throw beyondDoubles(value)
+  throw overflowFailure(value)
 }
 
-/** Of an infinite number. */
-export function beyondDoubles(value: number): Failure {
+/** The failure for an infinite result. */
+export function overflowFailure(value: number): Failure {
   return new Failure(value > 0 ? 'floating-point overflow' : 'floating-point underflow')
 }
 
@@ -71,7 +71,7 @@ function nonZero(divisor: bigint): bigint {
 }
 
 function power(base: bigint, exponent: bigint): bigint {
-  // 2^64 is too large already, so the exponents worth computing are small.
+  // 2^64 overflows already, so only small exponents are computed.
   if (exponent >= 2n ** 32n || (base > 1n && exponent > 63n)) throw new Failure('integer overflow')
   return base > 1n || exponent === 0n ? base ** exponent : base
 }

@@ -5,14 +5,14 @@ import { kindOf, Timestamp, type Value } from './value.ts'
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
-/** Characters of a text that takes noticeable time. */
+/** Characters from which comparing a string takes noticeable time. */
 const long = 1024
 
-/** Below zero, zero or above zero; nothing when the two are not of one kind, or of a kind without an order. */
+/** Three-way comparison; `undefined` for values of different kinds, or of a kind without an order. */
 export function compare(left: Value, right: Value): number | undefined {
   if (typeof left === 'number' && typeof right === 'number') return order(left, right)
   if (typeof left === 'string' && typeof right === 'string') {
-    // Looking at a character takes longer than making it.
+    // Comparing a character costs more than creating it.
     if (left.length > long && right.length > long) spend(8 * Math.min(left.length, right.length))
     return compareTexts(left, right)
   }
@@ -33,14 +33,14 @@ function order(left: number | bigint, right: number | bigint): number {
   return left > right ? 1 : 0
 }
 
-/** By code points, like their UTF-8 bytes: by UTF-16 units an emoji would come before U+FFFD. */
+/** Compares by code point, which is the order of UTF-8 bytes. By UTF-16 code unit an emoji would sort before U+FFFD. */
 export function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const length = Math.min(left.length, right.length)
   for (let at = 0; at < length; at++) {
     const [a, b] = [left.charCodeAt(at), right.charCodeAt(at)]
     if (a === b) continue
-    // Where the units differ, only halves of a pair are in the wrong place: they stand for more than any single unit.
+    // Only surrogates sort wrongly as UTF-16 code units: they stand for code points above all single units.
     if (isSurrogate(a) !== isSurrogate(b)) return isSurrogate(a) ? 1 : -1
     return a - b
   }
@@ -51,7 +51,7 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff
 }
 
-const verdicts: Readonly<Record<ComparisonOperator, (sign: number) => boolean>> = {
+const predicates: Readonly<Record<ComparisonOperator, (sign: number) => boolean>> = {
   '=': (sign) => sign === 0,
   '!=': (sign) => sign !== 0,
   '<': (sign) => sign < 0,
@@ -61,11 +61,11 @@ const verdicts: Readonly<Record<ComparisonOperator, (sign: number) => boolean>> 
 }
 
 export function comparison(operator: ComparisonOperator): (left: Value, right: Value) => boolean {
-  const verdict = verdicts[operator]
+  const predicate = predicates[operator]
   return (left, right) => {
     const sign = compare(left, right)
     if (sign === undefined) throw incomparable(operator, left, right)
-    return verdict(sign)
+    return predicate(sign)
   }
 }
 

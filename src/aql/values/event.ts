@@ -1,21 +1,21 @@
 /**
- * An event as a query sees it. Everything but the numbers may be a getter: a query that does not look at the tags or the
- * payload never asks for them.
+ * An event as a query sees it. All but the numbers may be lazy getters: a query that does not access tags or payload
+ * never reads them.
  */
 export interface AqlEvent {
   readonly lamport: number
   readonly stream: EventStream
   readonly offset: number
-  /** Microseconds since 1970. */
+  /** Microseconds since the Unix epoch. */
   readonly time: number
-  /** In NFC, without duplicates, by their bytes. */
+  /** In NFC, without duplicates, in byte order. */
   readonly tags: readonly string[]
   readonly appId: string
-  /** Whether it was written by the node that answers. */
+  /** Whether it was published on this node. */
   readonly own: boolean
   /** Its JSON text. */
   readonly payload: string
-  /** Bytes that are kept in memory for as long as somebody holds it. */
+  /** Bytes that stay in memory while the event is referenced. */
   readonly heldBytes?: number
 }
 
@@ -25,13 +25,13 @@ export interface EventStream {
   readonly number: number | bigint
 }
 
-/** A place in the order of all events. */
+/** A position in the total order of events. */
 export interface Place {
   readonly lamport: number
   readonly stream: EventStream
 }
 
-/** Below zero when `a` comes first: by lamport timestamp, then by the bytes of the node ID, then by stream number. */
+/** The total order of events: by lamport timestamp, then by the bytes of the node ID, then by stream number. */
 export function comparePlaces(a: Place, b: Place): number {
   if (a.lamport !== b.lamport) return a.lamport < b.lamport ? -1 : 1
   // The text of a node ID sorts like its bytes.

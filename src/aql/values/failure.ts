@@ -1,10 +1,9 @@
 /**
- * What evaluating came to instead of a value. It is thrown, and often: hence no `Error`, which would take down where it
- * was made each time.
+ * An evaluation error. It is thrown often, so it is not an `Error`: capturing a stack trace each time would be slow.
  */
 export class Failure {
   readonly message: string
-  /** Ends the query instead of taking the place of one result. */
+  /** Whether it ends the query instead of replacing one result. */
   readonly fatal: boolean
 
   constructor(message: string, fatal = false) {
@@ -13,7 +12,7 @@ export class Failure {
   }
 }
 
-/** The failure that was thrown; anything else is a defect of ours and goes on up. */
+/** Narrows a caught exception to a failure. Anything else is a bug and is rethrown. */
 export function caught(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown
   throw thrown

@@ -1,34 +1,34 @@
 import { stringEnd } from '../text/json-string.ts'
-import { decimal, greatestNatural, integer } from './numbers.ts'
+import { decimal, integer, maxNatural } from './numbers.ts'
 import type { Value } from './value.ts'
 
-/** White space, then the start of a string, a number, a word or a single character. */
+/** A JSON token: whitespace, then the start of a string, a number, a keyword or a single character. */
 const token = /[ \t\n\r]*(?:(")|(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)|(true|false|null)|(.))/sy
 
 /**
- * Reads JSON and keeps what kind each number has. It is for texts that are known to be JSON, and takes any depth: what
- * is open is kept in a list, not on the stack.
+ * Lossless JSON parser: keeps the kind of each number (integer or decimal) and the precision of 64-bit integers. The
+ * text must be valid JSON. The depth is unlimited, because open containers are on an explicit stack.
  */
-export function readLosslessly(text: string): Value {
+export function parseLossless(text: string): Value {
   const open: Container[] = []
   token.lastIndex = 0
   while (true) {
-    const [, quote, number, word, mark] = token.exec(text) ?? fail('ends in the middle')
+    const [, quote, number, word, mark] = token.exec(text) ?? fail('is truncated')
     const string = quote && restOfString(text)
     if (mark === ',' || mark === ':') continue
     if (mark === '[' || mark === '{') {
       open.push(mark === '[' ? new Items() : new Entries())
       continue
     }
-    const closed = mark === undefined ? undefined : (open.pop() ?? fail('closes what it did not open'))
+    const closed = mark === undefined ? undefined : (open.pop() ?? fail('has an unmatched closing bracket'))
     const value = closed === undefined ? readScalar(string, number, word) : closed.value()
-    const around = open.at(-1)
-    if (around === undefined) return value
-    around.add(value)
+    const parent = open.at(-1)
+    if (parent === undefined) return value
+    parent.add(value)
   }
 }
 
-/** The string whose quotation mark was read last. */
+/** The string whose opening quotation mark was the last token. */
 function restOfString(text: string): string {
   const start = token.lastIndex - 1
   token.lastIndex = stringEnd(text, start)
@@ -66,7 +66,7 @@ class Entries implements Container {
   readonly #entries = new Map<string, Value>()
   #key: string | undefined
 
-  /** Keys and values come in turn. */
+  /** Keys and values alternate. */
   add(value: Value): void {
     if (this.#key === undefined) {
       this.#key = String(value)
@@ -77,15 +77,15 @@ class Entries implements Container {
   }
 
   value(): Value {
-    // Made from entries, since a property named __proto__ must stay a property.
+    // From entries, so that `__proto__` stays an ordinary property.
     return Object.fromEntries(this.#entries)
   }
 }
 
-const leastInteger = -(2n ** 63n)
+const minInteger = -(2n ** 63n)
 
 function readNumber(text: string): Value {
   if (/[.eE]/.test(text) || text === '-0') return decimal(Number(text))
   const exact = BigInt(text)
-  return exact > greatestNatural || exact < leastInteger ? decimal(Number(text)) : integer(exact)
+  return exact > maxNatural || exact < minInteger ? decimal(Number(text)) : integer(exact)
 }

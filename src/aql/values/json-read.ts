@@ -1,35 +1,35 @@
-import { readLosslessly } from './json-lossless.ts'
+import { parseLossless } from './json-lossless.ts'
 import type { Value } from './value.ts'
 
 /**
- * The value of a payload. `JSON.parse` takes `2.0` for `2` and rounds long integers, so texts in which that could
- * happen are read with care; most are not of that kind, and finding out is much cheaper than reading.
+ * Parses a payload. `JSON.parse` turns `2.0` into `2` and rounds long integers. Texts in which that may happen go to
+ * the lossless parser; most do not, and checking is much cheaper than parsing.
  */
 export function readJson(text: string): Value {
-  return isDoubtful(text) ? readLosslessly(text) : (JSON.parse(text) as Value)
+  return mayLosePrecision(text) ? parseLossless(text) : (JSON.parse(text) as Value)
 }
 
-/** Whether a text may have a number that `JSON.parse` does not keep. What looks like one in a string may count too. */
-export function isDoubtful(text: string): boolean {
+/** Whether a text may contain a number that `JSON.parse` would change. Digits in a string are a false positive. */
+export function mayLosePrecision(text: string): boolean {
   if (isNumberStart(text.charCodeAt(0))) return true
-  // The first of two searches is quick and finds almost nothing; the second one does not fall for what is in strings.
+  // The first search is cheap and rarely matches. The second one excludes most matches within strings.
   if (sixteenDigits.test(text) && longInteger.test(text)) return true
   if (exponent.test(text) && numberWithExponent.test(text)) return true
   return hasMinusZero(text) || hasWholeFraction(text)
 }
 
-/** Spelled out, since the engine searches for this much faster than for a count. */
+/** Spelled out, because V8 searches for this much faster than for a quantifier. */
 const sixteenDigits = /\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d\d/
-/** From 2^53 on, roughly. */
+/** Integers from about 2^53. */
 const longInteger = /[:,[\s]-?(?:9\d{15}|\d{17})/
 const exponent = /\d[eE][-+\d]/
 const numberWithExponent = /[:,[\s]-?\d+(?:\.\d+)?[eE]/
 /**
- * A fraction that is zero, or so close to a whole number that a double may not tell them apart. With ten digits before
- * the point, that takes five zeros or nines.
+ * A fraction that is zero, or so close to an integer that a double may not distinguish them. With ten digits before the
+ * point, that takes five zeros or nines.
  */
 const wholeFraction = /\.(?:0+(?!\d)|00000|99999)/y
-/** With so many digits before the point a double may have no room for what is behind it. */
+/** With this many digits before the point, a double may have no precision left for the fraction. */
 const longWhole = /^\d{11}$/
 
 function hasMinusZero(text: string): boolean {
@@ -40,7 +40,7 @@ function hasMinusZero(text: string): boolean {
   return false
 }
 
-/** In JSON a number follows a colon, a comma, a bracket or space. */
+/** In JSON a number follows a colon, a comma, a bracket or whitespace. */
 function canPrecedeNumber(unit: number): boolean {
   return unit === 0x3a || unit === 0x2c || unit === 0x5b || unit <= 0x20
 }

@@ -3,47 +3,48 @@ import { Failure } from './failure.ts'
 import { textLength } from './text-length.ts'
 import { Bytes, Composed, Decimal, isArray, isPlain, type Key, type Plain, Timestamp, type Value } from './value.ts'
 
-/** The JSON text of a value, or a failure when it is beyond all measure. */
+/** Serialises a value to JSON. Throws a failure when the text would exceed the limit. */
 export function writeJson(value: Value): string {
-  if (charactersLeft(value, much) >= 0) return JSON.stringify(value)
+  if (sizeLeft(value, measureFrom) >= 0) return JSON.stringify(value)
   const text = new JsonWriter(value).write(value, 0)
   if (text.length > aqlLimits.resultLength) throw tooLong()
   return text
 }
 
-/** Parts, and characters of texts, after which a value is measured before it is written on. */
-const much = 10_000
+/** Size (parts and characters) from which a value is measured before it is serialised further. */
+const measureFrom = 10_000
 
-/** Levels of a value that is not nested deeply. */
-const few = 64
+/** Nesting depth up to which `JSON.stringify` is used. */
+const fastPathDepth = 64
 
-/** Counts down what a value has of them; below zero when it has more, is deep, or has what JSON does not know. */
-function charactersLeft(value: Value, left: number, depth = 0): number {
+/**
+ * Subtracts the size of a value; negative when it is too large, too deep, or contains values that JSON does not have.
+ */
+function sizeLeft(value: Value, left: number, depth = 0): number {
   if (typeof value === 'string') return left - value.length
   if (typeof value !== 'object') return typeof value === 'bigint' ? -1 : left
   if (value === null) return left
-  if (depth === few) return -1
+  if (depth === fastPathDepth) return -1
   let rest = left - 1
   if (isArray(value)) {
-    for (let at = 0; at < value.length && rest >= 0; at++)
-      rest = charactersLeft(value[at] as Value, rest - 1, depth + 1)
+    for (let at = 0; at < value.length && rest >= 0; at++) rest = sizeLeft(value[at] as Value, rest - 1, depth + 1)
   } else if (isPlain(value)) {
-    for (const key in value) if (rest >= 0) rest = charactersLeft(value[key] as Value, rest - key.length, depth + 1)
+    for (const key in value) if (rest >= 0) rest = sizeLeft(value[key] as Value, rest - key.length, depth + 1)
   } else return -1
   return rest
 }
 
 /**
- * A query can use one value many times, so that little memory stands for an endless text. Measuring takes every part of
- * it once, however often it is used; but it takes a while, and most values are small.
+ * A query can reference one value many times, so a small value in memory may be exponentially long as text. Measuring
+ * visits shared parts once. It takes a while, so small values are not measured.
  */
 class JsonWriter {
-  readonly #whole: Value
+  readonly #root: Value
   #written = 0
   #isMeasured = false
 
-  constructor(whole: Value) {
-    this.#whole = whole
+  constructor(root: Value) {
+    this.#root = root
   }
 
   write(value: Value, depth: number): string {
@@ -94,9 +95,9 @@ class JsonWriter {
 
   #count(more: number): void {
     this.#written += more
-    if (this.#isMeasured || this.#written < much) return
+    if (this.#isMeasured || this.#written < measureFrom) return
     this.#isMeasured = true
-    if (textLength(this.#whole) > aqlLimits.resultLength) throw tooLong()
+    if (textLength(this.#root) > aqlLimits.resultLength) throw tooLong()
   }
 }
 
@@ -108,7 +109,7 @@ function keyJson(key: Key): string {
   return typeof key === 'string' ? JSON.stringify(key) : `"${key instanceof Decimal ? decimalJson(key.value) : key}"`
 }
 
-/** Always told apart from an integer, by a point or an exponent. */
+/** Distinct from an integer: it always has a point or an exponent. */
 function decimalJson(value: number): string {
   if (!Number.isInteger(value)) return String(value)
   if (Math.abs(value) >= 1e16) return value.toExponential().replace('+', '')

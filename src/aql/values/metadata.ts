@@ -1,9 +1,9 @@
 import { type AqlEvent, comparePlaces, type Place } from './event.ts'
 
-/** Where a value comes from: from nowhere, from one event, or from several. */
+/** The provenance of a value: none, one event, or several. */
 export type Metadata = AqlEvent | Span | undefined
 
-/** All that is kept of several events. */
+/** The metadata of several events: the range of their keys and times. */
 export class Span {
   readonly first: EventPlace
   readonly last: EventPlace
@@ -32,9 +32,9 @@ export function merge(a: Metadata, b: Metadata): Metadata {
   )
 }
 
-/** The metadata of many values together, without making anything for each of them. */
+/** Accumulates the merged metadata of many values without allocating per value. */
 export class MetadataSum {
-  /** As long as all there was came from one event. */
+  /** The event, as long as all values came from the same one. */
   #only: AqlEvent | undefined
   #first: EventPlace | undefined
   #last: EventPlace | undefined
@@ -55,7 +55,7 @@ export class MetadataSum {
   }
 
   #extend(place: EventPlace, time: number): void {
-    // Mostly events come in their order.
+    // Events mostly arrive in ascending order.
     if (this.#last === undefined || comparePlaces(place, this.#last) > 0) this.#last = place
     if (this.#first === undefined || comparePlaces(place, this.#first) < 0) this.#first = place
     if (time < this.#earliest) this.#earliest = time

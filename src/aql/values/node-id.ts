@@ -2,7 +2,7 @@ import { Bytes } from './value.ts'
 
 const alphabet = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** The 32 bytes that the 43 characters of a node ID stand for, six bits each. */
+/** Decodes a node ID: 43 characters of six bits each are 32 bytes. */
 export function nodeIdBytes(text: string): Bytes {
   const bytes = new Uint8Array(Math.floor((text.length * 6) / 8))
   let [bits, count, length] = [0, 0, 0]

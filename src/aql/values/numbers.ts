@@ -2,7 +2,7 @@ import { Decimal, type Value } from './value.ts'
 
 export type NumberValue = number | bigint | Decimal
 
-export const greatestNatural = 2n ** 64n - 1n
+export const maxNatural = 2n ** 64n - 1n
 
 export function isNumber(value: Value): value is NumberValue {
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof Decimal
@@ -12,7 +12,7 @@ export function isNatural(value: Value): value is number | bigint {
   return typeof value === 'number' ? Number.isInteger(value) && value >= 0 : typeof value === 'bigint' && value >= 0n
 }
 
-/** Negative integers count as decimals wherever one computes with them. */
+/** Converts to a double. Arithmetic treats negative integers as decimals. */
 export function toDouble(value: NumberValue): number {
   if (typeof value === 'number') return value
   return typeof value === 'bigint' ? Number(value) : value.value

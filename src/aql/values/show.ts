@@ -3,10 +3,10 @@ import { type Metadata, Span } from './metadata.ts'
 import { bytesText, decimalText, instantText } from './text.ts'
 import { Bytes, Composed, Decimal, isArray, Timestamp, type Value } from './value.ts'
 
-/** Characters of a value that a message shows. */
+/** Characters after which a value is truncated in a message. */
 const shownLength = 1000
 
-/** How messages name a value: where it comes from, and what it is. */
+/** Formats a value for a message: its provenance and its notation. */
 export function show(value: Value, metadata: Metadata): string {
   return `${origin(metadata)}: ${notation(value)}`
 }
@@ -22,7 +22,7 @@ function place({ lamport, stream }: Pick<AqlEvent, 'lamport' | 'stream'>, time: 
   return `${lamport}/${stream.node.slice(0, 4)}-${stream.number}@${localText(time)}`
 }
 
-/** The time where the node is, with its distance from UTC. */
+/** Local time with the UTC offset. */
 function localText(micros: number): string {
   const minutes = -new Date(micros / 1000).getTimezoneOffset() || 0
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -30,7 +30,7 @@ function localText(micros: number): string {
   return `${instantText(micros + minutes * 60e6).slice(0, -1)}${minutes < 0 ? '-' : '+'}${two(hours)}:${two(rest)}`
 }
 
-/** A value in a notation that tells all kinds apart, cut off where it gets long. */
+/** A notation that distinguishes all kinds of values, truncated where it gets long. */
 export function notation(value: Value): string {
   const text = new Notation()
   text.add(value)

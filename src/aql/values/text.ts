@@ -1,6 +1,6 @@
 import { Bytes, Decimal, isArray, Timestamp, type Value } from './value.ts'
 
-/** What a template shows of a value. */
+/** The text of a value in a template. */
 export function textOf(value: Value): string {
   switch (typeof value) {
     case 'string':
@@ -25,7 +25,7 @@ function objectText(value: Exclude<Value, string | number | bigint | boolean>): 
   return 'OBJECT'
 }
 
-/** The shortest digits that read back as the same number, always with a point. */
+/** The shortest text that round-trips to the same number, always with a point. */
 export function decimalText(value: number): string {
   const size = Math.abs(value)
   if (size !== 0 && (size < 1e-6 || size >= 1e16)) {
@@ -36,7 +36,7 @@ export function decimalText(value: number): string {
   return text.includes('.') ? text : `${text}.0`
 }
 
-/** In UTC, exact to the microsecond. */
+/** In UTC, with microsecond precision. */
 export function instantText(micros: number): string {
   const seconds = Math.floor(micros / 1e6)
   const fraction = String(micros - seconds * 1e6).padStart(6, '0')

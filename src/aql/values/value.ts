@@ -1,10 +1,10 @@
 /**
- * What a query computes with. Numbers come in the cheapest form that keeps their kind:
+ * A runtime value. Numbers have the cheapest representation that keeps their kind:
  *
  * - a JS number that is an integer: a natural number, or a negative integer of a payload;
- * - a JS number that is none: a decimal;
+ * - any other JS number: a decimal;
  * - a bigint: an integer beyond 2^53;
- * - `Decimal`: a decimal without a fraction, like 1.0 or -0.0, so that it is not taken for an integer.
+ * - `Decimal`: a decimal with an integral value, like 1.0 or -0.0, so that it is not mistaken for an integer.
  */
 export type Value =
   | null
@@ -19,7 +19,7 @@ export type Value =
   | Composed
   | Plain
 
-/** An object with string keys only: of a payload, or of a query that spells all its keys out. */
+/** An object with string keys only: from a payload, or from an object literal with constant keys. */
 export interface Plain {
   readonly [key: string]: Value
 }
@@ -33,7 +33,7 @@ export class Decimal {
 }
 
 export class Timestamp {
-  /** Since 1970. */
+  /** Since the Unix epoch. */
   readonly micros: number
 
   constructor(micros: number) {
@@ -51,7 +51,7 @@ export class Bytes {
 
 export type Key = string | number | bigint | boolean | Decimal
 
-/** An object of a query whose keys were computed, or are not all strings. Its entries are in the order of output. */
+/** An object whose keys were computed or are not all strings. Its entries are in output order. */
 export class Composed {
   readonly entries: readonly (readonly [key: Key, value: Value])[]
 
@@ -90,7 +90,7 @@ function kindOfObject(value: Exclude<Value, string | boolean | number | bigint>)
   return 'Object'
 }
 
-/** The property of a thing, or nothing when it has none of that name. */
+/** Looks up a property or an array item; `undefined` when there is none. */
 export function propertyOf(thing: Value, key: string | number | bigint): Value | undefined {
   if (typeof thing !== 'object' || thing === null) return undefined
   if (isArray(thing)) return typeof key === 'number' ? thing[key] : undefined
@@ -99,12 +99,12 @@ export function propertyOf(thing: Value, key: string | number | bigint): Value |
   return typeof key === 'string' && Object.hasOwn(thing, key) ? thing[key] : undefined
 }
 
-/** Whether it is an object of which a property can be taken without asking what else it is. */
+/** Whether it is a plain object, whose properties can be accessed directly. */
 export function isPlain(value: Value): value is Plain {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }
 
-/** `Array.isArray` for values: it alone does not know read-only arrays. */
+/** `Array.isArray` as a type guard that also narrows read-only arrays. */
 export function isArray(value: Value): value is readonly Value[] {
   return Array.isArray(value)
 }

@@ -1,9 +1,9 @@
 import { Bytes, Composed, isArray, isPlain, type Value } from './value.ts'
 
-/** Roughly the bytes that a value takes. Counting ends soon after `enough`. */
-export function weightOf(value: Value, enough: number): number {
-  const left = bytesLeft(value, little, 0)
-  return left >= 0 ? little - left : weightOfMuch(value, enough)
+/** Estimates the memory footprint of a value in bytes. Stops soon after `stopAfter`. */
+export function estimateBytes(value: Value, stopAfter: number): number {
+  const left = bytesLeft(value, fastPathBytes, 0)
+  return left >= 0 ? fastPathBytes - left : estimateLargeBytes(value, stopAfter)
 }
 
 const scalar = 16
@@ -11,15 +11,15 @@ const object = 64
 const property = 16
 const item = 8
 
-/** Bytes of a value that is weighed without further ado, and its levels. */
-const little = 4096
-const few = 16
+/** Size and depth up to which the recursive fast path is used. */
+const fastPathBytes = 4096
+const fastPathDepth = 16
 
-/** Counts down; below zero when there is more, or what it does not know. */
+/** Subtracts the bytes of a value; negative when it is too large, too deep, or of another kind. */
 function bytesLeft(value: Value, left: number, depth: number): number {
   if (typeof value === 'string') return left - scalar - value.length
   if (typeof value !== 'object' || value === null) return left - scalar
-  if (depth === few) return -1
+  if (depth === fastPathDepth) return -1
   if (isArray(value)) {
     let rest = left - scalar - item * value.length
     for (let at = 0; at < value.length && rest >= 0; at++) rest = bytesLeft(value[at] as Value, rest, depth + 1)
@@ -31,19 +31,19 @@ function bytesLeft(value: Value, left: number, depth: number): number {
   return rest
 }
 
-/** What is left to count is kept in a list: a value may be nested more deeply than the stack. */
-function weightOfMuch(value: Value, enough: number): number {
-  const open: Value[] = [value]
+/** With an explicit worklist: a value may be nested more deeply than the stack allows. */
+function estimateLargeBytes(value: Value, stopAfter: number): number {
+  const worklist: Value[] = [value]
   let bytes = 0
-  while (open.length > 0 && bytes <= enough) {
-    const next = open.pop() as Value
+  while (worklist.length > 0 && bytes <= stopAfter) {
+    const next = worklist.pop() as Value
     if (typeof next === 'string') bytes += scalar + next.length
     else if (next instanceof Bytes) bytes += scalar + next.bytes.length
     else if (typeof next !== 'object' || next === null) bytes += scalar
     else {
       const parts = partsOf(next)
       bytes += isArray(next) ? scalar + item * parts.length : object + property * parts.length
-      for (const part of parts) open.push(part)
+      for (const part of parts) worklist.push(part)
     }
   }
   return bytes

@@ -4,7 +4,7 @@ import type { AqlEvent } from '../../../src/aql/values/event.ts'
 import { nodeIdBytes } from '../../../src/aql/values/node-id.ts'
 import { type Message, stream } from './run.ts'
 
-/** A case of cases.json; which of the fields it has depends on its kind. */
+/** A case of cases.json; its fields depend on its kind. */
 export interface Case {
   readonly name: string
   readonly kind: string
@@ -25,7 +25,7 @@ export interface Expected extends Message {
   readonly meta?: 'synthetic' | { readonly event: number } | { readonly range: readonly [number, number] }
 }
 
-/** Whether messages are what a case expects, as far as it says. */
+/** Asserts that messages match the fields that a case specifies. */
 export function assertMessages(actual: readonly Message[], expected: readonly Expected[], events: readonly AqlEvent[]) {
   assert.deepEqual(
     actual.map((message, at) => reduced(message, expected[at])),
@@ -50,7 +50,7 @@ interface Spanning extends Message {
   readonly toKey: { readonly lamport: number }
 }
 
-/** What of a message is to be compared. */
+/** The fields of a message that are compared. */
 function reduced(message: Message, expected: Expected | undefined): unknown {
   const { type, payload, severity, message: text, lamport, timestamp } = message
   if (type === 'diagnostic') return { type, severity, message: withoutOrigin(text, expected?.message) }
@@ -64,7 +64,7 @@ function reduced(message: Message, expected: Expected | undefined): unknown {
   return { type, payload, lamport, timestamp }
 }
 
-/** Where a value comes from depends on clock and zone: `<event>` stands for any. */
+/** The shown provenance depends on clock and time zone, so `<event>` matches any. */
 function withoutOrigin(text = '', expected = ''): string {
   return expected.includes('<event>') ? text.replace(/\d+\/[./0-9A-Za-z]{4}-\d+@[-:.T0-9+]{32}/, '<event>') : text
 }

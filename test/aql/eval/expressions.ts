@@ -8,14 +8,14 @@ import { readJson } from '../../../src/aql/values/json-read.ts'
 import type { Value } from '../../../src/aql/values/value.ts'
 import { now } from './run.ts'
 
-/** The value of an expression without a query around it. Throws its failure. */
+/** Evaluates an expression outside of a query. Throws its failure. */
 export function evaluate(text: string, bindings: Readonly<Record<string, unknown>> = {}): Value {
   const { scope, frame } = frameWith(bindings)
   const code = compileExpr(parseExpr(text, { now }), scope)
-  return code.quick ? code.run(frame) : finish(code.run(frame))
+  return code.sync ? code.run(frame) : finish(code.run(frame))
 }
 
-/** A place where some variables are bound, to values without metadata. */
+/** A scope and frame with variables bound to values without metadata. */
 export function frameWith(bindings: Readonly<Record<string, unknown>>): { scope: Scope; frame: Frame } {
   const names = Object.keys(bindings)
   const scope = new Scope(undefined, false, new Map(names.map((name, slot) => [name, slot])))

@@ -10,10 +10,10 @@ import type { AqlEvent } from '../../../src/aql/values/event.ts'
 export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
 export const now = 1_700_000_000_000_000n
 
-/** What a test says of an event; the rest follows from its place in the list. */
+/** The event fields that a test sets; the rest follows from the position in the list. */
 export interface TestEvent {
   readonly payload?: unknown
-  /** The text of the payload, where it matters how its numbers are written. */
+  /** The payload as JSON text, for tests that depend on the spelling of numbers. */
   readonly json?: string
   readonly tags?: readonly string[]
   readonly appId?: string
@@ -64,11 +64,11 @@ export interface Message {
 export interface Options {
   readonly order?: Order
   readonly appId?: string
-  /** Instead of all the events. */
+  /** An event source that replaces the events. */
   readonly port?: Events
 }
 
-/** The messages of a query; `offsets` at the end when it is complete. */
+/** The messages of a query, with `offsets` at the end when it is complete. */
 export function messagesOf(query: Query | string, events: readonly AqlEvent[], options: Options = {}): Message[] {
   return linesOf(query, events, options).map((line) => JSON.parse(line) as Message)
 }
@@ -77,9 +77,9 @@ export function linesOf(query: Query | string, events: readonly AqlEvent[], opti
   const parsed = typeof query === 'string' ? parseQuery(query, { now }) : query
   const lines: string[] = []
   const { order = 'asc', appId = 'com.example.test', port = new MemoryEvents(events) } = options
-  const brought = eventsBroughtBy(parsed)
+  const inlineEvents = inlineEventsOf(parsed)
   const request = {
-    events: brought ? new MemoryEvents(brought) : port,
+    events: inlineEvents ? new MemoryEvents(inlineEvents) : port,
     appId,
     order,
     turn: { isOver: () => false, isFull: false },
@@ -88,8 +88,8 @@ export function linesOf(query: Query | string, events: readonly AqlEvent[], opti
   return lines
 }
 
-/** The events of `PRAGMA events`. */
-export function eventsBroughtBy(query: Query): readonly AqlEvent[] | undefined {
+/** The inline events of `PRAGMA events`. */
+export function inlineEventsOf(query: Query): readonly AqlEvent[] | undefined {
   const given = 'pragmas' in query ? givenEvents(query as MainQuery, now) : undefined
   return given && eventsOfStream(given, stream)
 }

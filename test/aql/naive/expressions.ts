@@ -10,25 +10,28 @@ import {
   notation,
   Problem,
   plain,
-  type Thing,
+  type TaggedValue,
   type Traced,
   text,
   yes,
 } from './values.ts'
 
-/** What an expression can see. */
-export interface World {
+/** The environment of an expression. */
+export interface Environment {
   readonly variables: ReadonlyMap<string, Traced>
-  /** The results of the query at this place. */
-  nested(query: Extract<Expr, { kind: 'query' }>, world: World): readonly Traced[]
-  /** What an aggregator came to, or a problem. */
+  /** Evaluates a nested query. */
+  nested(query: Extract<Expr, { kind: 'query' }>, env: Environment): readonly Traced[]
+  /** The result of an aggregator, or a problem. */
   aggregated(expr: Extract<Expr, { kind: 'aggregator' }>): Traced
 }
 
-const made = (thing: Thing, ...parts: readonly Traced[]): Traced => ({ thing, from: parts.flatMap(({ from }) => from) })
+const made = (thing: TaggedValue, ...parts: readonly Traced[]): Traced => ({
+  thing,
+  from: parts.flatMap(({ from }) => from),
+})
 
-export function evaluate(expr: Expr, world: World): Traced {
-  const go = (part: Expr): Traced => evaluate(part, world)
+export function evaluate(expr: Expr, env: Environment): Traced {
+  const go = (part: Expr): Traced => evaluate(part, env)
   switch (expr.kind) {
     case 'null':
       return made({ is: 'Null' })
@@ -45,9 +48,9 @@ export function evaluate(expr: Expr, world: World): Traced {
     case 'keyLiteral':
       throw new Error('not generated')
     case 'variable':
-      return lookup(world, expr.name)
+      return lookup(env, expr.name)
     case 'meta': {
-      const traced = lookup(world, expr.variable)
+      const traced = lookup(env, expr.variable)
       return { thing: metadata(expr.what, distinct(traced.from)), from: traced.from }
     }
     case 'template': {
@@ -87,11 +90,11 @@ export function evaluate(expr: Expr, world: World): Traced {
       return made(yes(argument !== undefined && quietly(() => go(argument)) !== undefined))
     }
     case 'query': {
-      const results = world.nested(expr, world)
+      const results = env.nested(expr, env)
       return made(list(results.map(({ thing }) => thing)), ...results)
     }
     case 'aggregator':
-      return world.aggregated(expr)
+      return env.aggregated(expr)
     case 'chain':
       return chain(expr, go)
   }
@@ -106,19 +109,19 @@ function quietly(work: () => Traced): Traced | undefined {
   }
 }
 
-function lookup({ variables }: World, name: string): Traced {
+function lookup({ variables }: Environment, name: string): Traced {
   const found = variables.get(name)
   if (found === undefined) throw new Problem(`variable \`${name}\` is not bound`)
   return found
 }
 
-/** Events by key, each once. */
+/** Events sorted by key, without duplicates. */
 export function distinct(events: readonly AqlEvent[]): AqlEvent[] {
   const byPlace = new Map(events.map((event) => [event.lamport, event]))
   return [...byPlace.values()].sort((a, b) => a.lamport - b.lamport)
 }
 
-function metadata(what: 'key' | 'time' | 'tags' | 'app', events: readonly AqlEvent[]): Thing {
+function metadata(what: 'key' | 'time' | 'tags' | 'app', events: readonly AqlEvent[]): TaggedValue {
   const [first, last] = [events[0], events.at(-1)]
   if (first === undefined || last === undefined) return list([])
   const ends = first === last ? [first] : [first, last]
@@ -132,7 +135,7 @@ function metadata(what: 'key' | 'time' | 'tags' | 'app', events: readonly AqlEve
   return list(what === 'app' ? [text(first.appId)] : [...new Set(first.tags)].sort().map(text))
 }
 
-export function spreadable(thing: Thing): readonly Thing[] {
+export function spreadable(thing: TaggedValue): readonly TaggedValue[] {
   if (thing.is !== 'Array') throw new Problem(`cannot spread a value of type ${kind(thing)}`)
   return thing.items
 }
@@ -142,17 +145,17 @@ export function truth({ thing }: Traced): boolean {
   return thing.bool
 }
 
-function objectOf(pairs: readonly (readonly [Thing, Thing])[]): Thing {
-  const rank = (key: Thing) => ['Natural', 'String', 'Bool', 'Decimal', 'Negative'].indexOf(key.is)
-  const length = (key: Thing) => (key.is === 'String' ? Buffer.byteLength(key.text) : 0)
-  const order = (a: Thing, b: Thing) => rank(a) - rank(b) || length(a) - length(b) || (compare(a, b) ?? 0)
+function objectOf(pairs: readonly (readonly [TaggedValue, TaggedValue])[]): TaggedValue {
+  const rank = (key: TaggedValue) => ['Natural', 'String', 'Bool', 'Decimal', 'Negative'].indexOf(key.is)
+  const length = (key: TaggedValue) => (key.is === 'String' ? Buffer.byteLength(key.text) : 0)
+  const order = (a: TaggedValue, b: TaggedValue) => rank(a) - rank(b) || length(a) - length(b) || (compare(a, b) ?? 0)
   const wrong = pairs.find(([key]) => rank(key) < 0)
   if (wrong) throw new Problem(`a value of type ${kind(wrong[0])} cannot be the key of an object`)
   const last = pairs.filter(([key], at) => !pairs.slice(at + 1).some(([other]) => order(key, other) === 0))
   return { is: 'Object', entries: last.toSorted(([a], [b]) => order(a, b)) }
 }
 
-function property(thing: Thing, { thing: index }: Traced): Thing {
+function property(thing: TaggedValue, { thing: index }: Traced): TaggedValue {
   if (index.is !== 'String' && index.is !== 'Natural') throw new Problem(`cannot index by <from>: ${notation(index)}`)
   const found =
     thing.is === 'Array' && index.is === 'Natural'
@@ -177,7 +180,7 @@ function chain({ first, rest }: Extract<Expr, { kind: 'chain' }>, go: (expr: Exp
   return left()
 }
 
-function apply(operator: Exclude<BinaryOperator, '??'>, a: Traced, b: Traced): Thing {
+function apply(operator: Exclude<BinaryOperator, '??'>, a: Traced, b: Traced): TaggedValue {
   switch (operator) {
     case '&':
       return yes(truth(a) && truth(b))
@@ -203,7 +206,7 @@ function apply(operator: Exclude<BinaryOperator, '??'>, a: Traced, b: Traced): T
   }
 }
 
-export function calculate(operator: '+' | '-' | '*' | '/' | '%' | '^', a: Thing, b: Thing): Thing {
+export function calculate(operator: '+' | '-' | '*' | '/' | '%' | '^', a: TaggedValue, b: TaggedValue): TaggedValue {
   for (const thing of [a, b])
     if (double(thing) === undefined) throw new Problem(`\`${plain(thing)}\` is not of type Number`)
   if (a.is === 'Natural' && b.is === 'Natural') return natural(integers(operator, a.natural, b.natural))
@@ -217,7 +220,7 @@ export function calculate(operator: '+' | '-' | '*' | '/' | '%' | '^', a: Thing,
 
 function integers(operator: '+' | '-' | '*' | '/' | '%' | '^', a: bigint, b: bigint): bigint {
   if ((operator === '/' || operator === '%') && b === 0n) throw new Problem('division by zero')
-  // No power beyond these fits, and computing it would take forever.
+  // Larger powers overflow, and computing them would take forever.
   if (operator === '^' && (b >= 2n ** 32n || (a > 1n && b > 64n))) throw new Problem('integer overflow')
   const results = {
     '+': () => a + b,

@@ -2,7 +2,7 @@ import type { AggregateOperator, BinaryOperator, Expr, Query, Stage, TagAtom, Ta
 import * as fc from '../../support/property.ts'
 import type { TestEvent } from '../eval/run.ts'
 
-/** Queries that fit the events below well enough to come to something, and badly enough to fail now and then. */
+/** Generates queries that mostly match the events below, and sometimes fail. */
 const tags = ['a', 'b', 'c', '1', '2']
 const fields = ['x', 'y', 's', 'list', 'inner', 'flag', 'missing']
 
@@ -30,7 +30,7 @@ const payloads = fc.oneof(
 
 export const someEvents: fc.Arbitrary<TestEvent[]> = fc.array(
   fc.record({
-    // What begins with @ is a number that has to keep the way it is written.
+    // A string that begins with @ is a number whose spelling is kept.
     json: payloads.map((payload) => JSON.stringify(payload).replaceAll(/"@([^"]*)"/g, '$1')),
     tags: fc.uniqueArray(fc.constantFrom(...tags), { maxLength: 3 }),
     appId: fc.constantFrom('com.example.test', 'other'),
@@ -56,7 +56,7 @@ function leaves(variables: readonly string[]): fc.Arbitrary<Expr> {
     fc.constantFrom<Expr>({ kind: 'null' }, { kind: 'bool', value: true }, { kind: 'bool', value: false }),
   )
   if (variables.length === 0) return literals
-  // Mostly what is always there: whoever only asks for what is not bound learns little.
+  // Mostly bound variables, because queries that only use unbound ones test little.
   const ones = fc.oneof({ weight: 4, arbitrary: fc.constant('_') }, fc.constantFrom(...variables))
   return fc.oneof(
     literals,
@@ -73,7 +73,7 @@ function leaves(variables: readonly string[]): fc.Arbitrary<Expr> {
   )
 }
 
-/** Expressions that see these variables. `parts` are what else there may be in them. */
+/** Expressions with these variables in scope. `parts` are additional operands. */
 function expressions(
   variables: readonly string[],
   depth: number,
@@ -147,7 +147,7 @@ function conditions(outer: readonly string[], depth: number): fc.Arbitrary<TagEx
 const field = (name: string): Expr => ({ kind: 'index', head: variable('_'), path: [string(name)] })
 const link = (operator: BinaryOperator, operand: Expr) => ({ operator, operand })
 
-/** Conditions that hold for some of the events. */
+/** Tag expressions that select some of the events. */
 const sensible: fc.Arbitrary<Expr> = fc.oneof(
   fc.tuple(fc.constantFrom('x', 'y'), fc.constantFrom('<', '=', '>=', '!='), fc.bigInt({ min: 0n, max: 4n })).map(
     ([name, operator, value]): Expr => ({

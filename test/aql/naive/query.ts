@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AggregateOperator, Expr, Order, Query, Stage, TagExpr } from '../../../src/aql/ast.ts'
 import { compareExpressions } from '../../../src/aql/eval/expression-order.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
-import { partsOf } from '../../../src/aql/walk.ts'
-import { calculate, distinct, evaluate, spreadable, truth, type World } from './expressions.ts'
-import { compare, json, notation, Problem, plain, read, type Thing, type Traced } from './values.ts'
+import { childrenOf } from '../../../src/aql/walk.ts'
+import { calculate, distinct, type Environment, evaluate, spreadable, truth } from './expressions.ts'
+import { compare, json, notation, Problem, plain, read, type TaggedValue, type Traced } from './values.ts'
 
 export interface NaiveRequest {
   readonly events: readonly AqlEvent[]
@@ -14,15 +14,15 @@ export interface NaiveRequest {
 
 type Variables = ReadonlyMap<string, Traced>
 
-/** A value on its way through the stages, with what can be seen where it is; or what went wrong instead. */
-type Passing = Seen | Problem
+/** A value between two stages with its environment, or a problem. */
+type StageOutput = ScopedValue | Problem
 
-interface Seen {
+interface ScopedValue {
   readonly value: Traced
-  readonly seen: Variables
+  readonly scope: Variables
 }
 
-/** The messages of a query, computed stage after stage over all of its input at once. */
+/** The messages of a query, computed stage by stage over the whole input. */
 export function naiveMessages(query: Query, request: NaiveRequest): string[] {
   const lines: string[] = []
   try {
@@ -37,7 +37,7 @@ export function naiveMessages(query: Query, request: NaiveRequest): string[] {
   return [...lines, '{"type":"offsets"}']
 }
 
-/** An item of an array that failed: nothing comes after it. */
+/** A failed item of an array source: it ends the source. */
 class Stop extends Problem {}
 
 function warning({ message }: Problem): string {
@@ -70,16 +70,16 @@ function line({ thing, from }: Traced): string {
   return `${JSON.stringify({ type: 'event', ...fields }).slice(0, -1)},"payload":${json(thing)}}`
 }
 
-/** How many inputs of a source are looked at depends on when a stage is done, so they are tried one more at a time. */
-function results(query: Query, request: NaiveRequest, around: Variables, order: Order, isMain: boolean): Passing[] {
-  const wished = orderOf(query) ?? order
-  const used = !isMain && wished === 'stream-asc' ? 'asc' : wished
-  const input = inputOf(query, request, around, used)
+/** A stage that is done stops the source, so it retries with one more input each time. */
+function results(query: Query, request: NaiveRequest, outer: Variables, order: Order, isMain: boolean): StageOutput[] {
+  const requested = orderOf(query) ?? order
+  const used = !isMain && requested === 'stream-asc' ? 'asc' : requested
+  const input = inputOf(query, request, outer, used)
   const stopping = query.source.kind === 'array' ? (isMain || used === 'desc' ? undefined : used) : used
   for (let count = 0; ; count++) {
     const taken = input.slice(0, count)
     const failed = taken.find((item) => item instanceof Problem)
-    const passed = passes(query.stages, taken, request, around, stopping)
+    const passed = passes(query.stages, taken, request, outer, stopping)
     if (failed !== undefined) return [...passed.unflushed, failed]
     if (passed.done || count >= input.length) return passed.all
   }
@@ -103,14 +103,18 @@ function preference(expr: Expr): 'asc' | 'desc' | undefined {
 type Aggregator = Extract<Expr, { kind: 'aggregator' }>
 
 function aggregatorsIn(expr: Expr): Aggregator[] {
-  return expr.kind === 'aggregator' ? [expr] : partsOf(expr).flatMap(aggregatorsIn)
+  return expr.kind === 'aggregator' ? [expr] : childrenOf(expr).flatMap(aggregatorsIn)
 }
 
-function worldOf(request: NaiveRequest, variables: Variables, aggregated?: World['aggregated']): World {
+function environmentOf(
+  request: NaiveRequest,
+  variables: Variables,
+  aggregated?: Environment['aggregated'],
+): Environment {
   return {
     variables,
-    nested: ({ query }, world) =>
-      results(query, request, world.variables, 'asc', false).map((result) => {
+    nested: ({ query }, env) =>
+      results(query, request, env.variables, 'asc', false).map((result) => {
         if (result instanceof Problem) throw new Problem(result.message)
         return result.value
       }),
@@ -122,37 +126,37 @@ function assertNever(): never {
   throw new Error('an aggregator outside of AGGREGATE')
 }
 
-function inputOf(query: Query, request: NaiveRequest, around: Variables, order: Order): (Traced | Problem)[] {
+function inputOf(query: Query, request: NaiveRequest, outer: Variables, order: Order): (Traced | Problem)[] {
   const { source } = query
-  const world = worldOf(request, around)
+  const env = environmentOf(request, outer)
   if (source.kind === 'array') {
     return source.items.flatMap(({ spread, expr }): (Traced | Problem)[] => {
       try {
-        return items(spread, expr, world)
+        return items(spread, expr, env)
       } catch (thrown) {
         if (thrown instanceof Problem) return [new Stop(thrown.message)]
         throw thrown
       }
     })
   }
-  const holds = condition(source.tags, world, request.appId)
+  const holds = condition(source.tags, env, request.appId)
   const selected = request.events.filter(holds).toSorted((a, b) => a.lamport - b.lamport)
   if (order === 'desc') selected.reverse()
   return selected.map((event) => ({ thing: read(event.payload), from: [event] }))
 }
 
-function items(spread: boolean, expr: Expr, world: World): Traced[] {
-  if (spread && expr.kind === 'query') return [...world.nested(expr, world)]
-  const { thing, from } = evaluate(expr, world)
+function items(spread: boolean, expr: Expr, env: Environment): Traced[] {
+  if (spread && expr.kind === 'query') return [...env.nested(expr, env)]
+  const { thing, from } = evaluate(expr, env)
   return spread ? spreadable(thing).map((item) => ({ thing: item, from })) : [{ thing, from }]
 }
 
-function condition(tags: TagExpr, world: World, me: string): (event: AqlEvent) => boolean {
+function condition(tags: TagExpr, env: Environment, me: string): (event: AqlEvent) => boolean {
   switch (tags.kind) {
     case 'tag':
       return (event) => event.tags.includes(tags.tag)
     case 'template': {
-      const tag = plain(evaluate(tags, world).thing).normalize('NFC')
+      const tag = plain(evaluate(tags, env).thing).normalize('NFC')
       if (tag === '') throw new Problem('Empty string is not permissible for Tag')
       return (event) => event.tags.includes(tag)
     }
@@ -165,11 +169,11 @@ function condition(tags: TagExpr, world: World, me: string): (event: AqlEvent) =
     case 'time':
       return (event) => inequality(BigInt(event.time), tags.comparison, tags.time)
     case 'key':
-      // Keys without a stream come before all events of their lamport timestamp.
+      // A key without a stream sorts before all events of its lamport timestamp.
       return (event) => inequality(2n * BigInt(event.lamport) + 1n, tags.comparison, 2n * tags.key.lamport)
     case 'chain': {
-      const first = condition(tags.first, world, me)
-      const rest = tags.rest.map(({ operator, operand }) => ({ operator, holds: condition(operand, world, me) }))
+      const first = condition(tags.first, env, me)
+      const rest = tags.rest.map(({ operator, operand }) => ({ operator, holds: condition(operand, env, me) }))
       return (event) =>
         rest.reduce(
           (sum, { operator, holds }) => (operator === 'and' ? sum && holds(event) : sum || holds(event)),
@@ -184,46 +188,46 @@ function inequality(a: bigint, operator: '<' | '<=' | '>' | '>=', b: bigint): bo
 }
 
 interface Passed {
-  readonly all: Passing[]
-  /** Without what the final flush adds. */
-  readonly unflushed: Passing[]
+  readonly all: StageOutput[]
+  /** The results before the final flush. */
+  readonly unflushed: StageOutput[]
   readonly done: boolean
 }
 
-/** Takes all of the input through one stage, then all that comes out through the next. */
+/** Evaluates one stage over its whole input, then the next over the whole output. */
 function passes(
   stages: readonly Stage[],
   input: readonly (Traced | Problem)[],
   request: NaiveRequest,
-  around: Variables,
+  outer: Variables,
   order: Order | undefined,
 ): Passed {
-  const fed = input.flatMap((value): Passing[] =>
-    value instanceof Problem ? [] : [{ value, seen: new Map(around).set('_', value) }],
+  const fed = input.flatMap((value): StageOutput[] =>
+    value instanceof Problem ? [] : [{ value, scope: new Map(outer).set('_', value) }],
   )
-  let all: Passing[] = fed
-  let unflushed: Passing[] = fed
+  let all: StageOutput[] = fed
+  let unflushed: StageOutput[] = fed
   let done = false
   for (const stage of stages) {
     const before = [...all]
     const step = through(stage, unflushed, request)
     done ||= isDone(stage, unflushed, order, request)
     unflushed = step
-    all = stage.kind === 'aggregate' ? aggregated(stage.expr, before, request, around) : through(stage, before, request)
+    all = stage.kind === 'aggregate' ? aggregated(stage.expr, before, request, outer) : through(stage, before, request)
   }
   return { all, unflushed, done }
 }
 
-function isDone(stage: Stage, input: readonly Passing[], order: Order | undefined, request: NaiveRequest): boolean {
-  const values = input.filter((passing): passing is Seen => !(passing instanceof Problem))
-  // What went wrong before is enough too.
+function isDone(stage: Stage, input: readonly StageOutput[], order: Order | undefined, request: NaiveRequest): boolean {
+  const values = input.filter((passing): passing is ScopedValue => !(passing instanceof Problem))
+  // An earlier failure settles it too.
   if (stage.kind === 'aggregate' && aggregatorsIn(stage.expr).length === 0) return input.length > 0
   if (stage.kind === 'limit') return BigInt(values.length) >= stage.count
   if (stage.kind !== 'aggregate' || values.length === 0) return false
   const aggregators = aggregatorsIn(stage.expr)
   if (preference(stage.expr) === undefined || preference(stage.expr) !== order) return false
   return aggregators.every(({ argument }) =>
-    values.some(({ seen }) => !(attempt(() => evaluate(argument, worldOf(request, seen))) instanceof Problem)),
+    values.some(({ scope }) => !(attempt(() => evaluate(argument, environmentOf(request, scope))) instanceof Problem)),
   )
 }
 
@@ -236,33 +240,37 @@ function attempt<T>(work: () => T): T | Problem {
   }
 }
 
-function through(stage: Stage, input: readonly Passing[], request: NaiveRequest): Passing[] {
+function through(stage: Stage, input: readonly StageOutput[], request: NaiveRequest): StageOutput[] {
   if (stage.kind === 'aggregate') return complaints(stage.expr, input, request)
   let left = stage.kind === 'limit' ? stage.count : 0n
   return input.flatMap((passing) => {
     if (passing instanceof Problem) return [passing]
     if (stage.kind === 'limit') return left-- > 0n ? [passing] : []
-    return one(stage, passing, worldOf(request, passing.seen))
+    return one(stage, passing, environmentOf(request, passing.scope))
   })
 }
 
-function one(stage: Exclude<Stage, { kind: 'aggregate' | 'limit' }>, passing: Seen, world: World): Passing[] {
-  const { value, seen } = passing
+function one(
+  stage: Exclude<Stage, { kind: 'aggregate' | 'limit' }>,
+  passing: ScopedValue,
+  env: Environment,
+): StageOutput[] {
+  const { value, scope } = passing
   switch (stage.kind) {
     case 'filter': {
-      const kept = attempt(() => truth(evaluate(stage.condition, world)))
+      const kept = attempt(() => truth(evaluate(stage.condition, env)))
       return kept instanceof Problem ? [kept] : kept ? [passing] : []
     }
     case 'let': {
-      const bound = attempt(() => evaluate(stage.expr, world))
+      const bound = attempt(() => evaluate(stage.expr, env))
       if (bound instanceof Problem) return [bound]
-      return [{ value: stage.name === '_' ? bound : value, seen: new Map(seen).set(stage.name, bound) }]
+      return [{ value: stage.name === '_' ? bound : value, scope: new Map(scope).set(stage.name, bound) }]
     }
     case 'select':
-      return stage.items.flatMap(({ spread, expr }): Passing[] => {
-        const found = attempt(() => items(spread, expr, world))
+      return stage.items.flatMap(({ spread, expr }): StageOutput[] => {
+        const found = attempt(() => items(spread, expr, env))
         if (found instanceof Problem) return [found]
-        return found.map((item) => ({ value: item, seen: new Map(seen).set('_', item) }))
+        return found.map((item) => ({ value: item, scope: new Map(scope).set('_', item) }))
       })
   }
 }
@@ -270,34 +278,36 @@ function one(stage: Exclude<Stage, { kind: 'aggregate' | 'limit' }>, passing: Se
 const inOrder: readonly AggregateOperator[] = ['SUM', 'PRODUCT', 'MIN', 'MAX', 'FIRST', 'LAST']
 const same = (a: Expr, b: Expr): boolean => isDeepStrictEqual(a, b)
 
-/** What an AGGREGATE stage says while it is fed: one problem per argument that fails. */
-function complaints(expr: Expr, input: readonly Passing[], request: NaiveRequest): Passing[] {
+/** The problems that an AGGREGATE stage reports while it is fed: one per failing argument. */
+function complaints(expr: Expr, input: readonly StageOutput[], request: NaiveRequest): StageOutput[] {
   const all = aggregatorsIn(expr)
   const once = all.filter((one, at) => all.findIndex((other) => same(one, other)) === at)
   once.sort(
     (a, b) => inOrder.indexOf(a.operator) - inOrder.indexOf(b.operator) || compareExpressions(a.argument, b.argument),
   )
-  return input.flatMap((passing): Passing[] => {
+  return input.flatMap((passing): StageOutput[] => {
     if (passing instanceof Problem) return [passing]
-    const world = worldOf(request, passing.seen)
+    const env = environmentOf(request, passing.scope)
     return once
-      .map(({ argument }) => attempt(() => evaluate(argument, world)))
+      .map(({ argument }) => attempt(() => evaluate(argument, env)))
       .filter((result) => result instanceof Problem)
   })
 }
 
-function aggregated(expr: Expr, input: readonly Passing[], request: NaiveRequest, around: Variables): Passing[] {
+function aggregated(expr: Expr, input: readonly StageOutput[], request: NaiveRequest, outer: Variables): StageOutput[] {
   const result = attempt(() => {
-    const world = worldOf(request, around, ({ operator, argument }) => {
+    const env = environmentOf(request, outer, ({ operator, argument }) => {
       const inputs = input.flatMap((passing): Traced[] => {
         const value =
-          passing instanceof Problem ? passing : attempt(() => evaluate(argument, worldOf(request, passing.seen)))
+          passing instanceof Problem
+            ? passing
+            : attempt(() => evaluate(argument, environmentOf(request, passing.scope)))
         return value instanceof Problem ? [] : [value]
       })
       return total(operator, inputs)
     })
-    const value = evaluate(expr, world)
-    return { value, seen: new Map(around).set('_', value) }
+    const value = evaluate(expr, env)
+    return { value, scope: new Map(outer).set('_', value) }
   })
   return [...complaints(expr, input, request), result]
 }
@@ -322,7 +332,7 @@ function total(operator: AggregateOperator, inputs: readonly Traced[]): Traced {
   }
 }
 
-/** Orders by the first and then the last event, or the other way round; nowhere is before everything. */
+/** Orders by the first and then the last event, or vice versa. Values without metadata sort first. */
 function place({ from }: Traced, side: 1 | -1): number {
   const lamports = from.map(({ lamport }) => lamport)
   if (lamports.length === 0) return -1
@@ -339,14 +349,14 @@ function comparable(name: string, a: Traced, b: Traced): number {
   return sign
 }
 
-function sum(operator: 'SUM' | 'PRODUCT', inputs: readonly Traced[]): Thing {
+function sum(operator: 'SUM' | 'PRODUCT', inputs: readonly Traced[]): TaggedValue {
   const isAboutTruth = inputs[0]?.thing.is === 'Bool'
-  const result = attempt((): Thing => {
+  const result = attempt((): TaggedValue => {
     if (!isAboutTruth) {
-      const neutral: Thing = { is: 'Natural', natural: operator === 'SUM' ? 0n : 1n }
-      const step = (known: Thing, { thing }: Traced) => calculate(operator === 'SUM' ? '+' : '*', known, thing)
+      const neutral: TaggedValue = { is: 'Natural', natural: operator === 'SUM' ? 0n : 1n }
+      const step = (known: TaggedValue, { thing }: Traced) => calculate(operator === 'SUM' ? '+' : '*', known, thing)
       const [first, ...others] = inputs
-      // Minus zero alone stays what it is.
+      // A single -0.0 keeps its sign.
       return first?.thing.is === 'Decimal' ? others.reduce(step, first.thing) : inputs.reduce(step, neutral)
     }
     const truths = inputs.map(truth)

@@ -1,10 +1,10 @@
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 
 /**
- * The values of the language written down once more, as plainly as the specification has them and without a line of the
- * product: every value says what it is, and where it comes from is the list of all events that had a part in it.
+ * A naive reference implementation of the values, as close to the specification as possible and without any code of the
+ * product. Every value is tagged with its kind, and its metadata is the list of all contributing events.
  */
-export type Thing =
+export type TaggedValue =
   | { readonly is: 'Null' }
   | { readonly is: 'Bool'; readonly bool: boolean }
   | { readonly is: 'Natural'; readonly natural: bigint }
@@ -13,48 +13,48 @@ export type Thing =
   | { readonly is: 'String'; readonly text: string }
   | { readonly is: 'Timestamp'; readonly micros: bigint }
   | { readonly is: 'Bytes'; readonly bytes: readonly number[] }
-  | { readonly is: 'Array'; readonly items: readonly Thing[] }
-  | { readonly is: 'Object'; readonly entries: readonly (readonly [Thing, Thing])[] }
+  | { readonly is: 'Array'; readonly items: readonly TaggedValue[] }
+  | { readonly is: 'Object'; readonly entries: readonly (readonly [TaggedValue, TaggedValue])[] }
 
 export interface Traced {
-  readonly thing: Thing
+  readonly thing: TaggedValue
   readonly from: readonly AqlEvent[]
 }
 
 export class Problem extends Error {}
 
-export const yes = (bool: boolean): Thing => ({ is: 'Bool', bool })
-export const natural = (value: bigint | number): Thing => ({ is: 'Natural', natural: BigInt(value) })
-export const decimal = (value: number): Thing => ({ is: 'Decimal', decimal: value })
-export const text = (value: string): Thing => ({ is: 'String', text: value })
-export const list = (items: readonly Thing[]): Thing => ({ is: 'Array', items })
+export const yes = (bool: boolean): TaggedValue => ({ is: 'Bool', bool })
+export const natural = (value: bigint | number): TaggedValue => ({ is: 'Natural', natural: BigInt(value) })
+export const decimal = (value: number): TaggedValue => ({ is: 'Decimal', decimal: value })
+export const text = (value: string): TaggedValue => ({ is: 'String', text: value })
+export const list = (items: readonly TaggedValue[]): TaggedValue => ({ is: 'Array', items })
 
-export function kind(thing: Thing): string {
+export function kind(thing: TaggedValue): string {
   return thing.is === 'Natural' || thing.is === 'Decimal' || thing.is === 'Negative' ? 'Number' : thing.is
 }
 
-/** Reads JSON with `context.source`, which has the text of each number. */
-export function read(json: string): Thing {
+/** Parses JSON with `context.source`, which has the text of each number. */
+export function read(json: string): TaggedValue {
   const reviver = (_: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value === 'number') return numberFrom(context?.source ?? String(value))
     if (typeof value === 'string') return text(value)
     if (typeof value === 'boolean') return yes(value)
     if (value === null) return { is: 'Null' }
-    if (Array.isArray(value)) return list(value as Thing[])
-    const entries = Object.entries(value as Record<string, Thing>)
+    if (Array.isArray(value)) return list(value as TaggedValue[])
+    const entries = Object.entries(value as Record<string, TaggedValue>)
     return { is: 'Object', entries: entries.map(([key, item]) => [text(key), item]) }
   }
-  return JSON.parse(json, reviver) as Thing
+  return JSON.parse(json, reviver) as TaggedValue
 }
 
-function numberFrom(source: string): Thing {
+function numberFrom(source: string): TaggedValue {
   if (/[.eE]/.test(source) || source === '-0') return decimal(Number(source))
   const value = BigInt(source)
   if (value >= 2n ** 64n || value < -(2n ** 63n)) return decimal(Number(source))
   return value < 0n ? { is: 'Negative', negative: value } : natural(value)
 }
 
-export function double(thing: Thing): number | undefined {
+export function double(thing: TaggedValue): number | undefined {
   if (thing.is === 'Natural') return Number(thing.natural)
   if (thing.is === 'Negative') return Number(thing.negative)
   return thing.is === 'Decimal' ? thing.decimal : undefined
@@ -62,8 +62,8 @@ export function double(thing: Thing): number | undefined {
 
 const bytesOf = (value: string): Buffer => Buffer.from(value)
 
-/** -1, 0, 1, or nothing for what cannot be compared. */
-export function compare(a: Thing, b: Thing): number | undefined {
+/** -1, 0, 1, or `undefined` for incomparable values. */
+export function compare(a: TaggedValue, b: TaggedValue): number | undefined {
   if (a.is === 'Null' && b.is === 'Null') return 0
   if (a.is === 'Bool' && b.is === 'Bool') return Math.sign(Number(a.bool) - Number(b.bool))
   if (a.is === 'String' && b.is === 'String') return Buffer.compare(bytesOf(a.text), bytesOf(b.text))
@@ -73,7 +73,7 @@ export function compare(a: Thing, b: Thing): number | undefined {
   return x === undefined || y === undefined ? undefined : x < y ? -1 : Number(x > y)
 }
 
-export function json(thing: Thing): string {
+export function json(thing: TaggedValue): string {
   switch (thing.is) {
     case 'Null':
       return 'null'
@@ -104,8 +104,8 @@ function jsonOfDecimal(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : `${value}`
 }
 
-/** What templates and messages show. */
-export function plain(thing: Thing): string {
+/** The text of a value in templates and messages. */
+export function plain(thing: TaggedValue): string {
   switch (thing.is) {
     case 'String':
       return thing.text
@@ -137,7 +137,7 @@ function plainDecimal(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : `${value}`
 }
 
-export function notation(thing: Thing): string {
+export function notation(thing: TaggedValue): string {
   switch (thing.is) {
     case 'String':
       return `"${thing.text.replace(/["'\\]/g, '\\$&').replaceAll('\n', '\\n')}"`
