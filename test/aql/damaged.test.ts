@@ -4,7 +4,7 @@ import { Random } from '../../scripts/crash/random.ts'
 import { check } from '../../scripts/fuzz/read.ts'
 import { anyText } from '../../scripts/fuzz/texts.ts'
 import { AqlError, parseQuery } from '../../src/aql/index.ts'
-import { codeFrame } from '../../src/aql/text/shown-place.ts'
+import { codeFrame } from '../../src/aql/text/code-frame.ts'
 import { allCases } from './cases.ts'
 import { pegError } from './peg.ts'
 

@@ -1,7 +1,7 @@
 import type { Steps } from '../steps.ts'
 import { caught, Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
-import { attempt, attemptInSteps, type Code, computed, failing, noOrigin, type SyncCode, sameOrigins } from './code.ts'
+import { attempt, attemptInSteps, type Code, computed, type SyncCode, sameOrigins } from './code.ts'
 import type { Frame } from './variable-frame.ts'
 
 /** `a ?? b ?? c`: the first operand that does not fail, or the failure of the last one. Short-circuits. */
@@ -79,20 +79,3 @@ function* chooseInSteps(frame: Frame, clauses: readonly Case<Code>[]): Steps<Val
 }
 
 const noCaseMatched = new Failure('no case matched')
-
-export function call(name: string, args: readonly Code[]): Code {
-  if (name !== 'IsDefined') return failing(new Failure(`undefined function '${name}'`))
-  const [argument] = args
-  if (argument === undefined || args.length > 1) {
-    const message = `wrong number of arguments: 'IsDefined' takes 1 argument but ${args.length} were provided`
-    return failing(new Failure(message))
-  }
-  if (argument.sync) {
-    return { sync: true, run: (frame) => !(attempt(argument, frame) instanceof Failure), origin: noOrigin }
-  }
-  return { sync: false, run: (frame) => isDefined(frame, argument), origin: noOrigin }
-}
-
-function* isDefined(frame: Frame, argument: Code): Steps<boolean> {
-  return !((yield* attemptInSteps(argument, frame)) instanceof Failure)
-}

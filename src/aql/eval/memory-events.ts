@@ -1,5 +1,5 @@
 import type { Order } from '../ast.ts'
-import type { GivenEvent } from '../given.ts'
+import type { GivenEvent } from '../inline-events.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOfBranch } from '../plan/predicate.ts'
 import { Pace } from '../steps.ts'

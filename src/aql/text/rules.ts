@@ -3,9 +3,9 @@ import { AqlError } from '../error.ts'
 import { aqlLimits } from '../language-limits.ts'
 import { DeferredCall, type Nested } from '../steps.ts'
 import { identifierEnd } from './characters.ts'
+import { type Key, noStream } from './event-keys.ts'
 import type { Time } from './instants.ts'
 import { naturalOf, tooLarge } from './number-literals.ts'
-import { type Key, noStream } from './object-keys.ts'
 import type { Reader } from './text-reader.ts'
 
 /** Nesting levels that run on one stack before a call is deferred to the trampoline. */

@@ -1,7 +1,7 @@
 import { AqlError } from '../error.ts'
 import { isSpace, lineEnd } from './characters.ts'
+import { codeFrame } from './code-frame.ts'
 import { Expected, type RuleName } from './expected.ts'
-import { codeFrame } from './shown-place.ts'
 
 /** Steps between two yields; about a millisecond. */
 export const stepsPerYield = 8192
