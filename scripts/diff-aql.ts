@@ -1,5 +1,6 @@
-// `npm run diff:aql -- --reference URL [--queries N] [--seed S]`: asks a fresh node and a running node of the reference
-// random questions about the same events, and compares the answers. What is not compared is in diff-aql/left-out.ts.
+// `npm run diff:aql -- --reference URL [--queries N] [--seed S]`: differential test. Runs random queries over the same
+// events on a fresh node and on a running reference node, and compares the results. Known deviations are in
+// diff-aql/left-out.ts.
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { TestEvent } from '../test/aql/eval/run.ts'
@@ -12,7 +13,7 @@ import { Side } from './diff-aql/side.ts'
 import { NodeProcess } from './node-process.ts'
 
 const appId = 'com.example.test'
-/** Questions about the same events. */
+/** Queries over the same events. */
 const perRound = 100
 
 interface Arguments {
@@ -36,11 +37,11 @@ function readArguments(): Arguments {
   return { reference: values.reference.replace(/\/$/, ''), queries, seed: values.seed }
 }
 
-/** Asks questions about some events until they are enough, or one is answered differently; then the smallest such one. */
+/** Runs a number of queries, or until results differ; then shrinks the query. */
 async function round(comparison: Comparison, count: number, seed: number): Promise<Difference | undefined> {
   let gone: unknown
   const property = fc.asyncProperty(questions, async (question) => {
-    // Whoever does not answer any more has nothing to say about smaller questions either.
+    // A node that has stopped responding cannot be asked smaller queries.
     if (gone !== undefined) return true
     try {
       return (await comparison.difference(question)) === undefined

@@ -1,5 +1,5 @@
-// `npm run fuzz:aql -- [--texts N] [--trees N] [--seed S]`: reads damaged texts, which must be queries or errors in
-// bounded time, and writes random trees, which must be read as the same trees.
+// `npm run fuzz:aql -- [--texts N] [--trees N] [--seed S]`: fuzzes the AQL parser. Malformed texts must parse or fail
+// in bounded time. Random trees must survive a round trip through printer and parser.
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
 import { format, print } from '../src/aql/index.ts'

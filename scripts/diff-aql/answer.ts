@@ -1,6 +1,6 @@
 import type { Placement } from './placement.ts'
 
-/** What a node has said to a query. */
+/** The response of a node to a query. */
 export interface Answer {
   readonly status: number
   readonly lines: readonly string[]
@@ -11,13 +11,13 @@ const nowhere = String.raw`"lamport":0,"stream":"\.{43}-0","offset":0,"timestamp
 const place = new RegExp(`(?!${nowhere})"lamport":(\\d+),"stream":"${stream}","offset":(\\d+)(,"timestamp":\\d+)?`, 'g')
 const quotedStream = new RegExp(`"${stream}"`, 'g')
 const shownPlace = /\d+\/[./0-9A-Za-z]{4}-\d+@[-:.T0-9+]{32}/g
-// Section 12.3 leaves open how a timestamp is shown.
+// Section 12.3 does not specify how a timestamp is printed.
 const shownTime = /1\(\d+\.\d+\)|\d{4}-\d\d-\d\dT[:0-9]{8}\.\d{6}Z/g
 const textOrDecimal = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?e[-+]?\d+|-?\d+\.\d+/gi
 const rangeOfTime = /"(?:from|to)Time":\d+,/g
 const nodeBytes = /\[(?:\d+,){31}\d+\]/g
 
-/** Without what differs between any two nodes: their IDs, and where and when they have stored the events. */
+/** Normalizes a response: without node IDs, offsets and timestamps, which differ between nodes. */
 export function comparable({ status, lines }: Answer, { lamport, offset }: Placement, isGiven: boolean): Answer {
   const placed = (_: string, a: string, b: string, time = ''): string =>
     `"lamport":${Number(a) - lamport},"offset":${Number(b) - offset}${isGiven ? time : ''}`
@@ -47,7 +47,7 @@ function isOffsets(line: string): boolean {
   return line.startsWith('{"type":"offsets"')
 }
 
-/** Whether two answers are the same, but for the order of diagnostics that come together if that does not matter. */
+/** Whether two responses are equal, optionally ignoring the order of adjacent diagnostics. */
 export function isSame(a: Answer, b: Answer, isOrdered: boolean): boolean {
   if (a.status !== b.status || a.lines.length !== b.lines.length) return false
   const [left, right] = isOrdered

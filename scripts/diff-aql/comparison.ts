@@ -5,14 +5,14 @@ import { type Placement, pragmaWith, textFor } from './placement.ts'
 import type { Question } from './question.ts'
 import type { Request, Side } from './side.ts'
 
-/** Answers to the same question that are not the same. */
+/** Different responses to the same query. */
 export interface Difference {
   readonly request: Request
   readonly ours: Answer
   readonly reference: Answer
 }
 
-/** The bookkeeping events that the reference puts before those of `PRAGMA events` (R15). */
+/** The internal events that the reference system inserts before those of `PRAGMA events` (R15). */
 const bookkeeping = 4
 
 const farAway = 1_000_000
@@ -56,7 +56,7 @@ export class Comparison {
     return isSame(a, b, isOrdered) ? undefined : { request, ours: a, reference: b }
   }
 
-  /** Only stored events are in different places. */
+  /** Only stored events have different keys. */
   #placesFor({ way }: Question): readonly [Placement, Placement] {
     if (way.kind === 'stored') return this.#places
     const place = { tag: this.#places[0].tag, lamport: bookkeeping, offset: bookkeeping, stream: '' }
@@ -69,10 +69,10 @@ export class Comparison {
       return { endpoint: 'query', body: { query: pragmaWith(this.#events, place.tag, before) + text, order } }
     const endpoint = isSubscriptionLeftOut(query) ? 'query' : way.endpoint
     const session = 'comparison'
-    // Nothing is read for a damaged text: it may ask for events that only one of the two has.
+    // Malformed texts are only validated: they might select events that only one of the nodes has.
     if (way.kind === 'damaged')
       return { endpoint, body: { query: damaged(text, way), order, session, lowerBound: {}, upperBound: {} } }
-    // The reference may have events of its own behind these: what is beyond them is to be beyond those too.
+    // The reference may have events of its own after these, so an offset past the end has to be past those as well.
     const offsetOf = (at: number): number => place.offset + (at < this.#events.length ? at : at + farAway)
     const bound = (at: number | undefined) => (at === undefined ? undefined : { [place.stream]: offsetOf(at) })
     const [lowerBound = {}, upperBound] = [bound(way.lower), bound(way.upper)]
@@ -80,7 +80,7 @@ export class Comparison {
   }
 }
 
-/** A text that a word of is missing, or is there twice. */
+/** Removes or duplicates a word of a text. */
 function damaged(text: string, { at, change }: { readonly at: number; readonly change: 'lost' | 'twice' }): string {
   const words = text.match(/\w+|\s+|[^\w\s]/g) ?? []
   const place = at % words.length

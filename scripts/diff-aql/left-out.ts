@@ -1,7 +1,7 @@
 import type { AggregateOperator, BinaryOperator, Expr, Query, Stage, TagExpr } from '../../src/aql/ast.ts'
 import { exprsIn, partsOf, stageParts, tagAtoms } from '../../src/aql/walk.ts'
 
-/** Queries on which the two are meant to differ, or which the reference does not survive. */
+/** Queries with a known deviation, or that crash the reference system. */
 interface LeftOut {
   /** The deviation in the specification of the language. */
   readonly rule: string
@@ -10,10 +10,10 @@ interface LeftOut {
 }
 
 /**
- * What is not compared. Of the other deviations, R2, R3, R11 and R16 are about texts that are not generated (impossible
- * dates, long chains, aggregators within nested sources, instants before 1970), R6 is about canonical texts, R7 about
- * payloads, R10, R12 and R14 about subscriptions (both below), R13 about what one does after it has caught up, R17 is no
- * difference, R15 is made up for by four more events, and R21 by a lower bound.
+ * Queries that are not compared. Of the other deviations, R2, R3, R11 and R16 concern texts that are not generated
+ * (impossible dates, long chains, aggregators within nested sources, instants before 1970), R6 canonical texts, R7
+ * payloads, R10, R12 and R14 subscriptions (both below), R13 a subscription after it has caught up. R17 is no
+ * difference, R15 is compensated by four more events, and R21 by a lower bound.
  */
 export const leftOut: readonly LeftOut[] = [
   { rule: 'R1', what: '% of naturals ends the reference', isIn: (query) => uses(query, '%') },
@@ -44,8 +44,8 @@ export function isPayloadLeftOut(json: string): boolean {
 }
 
 /**
- * R14: the reference answers 405 to a subscription whose tag cannot be computed. R10: where nothing that comes matters any
- * more, it goes on all the same.
+ * R14: the reference responds with 405 to a subscription whose tag cannot be evaluated. R10: it continues a
+ * subscription that cannot have further results.
  */
 export function isSubscriptionLeftOut({ source, stages }: Query): boolean {
   if (source.kind === 'array' || tagAtoms(source.tags).some(({ kind }) => kind === 'template')) return true
@@ -55,7 +55,7 @@ export function isSubscriptionLeftOut({ source, stages }: Query): boolean {
 }
 
 /**
- * Whether some stage has several aggregators of one kind. The specification orders what they complain about by kind only.
+ * Whether some stage has several aggregators of one kind. The specification orders their diagnostics by kind only.
  */
 export function hasAlikeAggregators(query: Query): boolean {
   return queriesIn(query).some(({ stages }) =>
@@ -74,7 +74,7 @@ function some(query: Query, holds: (expr: Expr) => boolean): boolean {
   return exprsIn(query).some(holds)
 }
 
-/** The query and all that are nested in it. */
+/** The query and all nested queries. */
 function queriesIn(query: Query): readonly Query[] {
   return [query, ...exprsIn(query).flatMap((expr) => (expr.kind === 'query' ? [expr.query] : []))]
 }
@@ -91,7 +91,7 @@ function uses(query: Query, operator: BinaryOperator): boolean {
   return some(query, (expr) => operatorsOf(expr).includes(operator))
 }
 
-/** Events that come with a query have the same times everywhere. */
+/** Events in a pragma have the same timestamps on both nodes. */
 export function usesTime(query: Query): boolean {
   return some(query, (expr) => expr.kind === 'meta' && expr.what === 'time')
 }
@@ -116,7 +116,7 @@ function spreadsSource({ source }: Query): boolean {
   return source.kind === 'array' && source.items.some(({ spread }) => spread)
 }
 
-/** Whether LAST may get a value that is of no event: only what is taken out of an event surely is of one. */
+/** Whether LAST may get a value without an event. Only values selected from an event are known to have one. */
 function hasLastOfNowhere({ source, stages }: Query): boolean {
   const isKept = (stage: Stage): boolean =>
     stage.kind === 'filter' || stage.kind === 'limit' || (stage.kind === 'let' && stage.name !== '_')
@@ -137,7 +137,7 @@ function isOfEvent(expr: Expr): boolean {
   return expr.kind === 'index' ? isOfEvent(expr.head) : expr.kind === 'variable' && expr.name === '_'
 }
 
-/** Whether KEY or TIME restrict some branches only; what comes after the last `|` restricts all before it. */
+/** Whether KEY or TIME restrict some branches only; terms after the last `|` restrict all before it. */
 function hasRangeInBranch(tags: TagExpr): boolean {
   if (tags.kind !== 'chain') return false
   const last = tags.rest.findLastIndex(({ operator }) => operator === 'or')

@@ -1,24 +1,24 @@
 import { format, parseQuery, print, type Query } from '../../src/aql/index.ts'
 import type { TestEvent } from '../../test/aql/eval/run.ts'
 
-/** Where a node has the events of a query. */
+/** Where the events of a query are stored on a node. */
 export interface Placement {
-  /** What all of the events are tagged with, and nothing else is. */
+  /** The tag of exactly these events. */
   readonly tag: string
-  /** The lamport timestamp of the first one; the others follow without a gap. */
+  /** The lamport timestamp of the first event; the others are consecutive. */
   readonly lamport: number
   readonly offset: number
   readonly stream: string
 }
 
-/** How a query is written down. */
+/** How a query is printed. */
 export type Layout = 'one line' | 'many lines'
 
 const unlocked = 'FEATURES(multiEmission aggregate subQuery interpolation fromArray spread)'
 
 /**
- * The text of a query that sees the events of a placement only, with the keys in it counted from the first of them. All
- * operators of the canonical text are in parentheses, so that a tag can be put before what stands there.
+ * The text of a query over the events of a placement only, with event keys relative to the first of them. The canonical
+ * text has all operators in parentheses, so that a tag can be prepended to a tag expression.
  */
 export function textFor(query: Query, { tag, lamport }: Placement, layout: Layout): string {
   const line = print({ ...query, pragmas: [], features: [] })
@@ -30,7 +30,7 @@ export function textFor(query: Query, { tag, lamport }: Placement, layout: Layou
   return `${unlocked} ${layout === 'one line' ? line : format(parseQuery(line, { now: 0n }))}`
 }
 
-/** What comes before a query that brings its events along. */
+/** The pragma with the events of a query. */
 export function pragmaWith(events: readonly TestEvent[], tag: string, before: number): string {
   const lines = [
     ...Array.from({ length: before }, () => '{"payload":0}'),

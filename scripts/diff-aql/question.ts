@@ -4,7 +4,7 @@ import * as fc from '../../test/support/property.ts'
 import { isLeftOut, isPayloadLeftOut, usesTime } from './left-out.ts'
 import type { Layout } from './placement.ts'
 
-/** A query, and how it is asked. */
+/** A query with its parameters. */
 export interface Question {
   readonly query: Query
   readonly order: Order
@@ -13,8 +13,8 @@ export interface Question {
 }
 
 /**
- * Over events that come with the query; over stored ones, between bounds that count from the first of them; or only
- * whether it is refused, after a word of the text was lost or doubled.
+ * Over events in a pragma; over stored events, with bounds relative to the first of them; or only validated, after a
+ * word of the text was removed or duplicated.
  */
 export type Way =
   | { readonly kind: 'given' }
@@ -28,7 +28,7 @@ export type Way =
 
 const endpoints = fc.constantFrom<Endpoint>('query', 'query', 'query', 'subscribe', 'subscribe_monotonic')
 const ways: fc.Arbitrary<Way> = fc.oneof(
-  // They are few: the reference never gives back the megabyte that each of them costs it.
+  // Only a few, because each of them leaks a megabyte in the reference system.
   { weight: 1, arbitrary: fc.constant<Way>({ kind: 'given' }) },
   {
     weight: 6,

@@ -14,9 +14,9 @@ interface Key {
   readonly offset: number
 }
 
-/** One of the two nodes, as an app sees it. */
+/** A client of one of the two nodes. */
 export class Side {
-  /** What it has said so far. */
+  /** The responses so far. */
   readonly said = { values: 0, diagnostics: 0, refusals: 0 }
   readonly #url: string
   readonly #token: string
@@ -46,7 +46,7 @@ export class Side {
     return { tag, lamport: first.lamport, offset: first.offset, stream: first.stream }
   }
 
-  /** The answer of an endpoint; that of a subscription up to where it has caught up. */
+  /** The response of an endpoint; of a subscription, until it is caught up. */
   async ask({ endpoint, body }: Request): Promise<Answer> {
     const response = await this.#post(endpoint, JSON.stringify(body))
     const lines = (await textUpToOffsets(response)).split('\n').filter((line) => line !== '')
@@ -67,7 +67,7 @@ async function textUpToOffsets({ body }: Response): Promise<string> {
   if (body === null) return text
   for await (const part of body.pipeThrough(new TextDecoderStream())) {
     text += part
-    // Leaving the loop gives up the rest.
+    // Leaving the loop cancels the response.
     if (/"type":"offsets".*\n/.test(text)) break
   }
   return text

@@ -2,16 +2,16 @@ import { AqlError, format, type MainQuery, print } from '../../src/aql/index.ts'
 import { readQuery } from '../../src/aql/parse.ts'
 import { Reader } from '../../src/aql/text/text-reader.ts'
 
-/** Steps that reading may take per character, for any text at all. A number and a comma take the most, about 18. */
+/** Maximum parser steps per character, for any text. A number and a comma take the most, about 18. */
 export const stepsPerCharacter = 40
 
 export interface Reading {
   readonly query: MainQuery | undefined
-  /** Steps per character. A few more characters are counted, since even an empty text takes some steps. */
+  /** Steps per character, plus a few characters, because even an empty text takes some steps. */
   readonly effort: number
 }
 
-/** Reads a text. Throws when that fails in any way that it must not. */
+/** Parses a text. Throws for any failure other than a syntax error. */
 export function check(text: string): Reading {
   const reader = new Reader(text)
   let query: MainQuery | undefined

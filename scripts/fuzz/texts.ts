@@ -1,6 +1,6 @@
 import type { Random } from '../crash/random.ts'
 
-/** What texts are made of: all tokens of the language, and some characters that are none. */
+/** Fragments of texts: all tokens of the language, and some invalid characters. */
 const vocabulary: readonly [string, ...string[]] = [
   ...([
     'FROM ',
@@ -110,7 +110,7 @@ const vocabulary: readonly [string, ...string[]] = [
   ...['\r', '\t', '\0', '\ufeff', '\ud800', '🐟', 'ö', 'ⓐ', '\u00a0', '{ a: 1 }', '[1, 2]', '-- c\n', ';', '\\'],
 ]
 
-/** A text that is none of the language, most of the time: tokens at random, or a text that is one and was damaged. */
+/** A usually malformed text: random tokens, or a mutated query. */
 export function anyText(random: Random, texts: readonly [string, ...string[]]): string {
   if (random.chance(0.1)) return Array.from({ length: random.below(30) }, () => random.pick(vocabulary)).join('')
   let text = random.pick(texts)
@@ -139,7 +139,7 @@ function damaged(text: string, random: Random, texts: readonly [string, ...strin
   }
 }
 
-/** Some characters, or the tokens that they are in. */
+/** A range of characters, or of the tokens around them. */
 function span(text: string, random: Random): readonly [number, number] {
   const start = random.below(text.length + 1)
   const end = Math.min(text.length, start + random.below(12))
