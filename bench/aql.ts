@@ -1,5 +1,5 @@
-// `npm run bench:aql [-- --events N] [--json]`: what a query costs beside a loop written by hand that comes to the same,
-// over the same payload texts and in the same run.
+// `npm run bench:aql [-- --events N] [--json]`: the cost of queries relative to handwritten loops with the same
+// results, over the same payload texts and in the same run.
 import { deepEqual, ok } from 'node:assert/strict'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -15,7 +15,7 @@ const rounds = 9
 const { values } = parseArgs({
   options: { events: { type: 'string', default: '60000' }, json: { type: 'boolean', default: false } },
 })
-// An order has three events, and the loops by hand rely on all of them.
+// An order has three events, and the handwritten loops require all of them.
 const count = Math.floor(Number(values.events) / 3) * 3
 if (!Number.isSafeInteger(count) || count < 3000) throw new Error(`--events ${values.events}: a number from 3000 on`)
 
@@ -31,7 +31,7 @@ async function measured(subject: Subject, events: IndexedEvents): Promise<Line> 
     expected,
     subject.name,
   )
-  // The texts are made and thrown away; counting them keeps both sides from being optimised out.
+  // Summing the lengths prevents dead-code elimination.
   let length = 0
   const line = (text: string): void => {
     length += text.length

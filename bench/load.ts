@@ -1,6 +1,8 @@
-// `npm run bench [-- --events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the packed package, runs
-// load.mjs on it and on the others in turn, and prints the middle of their figures and of the ratios of all rounds. A short run goes before those that count: nodes run for weeks.
-// One round says little: a machine is up to twice as fast in one minute as in the next. Without `--rounds` there are nine, or as many as come to a million events, but three at least.
+// `npm run bench [-- --events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the
+// packed package, runs load.mjs alternately on it and on the others, and prints the medians of the figures and of the
+// ratios of all rounds. There is a warm-up run first, because nodes run for weeks. A single round says little: a
+// machine can be twice as fast in one minute as in the next. The default is nine rounds, or a million events in total,
+// but at least three rounds.
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { cpus } from 'node:os'
@@ -29,7 +31,7 @@ interface Target {
 
 type Figures = Readonly<Record<string, number>>
 
-/** Of these less is better. */
+/** Figures for which less is better. */
 const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^rss_mb$/.test(name)
 
 async function load({ name, url, data, pid }: Target, events: string): Promise<Figures> {
@@ -42,7 +44,7 @@ async function load({ name, url, data, pid }: Target, events: string): Promise<F
   return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
 }
 
-/** What a query that finds nothing takes: some of the others are held against that. The best of ten: the node has rested before. */
+/** The latency of a query without results, as a baseline for others. The best of ten, because the node was idle. */
 async function emptyQuery({ url }: Target): Promise<number> {
   const manifest = { appId: 'com.example.load', displayName: 'Load', version: '1.0.0' }
   const { token } = JSON.parse(await post(`${url}/api/v2/auth`, manifest)) as { token: string }
@@ -55,7 +57,7 @@ async function emptyQuery({ url }: Target): Promise<number> {
   return Math.min(...times)
 }
 
-/** By a connection of its own, as the queries of load.mjs. */
+/** Opens a connection per request, as the queries of load.mjs do. */
 function post(url: string, value: unknown, token?: string): Promise<string> {
   const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
   return new Promise((resolve, reject) => {
@@ -66,7 +68,7 @@ function post(url: string, value: unknown, token?: string): Promise<string> {
   })
 }
 
-/** The folder also holds the events of the rounds before, which load.mjs does not know of. */
+/** Corrects the disk figures: the folder also contains the events of earlier rounds. */
 function withDiskPerEvent(figures: Figures, round: number): Figures {
   const events = Number(values.events)
   const share = events / (Number(warmUpEvents) + events * (round + 1))
@@ -74,7 +76,7 @@ function withDiskPerEvent(figures: Figures, round: number): Figures {
   return Object.fromEntries(entries.map(([name, value]) => [name, name.startsWith('disk_') ? value * share : value]))
 }
 
-/** The figures of all rounds, and the ratios: the middle of those of each round, since a machine is faster in one minute than in another. */
+/** The medians of the figures, and of the ratios per round, because the speed of the machine varies between rounds. */
 function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
   const [[, ours], ...others] = [...results] as [[Target, readonly Figures[]], ...[Target, readonly Figures[]][]]
   const valuesOf = (rounds: readonly Figures[], name: string): number[] =>

@@ -5,7 +5,7 @@ import type { AqlEvent } from '../../src/aql/values/event.ts'
 const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
 const cities = ['Munich', 'Zürich', 'Oslo', 'Lisboa']
 
-/** Events of a small factory: orders, and for every order the two steps in which it is worked on. */
+/** Events of a small factory: orders, and for every order the two steps of its production. */
 export function someOrders(count: number): AqlEvent[] {
   return Array.from({ length: count }, (_, at) => {
     const order = Math.floor(at / 3)
@@ -42,7 +42,7 @@ export function someOrders(count: number): AqlEvent[] {
   })
 }
 
-/** Those events by tag, as an index has them: the first tag of a condition is enough here. */
+/** The events by tag, like an index. Only the first tag of a condition is looked up. */
 export class IndexedEvents implements Events {
   readonly #byTag = new Map<string, AqlEvent[]>()
 

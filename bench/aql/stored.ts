@@ -14,17 +14,17 @@ interface Measurement {
   readonly value: number
 }
 
-/** What is found: how many results, and the sum of something in them. */
+/** A checksum of the results: their number, and a sum over them. */
 interface Found {
   count: number
   sum: number
 }
 
-/** A query, and what somebody would write by hand for the blocks of the store. */
+/** A query, and a handwritten equivalent over the blocks of the store. */
 interface StoredSubject {
   readonly name: string
   readonly stages: string
-  /** Takes a payload; answers whether its line is a result. */
+  /** Whether a payload is a result. */
   byHand(payload: Measurement, found: Found): boolean
 }
 
@@ -44,7 +44,7 @@ const subjects: readonly StoredSubject[] = [
   },
 ]
 
-/** Queries over a store on disk beside a loop over its decompressed blocks. */
+/** Queries over a store on disk, relative to a loop over its decompressed blocks. */
 export async function storedLines(workspace: Workspace, events: number, rounds: number): Promise<Line[]> {
   const { file, key } = workspace.newStore()
   const source = new EventSource({ unique: false })

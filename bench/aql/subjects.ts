@@ -5,11 +5,11 @@ import { finish } from '../../src/aql/steps.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 import type { IndexedEvents } from './orders.ts'
 
-/** A query, and what somebody would write by hand who knows these events and needs nothing else. */
+/** A query, and a handwritten equivalent that is specialised for these events. */
 export interface Subject {
   readonly name: string
   readonly query: string
-  /** The events that are looked at. */
+  /** The scanned events. */
   readonly tag: string
   byHand(events: IndexedEvents, line: (text: string) => void): void
 }
@@ -29,12 +29,12 @@ const message = ({ lamport, stream, offset, time, tags, appId }: AqlEvent, paylo
   `{"type":"event","lamport":${lamport},"stream":"${stream.node}-${stream.number}","offset":${offset},` +
   `"timestamp":${time},"tags":${JSON.stringify(tags)},"appId":${JSON.stringify(appId)},"payload":${payload}}`
 
-/** What stands in place of one event where there were several. */
+/** The metadata of a result that was aggregated from several events. */
 const several = `"lamport":0,"stream":"${'.'.repeat(43)}-0","offset":0,"timestamp":0,"tags":[],"appId":"none"`
 const key = ({ lamport, stream, offset }: AqlEvent): string =>
   `{"lamport":${lamport},"stream":"${stream.node}-${stream.number}","offset":${offset}}`
 
-/** The events come in their order, with times that rise. */
+/** Assumes events in order, with increasing timestamps. */
 const spanning = (first: AqlEvent, last: AqlEvent, payload: string): string =>
   `{"type":"event","fromKey":${key(first)},"toKey":${key(last)},"fromTime":${first.time},"toTime":${last.time},` +
   `${several},"payload":${payload}}`
@@ -108,7 +108,7 @@ export const subjects: readonly Subject[] = [
   },
 ]
 
-/** Answers a query as a node does, apart from where the events come from. */
+/** Runs a query as a node does, except for the source of the events. */
 export function run({ query }: Subject, events: IndexedEvents, line: (text: string) => void): void {
   const request = { events, appId: 'com.example.bench', order: 'asc' as const, turn: { isOver: () => false } }
   finish(answer(parseQuery(query, { now: 0n }), request, new MessageWriter(line)))

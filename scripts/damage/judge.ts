@@ -55,7 +55,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** The result of `shoal store verify`. Throws its errors. */
+/** The result of `shoal store verify`. An error that reports damage counts as found. */
 function verified(path: string): { readonly found: readonly string[] } | { readonly wrong: string } {
   try {
     const folder = DataFolder.open(path, { create: false })
