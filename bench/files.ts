@@ -1,5 +1,5 @@
-// `npm run bench:files [-- --rounds N]`: uploads and downloads through a node in a process of its own, beside bare operations
-// of the same run, and what they cost in memory and for another client.
+// `npm run bench:files [-- --rounds N]`: uploads and downloads of a node in its own process, relative to bare
+// operations of the same run, with their memory and their effect on the publish latency of another client.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { RunningNode } from './files/running-node.ts'
 import { interleave, time, timeAsync } from './store/measure.ts'
 import { atLeast, atMost, figure, type Line, speed } from './store/report.ts'
 
-/** As much as one upload can have, but for the form around it. */
+/** Just below the maximum size of an upload, which includes the multipart framing. */
 const mib = 127
 const bytes = mib * 1024 * 1024
 const atOnce = 10
@@ -26,14 +26,14 @@ const importer = fork(join(import.meta.dirname, 'importer/import.mjs'))
 const node = await RunningNode.start()
 const { client } = node
 
-/** The blocks of a file, kept in memory: what the importer of the IPFS tools takes for it. */
+/** Baseline: the importer of the IPFS tools, with blocks in memory. */
 async function importToMemory(): Promise<number> {
   importer.send(bytes)
   const [ms] = (await once(importer, 'message')) as [number]
   return ms
 }
 
-/** The same with the code of the node. */
+/** The same with the implementation of the node. */
 function makeBlocks(): void {
   const blocks = new Map<string, Buffer>()
   const builder = new FileBuilder((block) => blocks.set(String(block.cid), Buffer.from(block.bytes)))
@@ -52,7 +52,7 @@ function copyToDisk(): void {
   rmSync(file)
 }
 
-/** Mebibytes more than at rest, at the worst moment. */
+/** Peak memory above the idle memory, in mebibytes. */
 async function memoryDuring(rest: number, work: () => Promise<unknown>): Promise<number> {
   let most = 0
   const timer = setInterval(() => {
@@ -63,7 +63,7 @@ async function memoryDuring(rest: number, work: () => Promise<unknown>): Promise
   return most - rest
 }
 
-/** Milliseconds within which 99 of 100 publish calls are answered. */
+/** The p99 latency of publish calls in milliseconds. */
 async function publishTail(): Promise<number> {
   const times: number[] = []
   for (let i = 0; i < publishes; i++) times.push(await timeAsync(() => client.publish()))

@@ -32,7 +32,7 @@ interface Target {
 
 type Figures = Readonly<Record<string, number>>
 
-/** Of these less is better. */
+/** Figures for which less is better. */
 const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^(rss|memory)_mb$/.test(name)
 
 async function load({ name, url, data, pid }: Target, events: string): Promise<Figures> {
@@ -46,7 +46,7 @@ async function load({ name, url, data, pid }: Target, events: string): Promise<F
   return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
 }
 
-/** What a query that finds nothing takes: some of the others are held against that. The best of ten: the node has rested before. */
+/** The latency of a query without results, as a baseline for others. The best of ten, because the node was idle. */
 async function emptyQuery({ url }: Target): Promise<number> {
   const manifest = { appId: 'com.example.load', displayName: 'Load', version: '1.0.0' }
   const { token } = JSON.parse(await post(`${url}/api/v2/auth`, manifest)) as { token: string }
@@ -59,7 +59,7 @@ async function emptyQuery({ url }: Target): Promise<number> {
   return Math.min(...times)
 }
 
-/** By a connection of its own, as the queries of load.mjs. */
+/** Opens a connection per request, as the queries of load.mjs do. */
 function post(url: string, value: unknown, token?: string): Promise<string> {
   const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
   return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ function post(url: string, value: unknown, token?: string): Promise<string> {
   })
 }
 
-/** The folder also holds the events of the rounds before, which load.mjs does not know of. */
+/** Corrects the disk figures: the folder also contains the events of earlier rounds. */
 function withDiskPerEvent(figures: Figures, round: number): Figures {
   const events = Number(values.events)
   const share = events / (Number(warmUpEvents) + events * (round + 1))
@@ -78,7 +78,7 @@ function withDiskPerEvent(figures: Figures, round: number): Figures {
   return Object.fromEntries(entries.map(([name, value]) => [name, name.startsWith('disk_') ? value * share : value]))
 }
 
-/** The figures of all rounds, and the ratios: the middle of those of each round, since a machine is faster in one minute than in another. */
+/** The medians of the figures, and of the ratios per round, because the speed of the machine varies between rounds. */
 function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
   const [[, ours], ...others] = [...results] as [[Target, readonly Figures[]], ...[Target, readonly Figures[]][]]
   const valuesOf = (rounds: readonly Figures[], name: string): number[] =>

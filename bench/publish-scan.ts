@@ -2,7 +2,8 @@ import { PublishScanner } from '../src/events/publish/publish-scanner.ts'
 import { RoutingTable } from '../src/events/routing-table.ts'
 
 /**
- * CPU time of reading a publish call, per event, beside `JSON.parse` of the same bytes: `node bench/publish-scan.ts`.
+ * CPU time of scanning a publish call, per event, compared with `JSON.parse` of the same bytes:
+ * `node bench/publish-scan.ts`.
  */
 const unrouted = new RoutingTable([], new Map())
 const routed = new RoutingTable([{ from: "'machine' & 'order'", into: 'orders' }], new Map([['orders', 1]]))

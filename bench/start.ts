@@ -1,5 +1,5 @@
-// `npm run bench:start [-- --rounds N] [--json]`: how long from exec until /readyz answers, and how much memory is used
-// then, against a bare HTTP server of Node in the same run; and where the time goes.
+// `npm run bench:start [-- --rounds N] [--json]`: time from exec until /readyz responds, and memory at that point,
+// relative to a bare Node HTTP server in the same run, with a breakdown of the time.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ interface Subject {
   readonly launch: () => Launch
 }
 
-/** The first one is what the others are compared with. */
+/** The first one is the baseline. */
 function subjects({ bare, built, source, newFolder, folderOfBuilt, folderOfSource }: Programs): Subject[] {
   const cached = (launch: Launch): Launch => ({
     ...launch,
@@ -45,10 +45,10 @@ async function measure({ launch }: Subject): Promise<Start> {
   }
 }
 
-/** Everybody once per round, each time from another one on, so that nobody always runs after the same neighbour. */
+/** Interleaves the programs: each once per round, in rotating order, so that none always runs after the same one. */
 async function measureAll(subjects: readonly Subject[], rounds: number): Promise<Row[]> {
   const starts = subjects.map((): Start[] => [])
-  // Fills the compile cache, and the caches of the operating system.
+  // Warms up the compile cache and the page cache.
   for (const subject of subjects) await measure(subject)
   for (let round = 0; round < rounds; round++)
     for (let i = 0; i < subjects.length; i++) {

@@ -1,5 +1,5 @@
-// `npm run bench:store [-- --events N] [--part append|receive|read|open …] [--json]`: what the store does, each figure beside a bare
-// operation of the same run, and whether that is as good as it has to be.
+// `npm run bench:store [-- --events N] [--part append|receive|read|open …] [--json]`: benchmarks of the store, each
+// relative to a bare operation of the same run, and compared with its goal.
 import { statSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'

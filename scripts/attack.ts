@@ -1,6 +1,7 @@
 // `npm run attack -- [--seconds N | --minutes N] [--only NAME,…] [--heap MB] [--nofile N] [--cgroup MB]
-// [--memory-limit SIZE] [--seed S] [--keep-going]`: attacks a fresh node from outside, while a bystander uses it. The node
-// must neither end nor take more memory than its account and 350 MB, and the bystander must not suffer.
+// [--memory-limit SIZE] [--seed S] [--keep-going]`: denial-of-service tests on a fresh node, while a well-behaved
+// client (the bystander) uses it. The node must not end, must not take more memory than its account and 350 MB, and has
+// to serve the bystander.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ const given = readArguments(
 )
 const isConfined = given.heap !== undefined || given.nofile !== undefined || given.cgroup !== undefined
 
-/** Nodes for the attacks, a new one for each: the allocator keeps memory that was freed, which would count for the next. */
+/** Starts a fresh node for each attack: memory that the allocator keeps would count for the next one. */
 class Nodes {
   readonly #given: AttackArguments
   readonly #cgroup: MemoryCgroup | undefined
@@ -60,7 +61,7 @@ class Nodes {
     return victim
   }
 
-  /** Ends the current node: the next attack gets a new one. */
+  /** Stops the current node, so that the next attack gets a new one. */
   async discard(): Promise<void> {
     const node = this.#current?.node
     this.#current = undefined
@@ -76,7 +77,7 @@ class Nodes {
   }
 }
 
-/** Prints what was seen; answers whether the node has passed. */
+/** Prints the report. Returns whether the node has passed. */
 function isPassed(attack: Attack, { tally, findings, before, after }: Siege): boolean {
   const problems = judge(findings, { accountMb: before.limitMb, emptyQueryMs: attack.emptyQueryMs, isConfined })
   const charged = after?.chargedMb === undefined ? '' : `, ${after.chargedMb.toFixed(1)} MB still charged`
@@ -85,7 +86,7 @@ function isPassed(attack: Attack, { tally, findings, before, after }: Siege): bo
   return problems.length === 0
 }
 
-/** What a node that has ended said of it. */
+/** The last warnings and errors in the log of a node that has ended. */
 function lastWords({ log }: NodeProcess): string {
   const lines = log.split('\n').filter((line) => /ERROR|WARN/.test(line))
   return lines.slice(-8).join('\n')
@@ -100,7 +101,7 @@ async function attackAll(nodes: Nodes): Promise<void> {
     console.log(`\n${attack.name}: ${attack.description}`)
     const siege = await besiege(attack, victim, given)
     if (isPassed(attack, siege)) passed++
-    // What it broke must not count against the next attack.
+    // A node that failed must not affect the next attack.
     else await nodes.discard()
     highest = Math.max(highest, siege.findings.peakMb)
     if (siege.findings.ending !== undefined) console.log(lastWords(victim.node))

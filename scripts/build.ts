@@ -1,4 +1,4 @@
-// Makes dist/ from src/: JavaScript and types for the package, and what the version string says of the build.
+// Builds dist/ from src/: JavaScript and types for the package, and the build information of the version string.
 import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ execFileSync('tsc', ['--project', 'tsconfig.build.json'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
 })
-// A few files instead of hundreds: each thread of a node loads its modules anew, and most of a start was spent on finding them.
+// Bundles: each thread of a node loads its modules anew, and resolving hundreds of files took most of a start.
 await build({
   absWorkingDir: root,
   entryPoints: ['src/cli/main.ts', ...globSync('src/**/*-thread.ts', { cwd: root }).sort()],

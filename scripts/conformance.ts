@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { NodeProcess } from './node-process.ts'
 
 /**
- * Runs the conformance cases against a fresh node of the packed package: `npm run conformance -- [--only REGEX] [--strict]`.
+ * Runs the conformance cases against a fresh node of the packed package:
+ * `npm run conformance -- [--only REGEX] [--strict]`.
  */
 const root = join(import.meta.dirname, '..')
 

@@ -1,5 +1,5 @@
-// `npm run crash:files [-- --kills N] [--seed S]`: kills a process that uploads, names, removes and collects files, again and
-// again, and compares what is there with everything that it has acknowledged.
+// `npm run crash:files [-- --kills N] [--seed S]`: crash test of files. Repeatedly kills a process that uploads, names,
+// removes and garbage-collects files, and compares the store with everything that was acknowledged.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,10 +16,10 @@ const { values } = parseArgs({
 })
 const kills = Number(values.kills)
 const random = new Random(values.seed)
-/** How long a process lives after it has begun to work, at most, in milliseconds. */
+/** The maximum time from the start of the work to the kill, in milliseconds. */
 const lifeMs = 500
 
-/** Lets a process work until it is killed; its steps go into the ledger. */
+/** Runs a process until it is killed, and records its reports in the ledger. */
 async function life(folder: string, seed: number, ledger: FilesLedger): Promise<void> {
   const victim = spawn(process.execPath, [join(import.meta.dirname, 'crash-files/victim.ts'), folder, String(seed)], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,5 +1,5 @@
-// `npm run crash [-- --kills N] [--seed S]`: kills a process that writes to a store, again and again, and compares the
-// store with everything that it has acknowledged.
+// `npm run crash [-- --kills N] [--seed S]`: crash test of events. Repeatedly kills a process that writes to a store,
+// and compares the store with everything that was acknowledged.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

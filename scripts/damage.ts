@@ -8,8 +8,8 @@ import type { Damaged } from './damage/damage-process.ts'
 import { makeFolders } from './damage/data-folder.ts'
 
 /**
- * Flips random bits and zeroes random pages of all files of a data folder, one at a time: each is noticed by a start or
- * by `shoal store verify`, or does no harm. No answer is wrong, and none is missing without a word.
+ * Flips random bits and zeroes random pages of all files of a data folder, one at a time. Each is detected by a start
+ * or by `shoal store verify`, or is harmless. No result is wrong or silently missing.
  */
 const { values } = parseArgs({
   options: {

@@ -4,7 +4,7 @@ import { format } from '../src/base/format.ts'
 import { limits } from '../src/base/limits.ts'
 import { tuning } from '../src/base/tuning.ts'
 
-/** docs/errors.md, made from the table of error codes. */
+/** Generates docs/errors.md from the table of error codes. */
 export function errorsPage(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { status, text, when }]) => `| \`${code}\` | ${status} | ${when} | ${cell(text)} |`,
@@ -25,7 +25,7 @@ export function errorsPage(): string {
   ].join('\n')
 }
 
-/** The numbers of the node by their files, and what a table of them says. */
+/** The files with numbers, each with the introduction of its table. */
 const numbers = [
   {
     file: 'src/base/limits.ts',
@@ -49,7 +49,7 @@ const numbers = [
   },
 ] as const
 
-/** docs/limits.md, made from the files of numbers and their comments. */
+/** Generates docs/limits.md from the files with numbers and their comments. */
 export function limitsPage(read: (file: string) => string): string {
   const files = numbers.map(({ file }) => `\`${file}\``).join(', ')
   return [

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { type Flipped, runFlips } from '../test/store/damage/children.ts'
 import { buildLargeStore } from '../test/store/damage/large-store.ts'
 
-/** Flips random bits of a large store, one at a time, and asks it questions: an answer is right, or there is none. */
+/** Flips random bits of a large store, one at a time, and reads it: a result is correct, or an error. */
 const { values } = parseArgs({
   options: {
     flips: { type: 'string', default: '100000' },

@@ -1,6 +1,6 @@
-// `npm run fuzz:http -- [--requests N] [--connections N] [--seed S]`: sends requests and WebSocket messages that make
-// sense and such that do not to a fresh node. It must answer all of them, with no 500 among the answers, and store what
-// it has said that it stored, and nothing else.
+// `npm run fuzz:http -- [--requests N] [--connections N] [--seed S]`: sends valid and malformed requests and WebSocket
+// messages to a fresh node. It must respond to all of them, never with 500, and store exactly the events that it has
+// acknowledged.
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { Random } from './crash/random.ts'
@@ -11,9 +11,9 @@ import { SocketSession } from './fuzz-http/socket-session.ts'
 import { NodeProcess } from './node-process.ts'
 
 const appId = 'com.example.fuzz'
-/** Requests that are under way at the same time. */
+/** Concurrent requests. */
 const clients = 8
-/** Connections that stay open with half a request on them. */
+/** Connections that stay open with an incomplete request. */
 const unfinished = 100
 
 interface Arguments {
@@ -40,9 +40,9 @@ function progress(text: string): void {
   if (process.stdout.isTTY) process.stdout.write(`\r${text} `)
 }
 
-/** What is wrong with an answer. */
+/** The problem with a response, if there is one. */
 function problemWith({ path, sending, endless }: FuzzRequest, answer: Answer | undefined): string | undefined {
-  // Whoever does not wait for an answer may get one or not.
+  // A client that disconnects may get a response or not.
   if (sending === 'half') return undefined
   if (answer === undefined) return endless ? undefined : 'no answer'
   const { status, body } = answer
@@ -56,7 +56,7 @@ function problemWith({ path, sending, endless }: FuzzRequest, answer: Answer | u
 class Fuzzer {
   readonly statuses = new Map<number, number>()
   readonly ledger = new Ledger()
-  /** Answers that were lost, since the node did not want the rest of the request. */
+  /** Responses lost to a connection reset, because the node did not read the rest of the request. */
   resets = 0
   readonly #node: NodeProcess
   readonly #token: string
@@ -81,7 +81,7 @@ class Fuzzer {
     await Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
   }
 
-  /** One connection after the other: closed at once, filled with rubbish, or used once. */
+  /** Sequential connections: closed at once, filled with garbage, or used once. */
   async connections(count: number): Promise<void> {
     const random = new Random(`${this.#seed} connections`)
     for (let done = 1; done <= count; done++) {
@@ -122,7 +122,7 @@ class Fuzzer {
   }
 }
 
-/** Keeps connections open on which a request never ends. */
+/** Keeps connections with incomplete requests open. */
 function halfRequests(port: number): () => void {
   const head = 'POST /api/v2/events/publish HTTP/1.1\r\nHost: localhost\r\n'
   const sockets = Array.from({ length: unfinished }, (_, i) => {

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
-/** Folders without knowledge of the domain, which the others may import. */
+/** The foundation: folders without domain knowledge, which all others may import. */
 const foundation: readonly string[] = ['base', 'json', 'runtime', 'client-memory']
 
 /**
- * The arrows of docs/architecture.md: which folder of src may import which, beside the foundation. `aql` imports nothing
- * of ours, so that it runs in a browser too.
+ * The arrows of docs/architecture.md: the folders of src that a folder may import, besides the foundation. `aql`
+ * imports none of them, so that it runs in a browser too.
  */
 const arrows: Readonly<Record<string, readonly string[]>> = {
   base: [],
@@ -30,18 +30,18 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],
 }
 
-/** Faces beside the `index.ts` of a folder: modules of other threads and commands, which must not be loaded with the rest. */
+/** Entry points besides the `index.ts` of a folder: modules of threads and commands, which are loaded separately. */
 const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/stopped-query.ts']
 
-/** Folders of pure rules: they import no module of Node and no package, so neither files nor threads nor timers. */
+/** Pure folders: they import no module of Node and no package, so they cannot use files, threads or timers. */
 const pure: readonly string[] = ['replication']
 
-/** The folders of the foundation that a folder may import, where that is not all of them. */
+/** Restricts which folders of the foundation a folder may import. */
 const narrowFoundation: Readonly<Record<string, readonly string[]>> = { aql: [], replication: ['base'] }
 
 /**
- * What is wrong with the imports below a source folder: arrows in the wrong direction, unknown folders, imports past the
- * public face of a folder, cycles.
+ * The forbidden imports below a source folder: against the arrows, of unknown folders, past the `index.ts` of a folder,
+ * and cycles.
  */
 export function importProblems(source: string): string[] {
   const files = sourceFiles(source)
@@ -63,7 +63,7 @@ function sourceFiles(folder: string): string[] {
     .sort()
 }
 
-/** The files that a file imports, statically, for types or on demand. */
+/** The files that a file imports: statically, types only, or dynamically. */
 function importsOf(file: string): string[] {
   return specifiersIn(file)
     .filter(isRelative)
@@ -79,7 +79,7 @@ function isRelative(specifier: string): boolean {
   return /^\.{1,2}\//.test(specifier)
 }
 
-/** The folder of `src` that a file belongs to; nothing for a file directly in it. */
+/** The folder of `src` that a file belongs to; undefined for a file directly in it. */
 function folderOf(source: string, file: string): string {
   const [first = '', ...rest] = relative(source, file).split(sep)
   return rest.length === 0 ? '' : first
@@ -95,7 +95,7 @@ function arrowProblem(source: string, file: string, imported: string): string[] 
   return [`${name}: '${from}' must not import '${to}' (${relative(source, imported)})`]
 }
 
-/** A folder with an `index.ts` is imported from outside through that file only. */
+/** A folder with an `index.ts` is imported from outside only through that file. */
 function faceProblem(source: string, faces: ReadonlySet<string>, file: string, imported: string): string[] {
   if (furtherFaces.includes(relative(source, imported).replaceAll(sep, '/'))) return []
   const name = `${relative(source, file)}: imports ${relative(source, imported)}`

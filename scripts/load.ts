@@ -1,5 +1,5 @@
-// `npm run load -- [--publishes N] [--events N] [--seconds S] [--strict] [--profile FOLDER]`: what a node does under
-// load. Losing or doubling an event, or memory that grows, fails; with --strict, so does taking too long.
+// `npm run load -- [--publishes N] [--events N] [--seconds S] [--strict] [--profile FOLDER]`: load test of a node. It
+// fails if an event is lost or duplicated or if memory grows; with --strict, also if it takes too long.
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { bareFanOut, type FanOut, fanOut } from './load/fan-out.ts'
@@ -10,9 +10,9 @@ import type { Target } from './load/target.ts'
 import { NodeProcess } from './node-process.ts'
 
 const perSecond = 100
-/** Megabytes that a node may take beyond what it takes at rest. */
+/** Megabytes that a node may take in addition to its idle memory. */
 const moreMemory = 100
-/** Megabytes of the write-ahead log. */
+/** The maximum size of the write-ahead log in megabytes. */
 const largestLog = 64
 
 interface Arguments {
@@ -41,7 +41,7 @@ function readArguments(): Arguments {
 
 const given = readArguments()
 
-/** Says what was measured, and whether it is within its bound. */
+/** Prints a figure, and whether it is within its bound. */
 function judge(name: string, value: number, bound: number, unit: string, isTime = false): void {
   const isWithin = value <= bound
   console.log(`${isWithin ? '✔' : '✖'} ${name}: ${value.toFixed(1)} ${unit}, at most ${bound.toFixed(1)}`)

@@ -9,28 +9,28 @@ import { unpackedPackage } from './packed.ts'
 const checkout = join(import.meta.dirname, '..')
 
 interface NodeProcessOptions {
-  /** What Node itself is told. */
+  /** Options of Node itself. */
   readonly execArgv?: readonly string[]
-  /** Whether it runs from the package instead of its source. */
+  /** Whether to run the packed package instead of the source. */
   readonly isPacked?: boolean
-  /** Folder of a package that was unpacked before, for programs that start several nodes from it. */
+  /** Folder of a package that is already unpacked, for programs that start several nodes. */
   readonly packageFolder?: string
-  /** Further options of `shoal run`. */
+  /** Additional options of `shoal run`. */
   readonly options?: readonly string[]
-  /** Further environment variables. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>
-  /** Shell commands that run in the same process before the node does: for limits that processes inherit. */
+  /** Shell commands that run in the same process before the node: for inherited limits. */
   readonly before?: readonly string[]
 }
 
-/** A node of this tree in a process and a folder of its own, which is removed with it. */
+/** A node of this checkout in its own process, with a temporary data folder. */
 export class NodeProcess {
   readonly #temporary = mkdtempSync(join(tmpdir(), 'shoal-script-'))
   readonly folder = join(this.#temporary, 'data')
   readonly ended: Promise<unknown>
   readonly #child: ChildProcess
   #port = 0
-  /** What it has logged. */
+  /** Its log output so far. */
   log = ''
 
   private constructor(given: NodeProcessOptions) {
@@ -40,7 +40,7 @@ export class NodeProcess {
     const run = [...execArgv, join(unpacked, 'bin/shoal'), 'run', ...options, ...(given.options ?? [])]
     const [command, args] = inShell(before, process.execPath, run)
     this.#child = spawn(command, args, { stdio: 'pipe', env: { ...process.env, ...env } })
-    // A node that was killed does not read it any more.
+    // Ignores EPIPE of a node that was killed.
     this.#child.stdin?.on('error', () => {})
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.log += text
@@ -83,7 +83,7 @@ export class NodeProcess {
     return ((await response.json()) as { token: string }).token
   }
 
-  /** How the process ended: its exit code or the signal; undefined while it runs. */
+  /** The exit code or the signal of the process; undefined while it runs. */
   get ending(): string | undefined {
     const { exitCode, signalCode } = this.#child
     return signalCode ?? (exitCode === null ? undefined : `exit code ${exitCode}`)
@@ -100,7 +100,7 @@ export class NodeProcess {
   }
 }
 
-/** The command, after others in the same shell: `exec` keeps the process ID. */
+/** Runs a command after others in the same shell; `exec` keeps the process ID. */
 function inShell(before: readonly string[] | undefined, command: string, args: string[]): [string, string[]] {
   if (before === undefined || before.length === 0) return [command, args]
   return ['sh', ['-c', [...before, 'exec "$0" "$@"'].join(' && '), command, ...args]]

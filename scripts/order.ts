@@ -1,5 +1,5 @@
-// `npm run order [-- --interleavings N] [--seed S]`: lets events of several nodes arrive in random orders, and compares
-// queries and subscriptions with the plain definition of the order of events.
+// `npm run order [-- --interleavings N] [--seed S]`: delivers events of several nodes in random interleavings, and
+// compares queries and subscriptions with a naive implementation of the total order.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Packs the package as npm publishes it and unpacks it below a folder, where there is no source beside it to prefer; the
- * packages that it needs are those of the checkout. Returns the folder of the package.
+ * Packs the package as npm publishes it and unpacks it into a folder without source, which would take precedence. Its
+ * dependencies are those of the checkout. Returns the folder of the package.
  */
 export function unpackedPackage(below: string): string {
   mkdirSync(below, { recursive: true })
-  // What the build says must not get into what the caller prints on stdout.
+  // The output of the build must not get into the stdout of the caller.
   const stdio = ['ignore', process.stderr, process.stderr] as const
   const pack = ['pack', '--silent', '--pack-destination', below]
   execFileSync('npm', pack, { cwd: root, stdio: [...stdio], shell: process.platform === 'win32' })

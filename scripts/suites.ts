@@ -3,10 +3,10 @@ import { join } from 'node:path'
 
 const tests = join(import.meta.dirname, '../test')
 
-/** What needs more than this repository has a command of its own. */
+/** Test folders that need more than this repository; each has a command of its own. */
 export const apart: readonly string[] = ['browser', 'clients', 'disk', 'network', 'package']
 
-/** The files of all other tests, as patterns. */
+/** Glob patterns for all other test files. */
 export function patterns(): string[] {
   const folders = readdirSync(tests, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const suites = folders.map(({ name }) => name).filter((name) => !apart.includes(name))

@@ -1,4 +1,4 @@
-// `npm test [-- FILE…]`: every test that needs nothing but this repository, or those of some files.
+// `npm test [-- FILE…]`: runs all tests that need nothing but this repository, or the given files.
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ const root = join(import.meta.dirname, '..')
 const given = process.argv.slice(2)
 const files = given.length > 0 ? given : patterns()
 
-// Each file runs in a process of its own, and many of them start nodes: they all compile the same source.
+// Every test file and every node it starts is a process that compiles the same source.
 const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled'), ...process.env }
-// Many files wait for processes and disks: as many at once as there are processors.
+// Many test files mostly wait for processes and disks: one per processor.
 const together = `--test-concurrency=${availableParallelism()}`
 const args = ['--test', together, '--test-timeout=600000', '--test-reporter=spec', ...files]
 spawn(process.execPath, args, { cwd: root, env, stdio: 'inherit' }).on('exit', (code) => {

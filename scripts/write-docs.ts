@@ -1,4 +1,4 @@
-// Writes the pages of docs/ that are made from the code.
+// Writes the pages of docs/ that are generated from code.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsPage, limitsPage } from './docs.ts'

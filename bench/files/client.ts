@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="file.bin"\r\n\r\n')
 const tail = Buffer.from('\r\n--b--\r\n')
 
-/** Bytes that no two uploads, and no two blocks of one, have in common. */
+/** Unique bytes for each upload and each block, so that nothing is deduplicated. */
 export function* content(bytes: number): Generator<Buffer> {
   const pattern = randomBytes(1024 * 1024)
   for (let at = 0; at < bytes; at += pattern.length) {
@@ -15,7 +15,7 @@ export function* content(bytes: number): Generator<Buffer> {
   }
 }
 
-/** A client of a node, in whichever process. */
+/** An HTTP client of a node. */
 export class FilesClient {
   readonly base: string
   readonly token: string

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { FilesClient } from './client.ts'
 
-/** A node in a process and a folder of its own. */
+/** A node in its own process, with a temporary data folder. */
 export class RunningNode {
   readonly client: FilesClient
   readonly #child: ChildProcess
@@ -35,7 +35,7 @@ export class RunningNode {
     return new RunningNode(new FilesClient(base, token), child, folder, pid)
   }
 
-  /** Mebibytes of memory that the process has. */
+  /** Resident memory of the process in mebibytes. */
   get memory(): number {
     const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.#pid}/status`, 'utf8')) ?? []
     return Number(kib) / 1024

@@ -1,8 +1,8 @@
 import { FilesClient } from './client.ts'
 
 /**
- * Uploads and downloads, in a process of its own so that nobody else waits for it, until the standard input ends. Says so
- * when the first ones are done: a process that starts takes more than one that sends.
+ * Uploads and downloads until the end of standard input, in its own process, so that its event loop does not affect the
+ * measurement. Reports when the first transfers are complete, because starting a process costs more than transferring.
  */
 const [base = '', token = '', bytes = '', atOnce = '1'] = process.argv.slice(2)
 const client = new FilesClient(base, token)

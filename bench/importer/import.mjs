@@ -1,5 +1,5 @@
-// The importer of the IPFS tools into memory, in a process of its own: for every message with a number of bytes it answers
-// how many milliseconds they have taken. It is set up to make the same blocks as a node.
+// The importer of the IPFS tools, into memory, in its own process. For every message with a number of bytes it responds
+// with the milliseconds that they have taken. It is configured to produce the same blocks as a node.
 import assert from 'node:assert/strict'
 import { MemoryBlockstore } from 'blockstore-core'
 import { importer } from 'ipfs-unixfs-importer'

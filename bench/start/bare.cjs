@@ -1,4 +1,4 @@
-// The least that answers /readyz: what every start is compared with. CommonJS, because that is the fastest way in.
+// The baseline: a minimal server with /readyz. CommonJS, because it loads fastest.
 const { createServer } = require('node:http')
 
 const server = createServer((request, response) => {

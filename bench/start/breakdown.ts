@@ -6,18 +6,18 @@ import { median } from './statistics.ts'
 
 const preload = fileURLToPath(new URL('trace.cjs', import.meta.url))
 
-/** Milliseconds by name, in the order in which they pass. */
+/** Milliseconds by name, in chronological order. */
 export type Parts = ReadonlyMap<string, number>
 
 export interface Breakdown {
   readonly phases: Parts
-  /** What the phases that load modules consist of. */
+  /** The parts of the phases that load modules. */
   readonly modules: Parts
-  /** Calls that write and read the data folder and make the key of the node: a part of the phase that opens it. */
+  /** Calls that access the data folder and generate the key: a part of the phase that opens it. */
   readonly calls: Parts
 }
 
-/** What bench/start/trace.cjs writes. */
+/** The output of bench/start/trace.cjs. */
 interface Trace {
   readonly firstLine: number
   readonly origin: number
@@ -26,7 +26,7 @@ interface Trace {
   readonly calls: readonly { readonly label: string; readonly ms: number }[]
 }
 
-/** One start with the preload, which makes it a little slower. */
+/** One traced start, which is a little slower. */
 export async function traced(launch: Launch, temporary: string, parts: PartsOf): Promise<Breakdown> {
   const file = join(temporary, 'trace.json')
   const args = ['--require', preload, ...launch.args, ...parts.args]
@@ -43,7 +43,7 @@ interface PartsOf {
 
 export const partsOfBare: PartsOf = { args: [], env: {}, read: readBare }
 
-/** The debug line `starting` says when the data folder and the database are open. */
+/** The debug line `starting` is logged when the data folder and the database are open. */
 export const partsOfShoal: PartsOf = { args: ['--log-json', 'on'], env: { SHOAL_LOG: 'debug' }, read: readShoal }
 
 /** The median of each part over all rounds. */
@@ -110,7 +110,7 @@ interface LogLine {
   readonly message: string
 }
 
-/** Finds when a log line was made, on the clock of the trace. */
+/** The time of a log line, on the clock of the trace. */
 function logTimes({ origin, timeOrigin }: Trace, output: string): (target: string, message: RegExp) => number {
   const lines = output
     .split('\n')
@@ -123,15 +123,15 @@ function logTimes({ origin, timeOrigin }: Trace, output: string): (target: strin
   }
 }
 
-/** `Date` knows no microseconds. */
+/** `Date` has no microseconds. */
 function wallMillis(timestamp: string): number {
   const [, micros = '0'] = /\.[0-9]{3}([0-9]{3})Z$/.exec(timestamp) ?? []
   return Date.parse(timestamp) + Number(micros) / 1000
 }
 
 /**
- * Node loads a graph of modules one after the other, and runs them when all are there. So the time from one request for
- * a module to the next belongs to the first of them, and what follows the last request of a phase is running code.
+ * Node loads a module graph sequentially, and evaluates it when it is complete. So the time between two module requests
+ * belongs to the first of them, and the time after the last request of a phase is evaluation.
  */
 function moduleTimes({ modules }: Trace, [start, ...ends]: readonly number[]): Parts {
   const parts = new Map<string, number>()
@@ -140,7 +140,7 @@ function moduleTimes({ modules }: Trace, [start, ...ends]: readonly number[]): P
     const requests = modules.filter(({ at }) => at >= from && at < end)
     for (const [i, { at, url }] of requests.entries()) {
       const next = requests[i + 1]
-      // Running code asked for this module of Node, and waited for it.
+      // A synchronous request for a builtin module by running code.
       const waitedFor = requests[i - 1]?.url === 'running' && url.startsWith('node:')
       const runs = !waitedFor && (next === undefined || next.url === 'running')
       add(parts, runs ? running : groupOf(url), (next?.at ?? end) - at)

@@ -5,17 +5,17 @@ import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Launch {
-  /** What follows `node`. */
+  /** The arguments of `node`. */
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** Finds the port that answers /readyz in what the process writes. */
+  /** Finds the port for /readyz in the output of the process. */
   readonly port: RegExp
 }
 
-/** A process that answered /readyz with 200. Times are milliseconds of a clock that all processes share. */
+/** A process that responded to /readyz with 200. Times are milliseconds of a clock that all processes share. */
 export interface Running {
   readonly spawnedAt: number
-  /** When the line with the port was seen. */
+  /** When the line with the port was read. */
   readonly boundAt: number
   readonly readyAt: number
   readonly output: () => string
@@ -25,7 +25,7 @@ export interface Running {
 
 export interface Memory {
   readonly rssMb: number
-  /** Of it what no file backs: heaps and stacks, without the pages of the node executable. */
+  /** The anonymous part: heaps and stacks, without the pages of the node executable. */
   readonly anonymousMb: number
 }
 
@@ -35,7 +35,7 @@ const retryMs = 2
 
 const children = new Set<ChildProcess>()
 
-/** For the end of this process, whatever ends it. */
+/** The running processes, to be killed when this process ends. */
 export function killAll(): void {
   for (const child of children) child.kill('SIGKILL')
 }
@@ -59,7 +59,7 @@ export async function startAndWait({ args, env, port }: Launch): Promise<Running
   }
 }
 
-/** CLOCK_MONOTONIC, which does not jump and is the same in every process of the machine. */
+/** CLOCK_MONOTONIC, which is the same for all processes of the machine. */
 function monotonic(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
@@ -110,14 +110,14 @@ function statusOf(port: number): Promise<number | undefined> {
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const ended = once(child, 'exit')
-  // The polite way, also because the compile cache is written when the process exits.
+  // A graceful stop, because the compile cache is written on exit.
   child.kill('SIGTERM')
   const timer = setTimeout(() => child.kill('SIGKILL'), stopLimitMs)
   await ended
   clearTimeout(timer)
 }
 
-/** Waits until the memory has not changed for 300 ms, at most 3 s. Nothing where there is no /proc. */
+/** Waits until the memory has been stable for 300 ms, at most 3 s; undefined without /proc. */
 async function memoryAtRest(pid: number): Promise<Memory | undefined> {
   let memory = memoryOf(pid)
   for (let samples = 0, same = 0; samples < 60 && same < 6; samples++) {

@@ -10,21 +10,21 @@ const bare = fileURLToPath(new URL('bare.cjs', import.meta.url))
 
 const settings = { swarm: { topic: 'bench', swarmKey: Buffer.alloc(32, 7).toString('base64') } }
 
-/** What is started, and the data folders it is started on. */
+/** The programs to start, and their data folders. */
 export interface Programs {
   readonly bare: () => Launch
   /** The package: JavaScript, as npm installs it. */
   readonly built: (folder: string) => Launch
-  /** The checkout: TypeScript, stripped while it is loaded. */
+  /** The checkout: TypeScript, with types stripped on loading. */
   readonly source: (folder: string) => Launch
-  /** A folder that no node was started on. */
+  /** A folder on which no node has been started. */
   readonly newFolder: () => string
-  /** Folders with stored settings. Each form trusts only what it stored itself, since their versions differ. */
+  /** Folders with stored settings, one per program: the seal of settings depends on the version. */
   readonly folderOfBuilt: string
   readonly folderOfSource: string
 }
 
-/** Lays out the package below the temporary folder. */
+/** Unpacks the package into the temporary folder. */
 export function layOut(temporary: string): Programs {
   const installed = unpackedPackage(temporary)
   const env = cleanEnvironment(temporary)
@@ -45,7 +45,7 @@ export function layOut(temporary: string): Programs {
   }
 }
 
-/** Nothing of the caller's that changes how Node or shoal starts. */
+/** The environment without variables that affect the start of Node or shoal. */
 function cleanEnvironment(temporary: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(NODE_|SHOAL_|ACTYX_|RUST_LOG$)/.test(name))
   return { ...Object.fromEntries(kept), TMPDIR: temporary, TEMP: temporary, TMP: temporary }

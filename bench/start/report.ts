@@ -1,7 +1,7 @@
 import type { Breakdown, Parts } from './breakdown.ts'
 import type { Summary } from './statistics.ts'
 
-/** One program with its measurements; a ratio is to the bare server of the same round. */
+/** One program with its measurements. Ratios are relative to the bare server of the same round. */
 export interface Row {
   readonly name: string
   readonly readyMs: Summary & { readonly ratio: number }
@@ -106,7 +106,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)]
 }
 
-/** A measurement that could not be made shows as a dash. */
+/** A missing measurement is printed as a dash. */
 function fixed(value: number, digits = 1): string {
   return Number.isNaN(value) ? '–' : value.toFixed(digits)
 }

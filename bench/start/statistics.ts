@@ -1,4 +1,4 @@
-/** What is said of a list of measurements. */
+/** Summary statistics of measurements. */
 export interface Summary {
   readonly p50: number
   readonly min: number
@@ -16,7 +16,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? above : (below + above) / 2
 }
 
-/** The median of the ratios round by round: a slow moment of the machine hits both sides of a ratio. */
+/** The median of the ratios per round: a slow moment of the machine affects both sides of a ratio. */
 export function ratio(values: readonly number[], base: readonly number[]): number {
   return median(values.map((value, round) => value / (base[round] ?? Number.NaN)))
 }

@@ -1,5 +1,5 @@
-// Preloaded with `--require`: notes when modules are asked for and how long the calls take that open a data folder, and
-// writes it to $BENCH_TRACE when the process exits. JavaScript, because stripping types would cost more than all of that.
+// Preloaded with `--require`: traces module requests and the calls that open a data folder, and writes the trace to
+// $BENCH_TRACE on exit. JavaScript, because stripping types would cost more than the tracing.
 const { registerHooks, syncBuiltinESMExports } = require('node:module')
 const fs = require('node:fs')
 const { performance } = require('node:perf_hooks')
@@ -25,7 +25,7 @@ function timed(holder, name, label) {
   }
 }
 
-// Modules are changed when the program asks for them, not before: loading them is a part of what is measured.
+// Modules are patched when the program loads them, not before: loading them is part of the measurement.
 const watch = new Map([
   [
     'node:sqlite',
@@ -58,7 +58,7 @@ registerHooks({
   },
 })
 
-// The other way to a module of Node, which no hook sees. Running code calls it, and runs on after it.
+// Another way to load a builtin module, which hooks do not see. It is called synchronously by running code.
 const getBuiltin = process.getBuiltinModule
 process.getBuiltinModule = (name) => {
   modules.push({ at: monotonic(), url: 'running' })
@@ -71,7 +71,7 @@ process.getBuiltinModule = (name) => {
 timed(fs, 'fsyncSync', () => 'fsync (manifest and its folder)')
 syncBuiltinESMExports()
 
-// A program without a handler of its own would die of the signal and never exit.
+// Without a handler the signal would kill the program without an `exit` event.
 process.once('SIGTERM', () => {
   if (process.listenerCount('SIGTERM') === 0) process.exit()
 })

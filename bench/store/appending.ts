@@ -18,7 +18,7 @@ const singleRounds = 40
 const singlesPerRound = 200
 const batchSize = 1000
 
-/** One event at a time, each on disk before the next one comes. In short turns, so that both meet the same machine. */
+/** Sequential appends of one event. In short turns, so that both sides run at the same machine speed. */
 export async function singleAppends(workspace: Workspace, watch: LoopWatch): Promise<Line[]> {
   const source = new EventSource({ unique: false })
   const rows = new BareRows(workspace.newFile())
@@ -28,7 +28,7 @@ export async function singleAppends(workspace: Workspace, watch: LoopWatch): Pro
     all.slice(round * singlesPerRound, (round + 1) * singlesPerRound)
   try {
     const { ours, bare } = await workspace.withStore(async (store) => {
-      // Until its code is compiled an append takes three times as long.
+      // Warm-up: before JIT compilation an append takes three times as long.
       for (const request of source.requests(singlesBefore, 1)) await store.append(request)
       collectGarbage()
       return interleave(singleRounds, {
@@ -60,7 +60,7 @@ export async function singleAppends(workspace: Workspace, watch: LoopWatch): Pro
   }
 }
 
-/** Many callers at once, on this disk and on one whose sync takes 1 ms. */
+/** Group commit: concurrent callers, on this disk and on one whose fsync takes 1 ms. */
 export async function groupedAppends(workspace: Workspace, watch: LoopWatch): Promise<Line[]> {
   const slowCommit = new URL('slow-commit.ts', import.meta.url).href
   const slow = (await workspace.run('group-process.ts', [], ['--import', slowCommit])) as GroupResult
@@ -89,7 +89,7 @@ export async function groupedAppends(workspace: Workspace, watch: LoopWatch): Pr
   ]
 }
 
-/** Batches, one at a time, while what came before is sealed and indexed. */
+/** Sequential batches, while earlier events are sealed and indexed. */
 export async function batches(workspace: Workspace, watch: LoopWatch, events: number): Promise<Line[]> {
   const perRound = Math.max(4, Math.min(100, Math.floor(events / batchSize / 2)))
   const ordinary = new EventSource({ unique: false })
@@ -112,14 +112,14 @@ export async function batches(workspace: Workspace, watch: LoopWatch, events: nu
   const common = { operations: perRound * batchSize, unit: 'events' }
   return workspace.withStore(async (store, file) => {
     const ours = appending(store, file, ordinary)
-    // The threads of a store compile their code while they work: one round is not enough for that.
+    // Warm-up: JIT compilation in the threads of the store takes more than one round.
     for (let round = 0; round < roundsBefore; round++) await ours()
     const beside = await interleave(rounds, {
       ours,
       raw: () => bare((record) => record),
       packed: () => bare((record) => zstdCompressSync(record)),
     })
-    // Not before: what the other store has left to do, with an index for every event, would be done meanwhile.
+    // Not earlier, because the background work of the other store would run concurrently.
     const tags = await workspace.withStore((store, file) =>
       interleave(rounds, { ours, unique: appending(store, file, new EventSource({ unique: true })) }),
     )
@@ -151,13 +151,13 @@ export async function batches(workspace: Workspace, watch: LoopWatch, events: nu
   })
 }
 
-/** How many requests are under way while events are appended as fast as the store takes them. */
+/** Concurrent requests at maximum append throughput. */
 const inFlight = 4
-/** Sealing keeps up when no more waits for it than what is gathered, what is being sealed, and as much again. */
+/** Sealing keeps up if the tail has at most three seals: one gathering, one being sealed, and one in reserve. */
 const sealsInTail = 3
 const mostPrepared = 200
 
-/** Whether sealing keeps up with the fastest append. */
+/** Whether sealing keeps up with the maximum append throughput. */
 export async function sealing(workspace: Workspace, watch: LoopWatch, events: number): Promise<Line[]> {
   const count = Math.max(1, Math.floor(Math.min(events, 1_000_000) / batchSize))
   const prepared = new EventSource({ unique: false }).requests(Math.min(count, mostPrepared), batchSize)
@@ -191,7 +191,7 @@ export async function sealing(workspace: Workspace, watch: LoopWatch, events: nu
   })
 }
 
-/** Looks at how much of a store waits to be sealed. */
+/** Watches the size of the tail. */
 class TailWatch {
   mostChunks = 0
   mostEvents = 0
@@ -208,7 +208,7 @@ class TailWatch {
     this.#events = this.#database.prepare('SELECT coalesce(sum(count), 0) AS events FROM tail')
   }
 
-  /** Complete chunks that are not sealed. */
+  /** The number of complete unsealed chunks. */
   look(): number {
     const chunks = Number(this.#chunks.get()?.['chunks'])
     if (chunks > this.mostChunks) {
@@ -254,7 +254,7 @@ function commitAll(rows: BareRows, bodies: readonly Uint8Array[]): number {
   })
 }
 
-/** Fills a store with events that nobody measures. */
+/** Fills a store, not measured. */
 export async function fill(store: SqliteEventStore, source: EventSource, events: number): Promise<void> {
   await store.append(source.live())
   let left = events

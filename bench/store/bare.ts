@@ -5,7 +5,7 @@ import { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
 import { rowKey } from '../../src/store/sqlite/rows/row-key.ts'
 import { blockColumns } from '../../src/store/sqlite/rows/segment-columns.ts'
 
-/** What the store is compared with: rows in SQLite, with the same promise about the disk, and nothing else. */
+/** The baseline: plain rows in SQLite with the same durability. */
 export class BareRows {
   readonly #database: DatabaseSync
   readonly #insert: StatementSync
@@ -40,7 +40,7 @@ export class BareRows {
   }
 }
 
-/** A compressed block of the store, apart from it. */
+/** A compressed block of the store. */
 export interface BareBlock {
   /** The offset of its first event. */
   readonly first: number
@@ -48,7 +48,7 @@ export interface BareBlock {
   readonly raw: number
 }
 
-/** The blocks of a store, as they are on disk. */
+/** Reads the compressed blocks of a store. */
 export class StoredBlocks {
   readonly #database: DatabaseSync
   readonly #segments: readonly { readonly first: number; readonly count: number; readonly size: number }[]
@@ -68,7 +68,7 @@ export class StoredBlocks {
     return last === undefined ? 0 : last.first + last.count
   }
 
-  /** Whole segments with about that many events, from a part of the store on: 0 is its start, 1 its end. */
+  /** Whole segments with about a number of events, from a relative position on: 0 is the start, 1 the end. */
   window(part: number, events: number): { first: number; count: number; blocks: BareBlock[] } {
     const furthest = Math.max(0, this.sealedEvents - events)
     const at = this.#segments.findLastIndex(({ first }) => first <= part * furthest)
@@ -83,7 +83,7 @@ export class StoredBlocks {
     return { first, count, blocks }
   }
 
-  /** The blocks that hold these events, each one once. */
+  /** The distinct blocks that contain these events. */
   holding(offsets: Iterable<number>): BareBlock[] {
     const found = new Map<number, BareBlock>()
     for (const offset of offsets) {
@@ -106,21 +106,21 @@ export class StoredBlocks {
       .map((column, i) => {
         const reader = new ByteReader(column)
         const raw = reader.uvarint()
-        // The checksum.
+        // Skips the checksum.
         reader.uvarint()
         return { first: first + i * size, packed: column.slice(reader.at), raw }
       })
   }
 }
 
-/** With the size known, as the store does it: without it the baseline would be slower. */
+/** With a known size, as the store does it; otherwise the baseline would be slower. */
 export function decompressed({ packed, raw }: Omit<BareBlock, 'first'>): Buffer {
   return zstdDecompressSync(packed, { chunkSize: raw + 64 })
 }
 
 const piece = Buffer.alloc(256 * 1024)
 
-/** Decompresses blocks and puts their bytes one after the other, as if they were to be sent as they are. */
+/** Decompresses and concatenates blocks. */
 export function concatenate(blocks: readonly BareBlock[]): void {
   let length = 0
   for (const block of blocks) {
@@ -131,13 +131,13 @@ export function concatenate(blocks: readonly BareBlock[]): void {
   }
 }
 
-/** Where the payloads of a block are once it is decompressed: start and end of each. */
+/** The start and end of each payload in a decompressed block. */
 export function payloadsAt(packed: BareBlock): Int32Array {
   const block = new SealedBlock(decompressed(packed), packed.first)
   return Int32Array.from(Array.from({ length: block.count }, (_, i) => block.payloadSpan(i)).flat())
 }
 
-/** Decompresses blocks, parses the payloads of each, and looks at every one. */
+/** Decompresses blocks and parses their payloads. */
 export function parseAll(blocks: readonly BareBlock[], places: readonly Int32Array[]): number {
   let events = 0
   for (const [i, block] of blocks.entries()) {

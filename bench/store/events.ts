@@ -3,12 +3,12 @@ import { ByteWriter, encodeLabels, FrameBuilder, randomSeed } from '../../src/pr
 import type { AppendRequest } from '../../src/store/sqlite/index.ts'
 
 const appId = 'com.example.load'
-/** After so many events the tags of `load.mjs` begin again. */
+/** The period of the tags of `load.mjs`. */
 const tagPeriod = 7 * 1000
 
-/** Events exactly as `bench/load.mjs` publishes them, one after the other. */
+/** Generates the same events as `bench/load.mjs`. */
 export class EventSource {
-  /** The tag that all events carry, and the start of the others. */
+  /** The tag of all events, and the prefix of the other tags. */
   readonly run = `b${Date.now().toString(36)}`
   readonly #unique: boolean
   readonly #labels = new Map<number, Buffer>()
@@ -19,17 +19,17 @@ export class EventSource {
     this.#unique = unique
   }
 
-  /** A tag that one event of 1000 carries. */
+  /** A tag of one event in 1000. */
   get rareTag(): string {
     return `${this.run}:order:7`
   }
 
-  /** The tag of the one event that `live` makes. */
+  /** The tag of the event of `live`. */
   get liveTag(): string {
     return `${this.run}:live`
   }
 
-  /** A tag that only one event carries. */
+  /** A tag of a single event. */
   get uniqueTag(): string {
     return this.#uniqueTag
   }
@@ -46,7 +46,7 @@ export class EventSource {
     return Array.from({ length: requests }, () => this.request(count))
   }
 
-  /** An event as `load.mjs` publishes it to measure the way to a subscriber. */
+  /** An event as `load.mjs` publishes it to measure live latency. */
   live(): AppendRequest {
     return requestOf(
       1,
@@ -59,7 +59,7 @@ export class EventSource {
     const tags = [this.run, `${this.run}:machine:${i % 7}`, `${this.run}:order:${i % 1000}`]
     if (this.#unique) {
       const unique = randomUUID()
-      // Of one of the first: the event that the others are compared with comes before them.
+      // A tag of an early event, like the event of the baseline, which comes first.
       if (i === tagPeriod / 2) this.#uniqueTag = unique
       writer.bytes(encodeLabels(appId, [...tags, randomUUID(), unique]))
       return
@@ -103,7 +103,7 @@ function requestOf(count: number, labels: Write, payload: Write): AppendRequest 
 const builder = new FrameBuilder()
 const record = new ByteWriter()
 
-/** The bytes that a request becomes in the log, before they are compressed. Nothing else is left over for the garbage collector. */
+/** The uncompressed record of a request. Reuses its buffers, to avoid garbage in the measurement. */
 export function recordOf({ source, spans, streams }: AppendRequest): Buffer {
   for (let i = 0; i < streams.length; i++) builder.add(i, Date.now() * 1000, source, spans, 4 * i)
   builder.finish(0, randomSeed(), record.clear())

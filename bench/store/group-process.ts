@@ -1,4 +1,4 @@
-// Appends single events, from one caller and from many, in rounds, beside bare commits of a row. Prints milliseconds per event.
+// Appends single events from one and from many callers, interleaved with bare commits. Prints milliseconds per event.
 import { parseArgs } from 'node:util'
 import { BareRows } from './bare.ts'
 import { EventSource, recordOf } from './events.ts'

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
-/** What was prepared for a measurement is collected before it: otherwise the measurement would pay for it. */
+/** Collects garbage of the preparation, so that the measurement does not include it. */
 export const collectGarbage = runInNewContext('gc') as () => void
 
 export function time(work: () => void): number {
@@ -21,8 +21,8 @@ export async function timeAsync(work: () => Promise<unknown>): Promise<number> {
 type Measurement = (round: number) => number | Promise<number>
 
 /**
- * Everybody once per round, each time from another one on, so that nobody always runs after the same neighbour. The first
- * rounds are not counted: they are there to fill caches and to have the code compiled.
+ * Interleaves the subjects: each once per round, in rotating order, so that none always runs after the same one. The
+ * first rounds are warm-up and not counted.
  */
 export async function interleave<K extends string>(
   rounds: number,
@@ -40,7 +40,7 @@ export async function interleave<K extends string>(
   return results
 }
 
-/** How long the event loop of this thread was held up, by activity, while the store was at work and nothing else. */
+/** Records event loop delays of this thread by activity, while only the store works. */
 export class LoopWatch {
   readonly #elsewhere = new Map<string, number>()
   readonly #delays = new Map<string, Delay[]>()
@@ -48,7 +48,7 @@ export class LoopWatch {
   async during<T>(activity: string, work: () => Promise<T>): Promise<T> {
     const delays = this.#delays.get(activity) ?? []
     this.#delays.set(activity, delays)
-    // One that was stopped and started again would count the time in between as a delay.
+    // A new histogram each time: a restarted one would count the time in between as a delay.
     const histogram = monitorEventLoopDelay({ resolution: 1 })
     histogram.enable()
     try {
@@ -59,12 +59,12 @@ export class LoopWatch {
     }
   }
 
-  /** What another process has measured. */
+  /** Records the p99 that another process has measured. */
   add(activity: string, p99: number): void {
     this.#elsewhere.set(activity, p99)
   }
 
-  /** Milliseconds by activity, the worst first. */
+  /** Milliseconds by activity, in descending order. */
   p99(): [activity: string, ms: number][] {
     const own = [...this.#delays].map(([activity, delays]): [string, number] => [activity, percentile99(delays)])
     return [...own, ...this.#elsewhere].sort(([, a], [, b]) => b - a)
@@ -73,7 +73,7 @@ export class LoopWatch {
 
 interface Delay {
   readonly ms: number
-  /** How often it was seen: histograms cannot be added, but what is in them can be taken out. */
+  /** Its frequency. Histograms cannot be merged, but their entries can. */
   readonly times: number
 }
 

@@ -1,4 +1,4 @@
-// Opens a store in a process of its own. Prints how long that took, and how much memory the process then uses.
+// Opens a store in its own process. Prints the time and the memory of the process afterwards.
 import { parsePrivateKey } from '../../src/identity/index.ts'
 import { timeAsync } from './measure.ts'
 import { openStore } from './workspace.ts'

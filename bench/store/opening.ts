@@ -11,7 +11,9 @@ interface Store extends StoreFile {
   readonly events: number
 }
 
-/** Opening a store and one with a tenth of its events: in a process of its own with all threads, and the log alone. */
+/**
+ * Opening a store, relative to one with a tenth of its events: with all threads in its own process, and the log alone.
+ */
 export async function opening(workspace: Workspace, whole_: Store, small: Store): Promise<Line[]> {
   const rss: Record<'whole' | 'tenth', number[]> = { whole: [], tenth: [] }
   const open = async (name: 'whole' | 'tenth', { file, key }: Store): Promise<number> => {

@@ -17,19 +17,19 @@ import type { StoreFile, Workspace } from './workspace.ts'
 type Block = Parameters<EventSink['event']>[1]
 
 const rounds = 7
-/** Scans are measured in many short turns, one beside the other: how fast the machine is changes from second to second. */
+/** Scans are interleaved in many short turns, because the speed of the machine varies from second to second. */
 const scan = { events: 100_000, turns: 15, uncounted: 4 } as const
 const pieceBytes = 128 * 1024
 
-/** A store that is filled and settled, with what it was filled from. */
+/** A filled store without pending background work, with the source of its events. */
 export interface Filled extends StoreFile {
   readonly source: EventSource
-  /** How many events it was filled with, and how many are in it. */
+  /** The number of events of the source, and of events in the store. */
   readonly events: number
   readonly stored: number
 }
 
-/** What a reader has to be told of it. That is asked once: it takes much longer than what is measured, and empties all caches. */
+/** The counts that a reader needs. Determined once: that takes much longer than the measurement, and evicts caches. */
 interface Standing extends Filled {
   readonly sealed: number
 }
@@ -38,7 +38,7 @@ function standing(filled: Filled, stored = filled.stored): Standing {
   return { ...filled, stored, sealed: sealedEventsOf(filled.file) }
 }
 
-/** Everything in order: as lines, and parsed; in this thread and through the store. */
+/** Full scans in order: as lines, and parsed; in this thread and through the store. */
 export async function scans(filled: Filled, store: SqliteEventStore, watch: LoopWatch): Promise<Line[]> {
   const stored = new StoredBlocks(filled.file)
   try {
@@ -56,7 +56,7 @@ export async function scans(filled: Filled, store: SqliteEventStore, watch: Loop
       lines: inWindow(({ all, count }) => measureLines(now, all, count)),
       linesByTag: inWindow(({ byTag, count }) => measureLines(now, byTag, count)),
     })
-    // By itself: what others leave to the garbage collector is collected by other threads, and these two are there already.
+    // Measured separately: garbage of other subjects would be collected concurrently, in other threads.
     const through = await inTurns({
       concatenate: inWindow((window) => measureBare(window, concatenate)),
       store: inWindow(({ all }) => measureStore(store, watch, all)),
@@ -143,7 +143,7 @@ function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Sele
       const reading = store.read(selection)
       for await (const piece of reading) {
         bytes += piece.length
-        // As an answer does when it is sent: otherwise the garbage collector is what is measured.
+        // Returns the buffer, as sending a response does. Otherwise this would measure the garbage collector.
         reading.giveBack(piece)
       }
       return bytes
@@ -151,11 +151,11 @@ function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Sele
   )
 }
 
-/** Lines of one in 1000 events, from all over the store, beside the blocks that hold them. */
+/** Lines of one event in 1000 of the whole store, relative to reading the blocks that contain them. */
 export async function rareTag(workspace: Workspace, filled: Filled): Promise<Line[]> {
   const { source, events } = filled
   const stored = new StoredBlocks(filled.file)
-  // The first event is none of those that are numbered.
+  // The first event is not one of the numbered events.
   const offsets = Array.from({ length: Math.ceil((events - 7) / 1000) }, (_, i) => 1 + 7 + 1000 * i)
   const blocks = stored.holding(offsets)
   stored.close()
@@ -175,10 +175,10 @@ export async function rareTag(workspace: Workspace, filled: Filled): Promise<Lin
   ]
 }
 
-/** Short queries are measured often, and not before their code is compiled: a reader runs for weeks. */
+/** Short queries are repeated often, after a warm-up: a reader runs for weeks. */
 const short = { times: 525, uncounted: 1500 } as const
 
-/** The last ten, when all is sealed and when the newest events are not. */
+/** The last ten events, with everything sealed and with unsealed newest events. */
 export async function lastTen(workspace: Workspace, filled: Filled, store: SqliteEventStore): Promise<Line[]> {
   const { source } = filled
   const stored = new StoredBlocks(filled.file)
@@ -206,9 +206,9 @@ export async function lastTen(workspace: Workspace, filled: Filled, store: Sqlit
   return [...lines, await measure('… that came one by one', [source.run], filled.stored + 1020)]
 }
 
-/** One event by a tag that no other has, where all events have such tags and where hardly any has. */
+/** One event by a unique tag, in a store where all events have unique tags and in one with hardly any. */
 export async function pointQuery(ordinary: Filled, unique: Filled): Promise<Line[]> {
-  // What is not sealed yet is not in the index; how much that is differs from store to store.
+  // Unsealed events have no index, and their number differs between the stores.
   const sealed = Math.min(...[ordinary, unique].map(({ file }) => sealedEventsOf(file)))
   const [ordinaryNow, uniqueNow] = [standing(ordinary, sealed), standing(unique, sealed)]
   const point = (now: Standing, tag: string): number => measureQuery(now, { anyOf: [{ tags: [tag] }], order: 'asc' }, 1)
@@ -240,7 +240,7 @@ function sealedEventsOf(file: string): number {
   }
 }
 
-/** A query with nothing in the caches of the store. */
+/** A query with cold caches of the store. */
 function measureQuery(now: Standing, selection: Selection, events: number): number {
   return withReader(now, (reader) => {
     const sink = new CountingLines(events)
@@ -250,7 +250,7 @@ function measureQuery(now: Standing, selection: Selection, events: number): numb
   })
 }
 
-/** Opening is not part of what is measured. */
+/** Opens a reader, outside of the measurement. */
 function withReader<T>({ file, key, stored, sealed }: Standing, work: (reader: LogReader) => T): T {
   const counts = new SharedCounts()
   counts.publish([{ number: 0, count: stored, pruned: 0, sealed }])
@@ -267,7 +267,7 @@ function runLines(reader: LogReader, selection: Selection, sink: CountingLines):
   while (!cursor.run(sink) && !sink.hasEnough) sink.clear()
 }
 
-/** Lines as the store writes them, up to a number of events. */
+/** Writes lines as the store does, up to a number of events. */
 class CountingLines implements EventSink {
   events = 0
   readonly #lines = new NdjsonWriter(pieceBytes)
@@ -297,7 +297,7 @@ class CountingLines implements EventSink {
   }
 }
 
-/** Parses the payloads, and looks at each of them. */
+/** Parses all payloads. */
 class ParsingSink implements EventSink {
   events = 0
 
@@ -307,7 +307,7 @@ class ParsingSink implements EventSink {
   }
 }
 
-/** Blocks as rows of their own, read by a connection that has nothing in its cache. */
+/** The baseline: blocks as plain rows, read by a connection with a cold cache. */
 class RowsOfBlocks {
   readonly #file: string
   readonly #sizes: readonly number[]
@@ -332,7 +332,7 @@ class RowsOfBlocks {
   }
 }
 
-/** A figure for something that did not happen is worse than none. */
+/** Checks the number of results, so that no figure is reported for work that was not done. */
 function expect(events: number, least: number, most: number): void {
   if (events < least || events > most) throw new Error(`${events} events were read instead of ${most}`)
 }

@@ -8,10 +8,10 @@ export interface Goal {
 export const atLeast = (value: number): Goal => ({ is: 'at least', value })
 export const atMost = (value: number): Goal => ({ is: 'at most', value })
 
-/** One line of the report: a figure, what it is made of, and whether it is good enough. */
+/** One line of the report: a figure, its details, and whether it meets its goal. */
 export interface Line {
   readonly name: string
-  /** What was measured, and what it is compared with, in words and absolute figures. */
+  /** The subject and the baseline, in words and absolute figures. */
   readonly measured: string
   readonly baseline: string
   readonly value: number
@@ -29,14 +29,14 @@ interface Measured {
   readonly bareName: string
 }
 
-/** How many times as fast as the baseline, where both do the same number of operations in a round. */
+/** Speed relative to the baseline, with the same number of operations per round. */
 export function speed(line: Measured & { readonly operations: number; readonly unit: string }): Line {
   const { name, goal, ours, bare, bareName, operations, unit } = line
   const perSecond = (list: readonly number[]): string => `${large((1000 * operations) / median(list))} ${unit}/s`
   return figure(name, ratio(bare, ours), '×', goal, perSecond(ours), `${bareName}: ${perSecond(bare)}`)
 }
 
-/** How many times as long as the baseline. */
+/** Duration relative to the baseline. */
 export function duration(line: Measured): Line {
   const { name, goal, ours, bare, bareName } = line
   return figure(name, ratio(ours, bare), '×', goal, millis(median(ours)), `${bareName}: ${millis(median(bare))}`)
@@ -66,7 +66,7 @@ function isReached(goal: Goal, value: number): boolean {
 }
 
 export interface Report {
-  /** What was measured. */
+  /** The program or part that was measured. */
   readonly subject: string
   readonly events: number
   readonly node: string

@@ -1,5 +1,5 @@
-// Loaded into every thread of a process before anything else: makes each commit take 1 ms longer, without using the
-// processor, as on a disk whose sync takes that long. What folds the log back is not slowed down.
+// Preloaded into every thread of a process: delays each commit by 1 ms without using the CPU, like a disk whose fsync
+// takes that long. Checkpoints of the write-ahead log are not delayed.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 const prepare = DatabaseSync.prototype.prepare
@@ -11,7 +11,7 @@ DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string): Sta
   const { run } = statement
   statement.run = (...values: unknown[]) => {
     const result = Reflect.apply(run, statement, values) as ReturnType<StatementSync['run']>
-    // Within a transaction nothing is committed yet.
+    // Statements within a transaction do not commit.
     if (!this.isTransaction) Atomics.wait(never, 0, 0, 1)
     return result
   }

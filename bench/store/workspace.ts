@@ -8,7 +8,7 @@ import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 
 const key = KeyPair.generate()
 
-/** A store of the benchmark: everything that is needed to open it again. */
+/** A store of the benchmark, with everything needed to open it again. */
 export interface StoreFile {
   readonly file: string
   readonly key: KeyPair
@@ -18,7 +18,7 @@ export function openStore({ file, key }: StoreFile): Promise<SqliteEventStore> {
   return SqliteEventStore.open({ file, topic: 'bench', kind: 'live', key })
 }
 
-/** The temporary folder of a run, and all that must not outlive it. */
+/** The temporary folder of a run, with the resources to release at its end. */
 export class Workspace {
   readonly #folder = mkdtempSync(join(tmpdir(), 'shoal-bench-store-'))
   readonly #children = new Set<ChildProcess>()
@@ -44,7 +44,7 @@ export class Workspace {
     for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
   }
 
-  /** A store that is there for one measurement only. */
+  /** A temporary store for one measurement. */
   async withStore<T>(work: (store: SqliteEventStore, file: StoreFile) => Promise<T>): Promise<T> {
     const file = this.newStore()
     const store = await openStore(file)
@@ -56,7 +56,7 @@ export class Workspace {
     }
   }
 
-  /** Runs a program of the benchmark in a process of its own; it answers with one line of JSON. */
+  /** Runs a program of the benchmark in its own process. It prints one line of JSON. */
   async run(program: string, args: readonly string[], nodeArgs: readonly string[] = []): Promise<unknown> {
     const path = new URL(program, import.meta.url).pathname
     const child = spawn(process.execPath, [...nodeArgs, path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,14 +1,14 @@
-/** What the account of memory is when the node does not tell. */
+/** The assumed limit of the memory account if the node does not report it. */
 const assumedBytes = 512 * 1024 * 1024
-/** Longer than a node takes to answer when nobody attacks it. */
+/** Timeout for metrics: longer than a node takes when it is not attacked. */
 const answerMs = 3000
 
-/** The account of what clients make the node hold, in megabytes. */
+/** The account of client memory, in megabytes. */
 export interface Account {
   readonly limitMb: number
-  /** What is charged to it now; undefined when the node does not tell. */
+  /** The current charge; undefined if the node does not report it. */
   readonly chargedMb: number | undefined
-  /** Whether the node does not tell its limit, so that it is assumed. */
+  /** Whether the limit is assumed, because the node does not report it. */
   readonly isAssumed: boolean
 }
 
@@ -23,7 +23,7 @@ export async function accountOf(url: string): Promise<Account> {
   }
 }
 
-/** The value of a gauge in the Prometheus text format; the sum when there is one for each value of a label. */
+/** The value of a gauge in the Prometheus text format, summed over its labels. */
 export function gaugeIn(text: string, name: string): number | undefined {
   const samples = [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)`, 'gm'))]
   return samples.length === 0 ? undefined : samples.reduce((sum, [, value]) => sum + Number(value), 0)

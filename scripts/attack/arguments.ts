@@ -1,29 +1,29 @@
 import { parseArgs } from 'node:util'
 
 export interface AttackArguments {
-  /** Seconds that each attack lasts. */
+  /** Seconds per attack. */
   readonly seconds: number
-  /** Names of the attacks; all of them when there are none. */
+  /** Names of the attacks; empty for all. */
   readonly only: readonly string[]
-  /** Mebibytes of the old generation of V8. */
+  /** `--max-old-space-size` of the node, in mebibytes. */
   readonly heap: number | undefined
-  /** How many files the node may have open. */
+  /** The limit of open files of the node. */
   readonly nofile: number | undefined
-  /** Mebibytes of a memory cgroup for the node. */
+  /** The limit of a memory cgroup for the node, in mebibytes. */
   readonly cgroup: number | undefined
-  /** What `--memory-limit` of `shoal run` gets. */
+  /** `--memory-limit` of the node. */
   readonly memoryLimit: string | undefined
   readonly seed: string
-  /** Whether an attack goes on when the bar is broken, until the node ends or takes 4 GB. */
+  /** Whether an attack continues after the memory bound is exceeded, until the node ends or takes 4 GB. */
   readonly keepGoing: boolean
 }
 
-/** Seconds of an attack when nobody says otherwise: all of them together take less than 90. */
+/** Default seconds per attack: all attacks together take less than 90. */
 const defaultSeconds = 2
-/** Seconds that pass around each attack: waiting for memory to be given back, restarts, preparations. */
+/** Overhead in seconds per attack: preparation, waiting for memory to be released, restart. */
 export const overheadSeconds = 8
 
-/** Reads the command line. Throws with what is allowed when something is wrong with it. */
+/** Parses the command line. Throws an error that says what is allowed. */
 export function readArguments(args: readonly string[], names: readonly string[]): AttackArguments {
   const { values } = parseArgs({
     args: [...args],
@@ -58,7 +58,7 @@ export function readArguments(args: readonly string[], names: readonly string[])
   }
 }
 
-/** The share of each attack in so many minutes. */
+/** Distributes a number of minutes over the attacks. */
 function secondsOf(minutes: number, count: number): number {
   return Math.max(defaultSeconds, Math.floor((minutes * 60) / count - overheadSeconds))
 }

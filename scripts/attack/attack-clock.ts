@@ -1,42 +1,42 @@
 import type { Goal } from './attack.ts'
 
-/** What has been sent and answered so far. */
+/** Counts of requests sent and answered so far. */
 interface Progress {
   readonly connections: number
   readonly bytes: number
   readonly answered: number
 }
 
-/** How the node does. */
+/** Resource usage of the node. */
 export interface NodeSample {
-  /** The peak of its memory so far, in megabytes. */
+  /** Peak memory so far, in megabytes. */
   readonly peakMb: number
-  /** The CPU time of all its threads so far, in milliseconds. */
+  /** CPU time of all threads so far, in milliseconds. */
   readonly cpuMs: number
 }
 
-/** A moment at which something has changed. */
+/** A point in time at which something changed. */
 interface Change {
   readonly at: number
   readonly cpuMs: number
 }
 
-/** Megabytes by which memory has to grow to be seen as growing. */
+/** Memory growth below this, in megabytes, is ignored. */
 const growthMb = 16
-/** Milliseconds of CPU time without growth after which an attack that has sent everything is over. */
+/** CPU milliseconds without memory growth after which an attack that has reached its goal is over. */
 const stillCpuMs = 1000
-/** Milliseconds of CPU time without progress or growth after which the node takes no more. */
+/** CPU milliseconds without progress or growth after which the node accepts no more. */
 const stallCpuMs = 3000
-/** Milliseconds after which a node that does nothing and takes nothing will not do so any more. */
+/** Milliseconds after which an idle node that accepts nothing will not accept more. */
 const idleMs = 1500
-/** The share of one core below which a node does nothing. */
+/** The share of one core below which a node counts as idle. */
 const idleShare = 0.1
-/** Milliseconds that an attack gets to reach its goal, when its time is shorter. */
+/** The minimum time that an attack gets to reach its goal, in milliseconds. */
 const patienceMs = 45_000
 
 /**
- * Says when an attack is over: its time has passed, it has reached its goal or cannot get further, and memory does not grow.
- * The CPU time of the node is what counts, since a busy machine lets it do less in the same time.
+ * Decides when an attack is over: its time has passed, it has reached its goal or makes no progress, and memory does
+ * not grow. It measures the CPU time of the node, because on a busy machine the node does less in the same wall time.
  */
 export class AttackClock {
   readonly #goal: Goal
@@ -59,14 +59,14 @@ export class AttackClock {
     this.#grown = this.#moved
   }
 
-  /** Has to be asked again and again, to see whether anything moves. */
+  /** Has to be polled, to observe progress. */
   isOver({ peakMb, cpuMs }: NodeSample): boolean {
     const now: Change = { at: this.#now(), cpuMs }
     this.#look(now, peakMb)
     const elapsed = now.at - this.#begun
     if (elapsed < this.#leastMs) return false
     if (elapsed >= Math.max(patienceMs, this.#leastMs)) return true
-    // What was sent may still be on its way to where it is held.
+    // Sent data may still be in flight.
     if (this.#isReached()) return cpuMs - this.#grown.cpuMs >= stillCpuMs || isIdle(this.#grown, now)
     const changed = this.#moved.at > this.#grown.at ? this.#moved : this.#grown
     return cpuMs - changed.cpuMs >= stallCpuMs || isIdle(changed, now)

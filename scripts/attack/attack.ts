@@ -2,40 +2,40 @@ import type { Random } from '../crash/random.ts'
 import type { Tally } from './tally.ts'
 import type { Victim } from './victim.ts'
 
-/** What an attack gets. */
+/** The context of an attack. */
 export interface Assault {
   readonly victim: Victim
   readonly tally: Tally
   readonly random: Random
-  /** Aborted when the time is up, the node has ended or its memory is far beyond the bar: all connections end then. */
+  /** Aborted when the time is up, the node has ended or its memory is far above the bound. Closes all connections. */
   readonly signal: AbortSignal
 }
 
-/** An amount that an attack sends. It lasts until then, or until the node takes no more. */
+/** The amount that an attack sends. It ends then, or when the node accepts no more. */
 export interface Goal {
   readonly megabytes?: number
-  /** Requests that are answered or refused. */
+  /** Responses of any kind. */
   readonly answers?: number
 }
 
-/** One way to make the node hold or do more than it should. */
+/** One way to exhaust memory, CPU or file descriptors of the node. */
 export interface Attack {
   readonly name: string
   readonly description: string
-  /** Milliseconds that an empty query of the bystander may take meanwhile, at the median. */
+  /** Bound for the median latency of an empty query of the bystander, in milliseconds. */
   readonly emptyQueryMs?: number
-  /** The file limit of the node that this is about; it gets a node of its own. */
+  /** The limit of open files that this attack needs; it gets a node of its own. */
   readonly nofile?: number
-  /** Seconds that it takes at least. */
+  /** Minimum duration in seconds. */
   readonly leastSeconds?: number
-  /** Milliseconds that the bystander rests between its requests: with many of them the node has no time to rest. */
+  /** Pause between two requests of the bystander in milliseconds: without it the node would never be idle. */
   readonly bystanderPauseMs?: number
-  /** Whether the attack takes all streams that there are, so that the bystander does not query meanwhile. */
+  /** Whether the attack uses up all open streams, so that the bystander cannot query. */
   readonly takesAllStreams?: boolean
-  /** What is to be sent before the attack has done what it is for; an attack that is about time alone has no goal. */
+  /** What has to be sent; an attack that only lasts for a time has no goal. */
   readonly goal?: Goal
-  /** Stores what the attack reads. Not measured. */
+  /** Stores the data that the attack reads. Not measured. */
   prepare?(victim: Victim): Promise<void>
-  /** Runs until the signal is aborted. Throws when the node breaks a promise that only the attacker can see. */
+  /** Runs until the signal is aborted. Throws on violations that only the attacker can observe. */
   run(assault: Assault): Promise<void>
 }

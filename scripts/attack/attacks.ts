@@ -12,7 +12,7 @@ import { unfinishedMessages } from './unfinished-messages.ts'
 import { unreadDownloads } from './unread-downloads.ts'
 import { unreadQueries } from './unread-queries.ts'
 
-/** All attacks, in the order in which they are made. */
+/** All attacks, in the order in which they run. */
 export const attacks: readonly Attack[] = [
   chunkedBody,
   pingFlood,

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Latencies } from '../load/latencies.ts'
 import type { BystanderTask, Timing } from './bystander-report.ts'
 
-/** Within this time a retry has to succeed after an answer 503. */
+/** Time within which a retry after a 503 has to succeed, in milliseconds. */
 export const mendMs = 5000
-/** A request that takes longer than this has failed. */
+/** Request timeout in milliseconds. */
 const answerMs = 30_000
 
 interface Answered {
@@ -13,7 +13,7 @@ interface Answered {
   readonly text: string
 }
 
-/** Sends one kind of request over and over, on a connection of its own that it keeps. */
+/** Sends one kind of request in a loop, over its own keep-alive connection. */
 export class RepeatedRequest {
   readonly #task: BystanderTask
   readonly #endpoint: string
@@ -22,7 +22,7 @@ export class RepeatedRequest {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   #latencies = new Latencies()
   #count = 0
-  /** When the request that is under way was sent. */
+  /** When the pending request was sent. */
   #started: number | undefined
   mended = 0
   unmended = 0
@@ -35,19 +35,19 @@ export class RepeatedRequest {
     this.#succeeded = succeeded
   }
 
-  /** Forgets how long requests took so far. */
+  /** Resets the recorded latencies. */
   begin(): void {
     this.#latencies = new Latencies()
     this.#count = 0
   }
 
-  /** How long requests took; the one that is under way counts from here on. */
+  /** The recorded latencies; the pending request counts with its time so far. */
   timing(): Timing {
     if (this.#started !== undefined) this.#add(this.#started)
     return { count: this.#count, p50: this.#latencies.within(0.5), p99: this.#latencies.within(0.99) }
   }
 
-  /** Until it is told to end, and the last answer has come. */
+  /** Runs until it is stopped and the last response has arrived. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.once()
@@ -55,7 +55,7 @@ export class RepeatedRequest {
     }
   }
 
-  /** One request, with retries while the node is overloaded; what goes wrong is noted. Answers whether it went well. */
+  /** One request, with retries on 503. Records errors. Returns whether it succeeded. */
   async once(): Promise<boolean> {
     const started = performance.now()
     this.#started = started

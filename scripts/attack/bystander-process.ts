@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import type { BystanderReport, BystanderTask, FromBystander, ToBystander } from './bystander-report.ts'
 
-/** Longer than a bystander may take for its last requests. */
+/** Timeout for the last requests of a bystander, in milliseconds. */
 const reportMs = 30_000
 
-/** The process of a bystander. */
+/** The child process of a bystander. */
 export class BystanderProcess {
   readonly #child: ChildProcess = fork(join(import.meta.dirname, 'bystander.ts'), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -14,11 +14,11 @@ export class BystanderProcess {
 
   private constructor() {
     this.#reported = this.#told('report').then(({ report }) => report)
-    // It is looked at when the attack is over.
+    // The rejection is handled when the attack is over.
     this.#reported.catch(() => {})
   }
 
-  /** Starts one; it is connected and everything has worked once. */
+  /** Starts one. Resolved when it is connected and each kind of request has succeeded once. */
   static async start(task: BystanderTask): Promise<BystanderProcess> {
     const bystander = new BystanderProcess()
     const ready = bystander.#told('ready')
@@ -27,7 +27,7 @@ export class BystanderProcess {
     return bystander
   }
 
-  /** Lets it finish; answers with what happened to it. */
+  /** Lets it finish. Returns its report. */
   async end(): Promise<BystanderReport> {
     this.#send({ type: 'end' })
     const timer = setTimeout(() => this.kill(), reportMs)

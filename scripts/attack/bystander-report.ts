@@ -1,33 +1,33 @@
-/** How long one kind of request took, in milliseconds; one that is not answered counts with the time until the end. */
+/** Latencies of one kind of request in milliseconds. A pending request counts with the time until the end. */
 export interface Timing {
   readonly count: number
   readonly p50: number
   readonly p99: number
 }
 
-/** What happened to a client that does nothing wrong while others attack. */
+/** The observations of a well-behaved client during an attack. */
 export interface BystanderReport {
   readonly publish: Timing
   readonly query: Timing
   readonly emptyQuery: Timing
-  /** Answers 503 after which a retry succeeded in time, and requests whose retries did not. */
+  /** Responses 503 after which a retry succeeded in time, and requests whose retries failed. */
   readonly mended: number
   readonly unmended: number
-  /** All other errors, in the order in which they came. */
+  /** All other errors, in order. */
   readonly errors: readonly string[]
-  /** What is wrong with the subscription; undefined when it is alive and has got every event. */
+  /** The problem of the subscription; undefined if it is open and has received every event. */
   readonly subscriptionProblem: string | undefined
-  /** What is wrong with it when the attack is over; undefined when it can publish and query again. */
+  /** The problem after the attack; undefined if publishing and querying work. */
   readonly afterwardsProblem: string | undefined
 }
 
-/** What a bystander needs to know. */
+/** The parameters of a bystander. */
 export interface BystanderTask {
   readonly url: string
   readonly token: string
   /** Whether it queries, or only publishes and subscribes. */
   readonly queries: boolean
-  /** Milliseconds between two requests of a kind. */
+  /** Pause between two requests of a kind in milliseconds. */
   readonly pauseMs: number
 }
 

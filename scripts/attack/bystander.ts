@@ -1,18 +1,18 @@
-// A client that does nothing wrong, in a process of its own: the attacker's event loop must not distort its figures. It
-// publishes, queries and keeps one subscription, over and over, until it is told to end.
+// A well-behaved client, in its own process: the attacker's event loop must not distort its latencies. It publishes and
+// queries in a loop and keeps one subscription open, until it is stopped.
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { mendMs, RepeatedRequest } from './bystander-client.ts'
 import type { BystanderReport, BystanderTask, FromBystander, ToBystander } from './bystander-report.ts'
 
-/** Each has events of its own: others were on the same node before. */
+/** A unique tag: earlier bystanders used the same node. */
 const tag = `bystander:${process.pid}`
 
-/** A subscription that has to get every event that is published, in order, and must never end. */
+/** A subscription that has to receive every published event in order, and must never end. */
 class Subscription {
   readonly #socket: WebSocket
   #problem: string | undefined
-  /** The number of the last event that came. */
+  /** The number of the last received event. */
   last = 0
 
   constructor({ url, token }: BystanderTask) {
@@ -55,7 +55,7 @@ class Bystander {
   readonly #query: RepeatedRequest
   readonly #emptyQuery: RepeatedRequest
   readonly #queries: boolean
-  /** The number of the last event that was published. */
+  /** The number of the last published event. */
   #last = 0
 
   constructor(task: BystanderTask) {
@@ -75,7 +75,7 @@ class Bystander {
     return this.#queries ? [this.#publish, this.#query, this.#emptyQuery] : [this.#publish]
   }
 
-  /** All connections are there, and everything has worked once. */
+  /** Resolved when all connections are open and each kind of request has succeeded once. */
   async prepare(): Promise<void> {
     for (const request of this.#requests)
       if (!(await request.once())) throw new Error(`the bystander cannot begin: ${request.errors.join()}`)
@@ -87,14 +87,14 @@ class Bystander {
     await Promise.all(this.#requests.map((request) => request.run(signal)))
   }
 
-  /** Whether it can do everything again now that the attack is over. */
+  /** Whether everything works after the attack. */
   async afterwards(): Promise<string | undefined> {
     for (const request of this.#requests)
       if (!(await request.once())) return request.errors.at(-1) ?? 'still refused with 503 after five seconds'
     return undefined
   }
 
-  /** What the subscription lacks; nothing when it gets the last event in time. */
+  /** What the subscription misses; undefined if it receives the last event in time. */
   async subscriptionProblem(): Promise<string | undefined> {
     if (await this.#isServed()) return undefined
     return this.#subscription.problem ?? `got events up to ${this.#subscription.last} of ${this.#last} only`
@@ -130,7 +130,7 @@ function tell(message: FromBystander): void {
   process.send?.(message)
 }
 
-/** How long after the end the last answers may take. */
+/** Timeout for the last responses, in milliseconds. */
 const graceMs = mendMs
 
 async function attend(task: BystanderTask, end: AbortSignal): Promise<void> {
@@ -159,5 +159,5 @@ process.on('message', (message: ToBystander) => {
       },
     )
 })
-// Its parent has gone.
+// The parent process has ended.
 process.on('disconnect', () => process.exit())

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const root = '/sys/fs/cgroup'
 
-/** A memory cgroup below the one that this process is in, or beside it where there can be none below. */
+/** A memory cgroup below that of this process, or beside it where a child group is not possible. */
 export class MemoryCgroup {
   readonly #folder: string
 
@@ -12,7 +12,7 @@ export class MemoryCgroup {
     this.#folder = folder
   }
 
-  /** Makes a group with a limit; undefined when this process may not, or there is no memory controller. */
+  /** Creates a group with a limit; undefined without permission or without a memory controller. */
   static make(mebibytes: number): MemoryCgroup | undefined {
     const own = readFileSync('/proc/self/cgroup', 'utf8')
     for (const { parent, file } of places(own)) {
@@ -32,7 +32,7 @@ export class MemoryCgroup {
     return undefined
   }
 
-  /** A shell command that puts the shell into the group. */
+  /** A shell command that moves the shell into the group. */
   get entering(): string {
     return `echo $$ > '${join(this.#folder, 'cgroup.procs')}'`
   }
@@ -57,14 +57,14 @@ interface Place {
   readonly file: string
 }
 
-/** Where a group could be made, given `/proc/self/cgroup`: in version 1, then in version 2 of the interface. */
+/** Possible parents of the group, given `/proc/self/cgroup`: of cgroup v1, then of v2. */
 export function places(own: string): Place[] {
   const lines = own.split('\n').map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
   const found: Place[] = []
   for (const [, controllers = '', path = ''] of lines.filter((line) => line !== null)) {
     if (controllers.split(',').includes('memory'))
       found.push({ parent: join(root, 'memory', path), file: 'memory.limit_in_bytes' })
-    // A group of version 2 that has processes has no groups below it with limits; the one above it may have.
+    // In cgroup v2 a group with processes cannot have child groups with limits; its parent can.
     if (controllers === '' && existsSync(join(root, 'cgroup.controllers')))
       for (const parent of [join(root, path), join(root, path, '..')]) found.push({ parent, file: 'memory.max' })
   }

@@ -2,14 +2,14 @@ import type { Assault, Attack } from './attack.ts'
 import { countHttp, headOf } from './raw-http.ts'
 import { crowd, RawSocket } from './raw-socket.ts'
 
-/** One byte of a body per chunk; six on the wire. */
+/** A chunk with one byte of the body, six bytes on the wire. */
 const chunk = '1\r\n \r\n'
 const chunksPerWrite = 10_000
 const chunks = Buffer.from(chunk.repeat(chunksPerWrite))
-/** The manifest of an app may have 64 KiB: a body that stays just below that is held until it ends or pauses for too long. */
+/** Just below the 64 KiB of an app manifest: such a body is buffered until it ends or stalls. */
 const manifestChunks = Buffer.from(chunk.repeat(60_000))
 
-/** Bodies in chunks of one byte: what is held per chunk costs far more than the byte. */
+/** Bodies in chunks of one byte: the overhead per chunk is far more than the byte. */
 export const chunkedBody: Attack = {
   name: 'chunked-body',
   description: 'bodies in chunks of one byte: manifests without a token, and publishes',

@@ -3,7 +3,7 @@ import { smallEvents, smallTag } from './prepared.ts'
 import { countHttp, jsonRequest } from './raw-http.ts'
 import { crowd, RawSocket } from './raw-socket.ts'
 
-/** A sub-query per event: (a|b)&(a|b)&… twelve times, of templates, so that it is planned anew for each event. */
+/** A nested query with (a|b)&(a|b)&… twelve times, with templates as tags, so that it is planned for each event. */
 function planned(factor: (n: number) => string): string {
   const tags = Array.from({ length: 12 }, (_, n) => factor(n)).join('&')
   return `FEATURES(subQuery interpolation) FROM '${smallTag}' SELECT FROM ${tags} END`
@@ -41,14 +41,14 @@ const texts: readonly string[] = [
   `FROM ${Array.from({ length: 80_000 }, (_, n) => `'tag${n}'`).join('|')}`.slice(0, textBytes),
 ]
 
-/** Queries that are expensive to parse or to plan. An empty query of somebody else must not wait for them. */
+/** Queries that are expensive to parse or to plan. They must not delay an empty query of another client. */
 export const hostileQueries: Attack = {
   name: 'hostile-queries',
   description: 'thirty queries that plan a sub-query for each event, and query texts of 1 MiB one after the other',
   emptyQueryMs: 100,
   async prepare(victim) {
     await smallEvents(victim)
-    // A mistake in them would make them harmless.
+    // A syntax error would make them harmless.
     for (const query of plans)
       await victim.request('POST', '/api/v2/aql/validate', 'application/json', JSON.stringify({ query }))
   },
@@ -69,7 +69,7 @@ async function readAnswer(assault: Assault, kind: 'query' | 'validate', query = 
   if (raw === undefined) return
   const path = kind === 'query' ? '/api/v2/events/query' : '/api/v2/aql/validate'
   const request = jsonRequest(victim, path, { query, order: 'asc' }, { connection: 'close' })
-  // The answer is read to its end, so that the query goes on.
+  // The response is read completely, so that backpressure does not stop the query.
   if (await raw.reading().send(request, signal)) await raw.hold(signal)
   await countHttp(raw, assault)
 }

@@ -4,11 +4,11 @@ import type { Assault, Attack } from './attack.ts'
 import { countHttp, jsonRequest } from './raw-http.ts'
 import { RawSocket } from './raw-socket.ts'
 
-/** Events of one publish, and publishes: enough for the node to seal chunks, for which it starts a thread. */
+/** Events per publish, and publishes: enough for the node to seal chunks, for which it starts the sealer thread. */
 const eventsPerPublish = 5000
 const publishes = 10
 
-/** Connections of which nothing comes, more of them than the file limit of the node allows. */
+/** Idle connections, more than the limit of open files of the node allows. */
 export const idleConnections: Attack = {
   name: 'idle-connections',
   description: 'more idle connections than the node may have files open (1,024 unless --nofile says otherwise)',
@@ -33,7 +33,7 @@ export const idleConnections: Attack = {
   },
 }
 
-/** Publishes on a connection that is there already: with no file left, the node has to go on for those whom it serves. */
+/** Publishes on an open connection: without free file descriptors the node has to serve existing clients. */
 async function publishMany(raw: RawSocket, assault: Assault): Promise<void> {
   const { victim, signal } = assault
   const data = Array.from({ length: eventsPerPublish }, (_, n) => ({ tags: ['attack:idle'], payload: { n } }))
@@ -45,7 +45,7 @@ async function publishMany(raw: RawSocket, assault: Assault): Promise<void> {
   await countHttp(raw, assault)
 }
 
-/** How many files a process may have open. */
+/** The limit of open files of a process. */
 export function fileLimitOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/limits`, 'utf8')
   return Number(/^Max open files\s+(\d+)/m.exec(text)?.[1] ?? 1024)

@@ -4,12 +4,12 @@ import { jsonRequest } from './raw-http.ts'
 import { RawSocket } from './raw-socket.ts'
 import { openWebSocket, requestFrame } from './raw-websocket.ts'
 
-/** All streams that there are, but the one that the bystander has. */
+/** All open streams that the node allows, except the one of the bystander. */
 const subscriptions = 1023
 const perSocket = 128
 const tag = 'attack:idle'
 
-/** No attack: as many subscriptions as the node promises to serve, which have to fit. */
+/** Not an attack: the maximum number of subscriptions has to fit into the memory bound. */
 export const idleSubscriptions: Attack = {
   name: 'idle-subscriptions',
   description: `${subscriptions} idle subscriptions over HTTP and WebSockets, which all have to get an event in the end`,
@@ -28,7 +28,7 @@ export const idleSubscriptions: Attack = {
   },
 }
 
-/** A connection with so many subscriptions. */
+/** Opens a connection with a number of subscriptions. */
 interface Client {
   readonly raw: RawSocket
   readonly subscriptions: number
@@ -55,7 +55,7 @@ async function subscribeOnWebSockets(assault: Assault, count: number): Promise<C
   return clients
 }
 
-/** Publishes an event, which every subscription has to get within five seconds. */
+/** Publishes an event that every subscription has to receive within five seconds. */
 async function expectEvent({ victim, tally }: Assault, clients: readonly Client[]): Promise<void> {
   const mark = 'the idle are served'
   await victim.publish([tag], [mark])

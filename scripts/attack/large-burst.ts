@@ -5,10 +5,10 @@ import { countWebSocket, frameHead, opcodes, openWebSocket } from './raw-websock
 
 const mebibyte = 1024 * 1024
 const text = Buffer.alloc(mebibyte, 'x')
-/** Messages that are stored: with more of them the disk would be full before the attack is over. */
+/** Messages that are stored: more would fill the disk before the attack is over. */
 const mostStored = 12
 
-/** A burst of the largest messages and bodies. What they took has to be given back. */
+/** A burst of messages and bodies of the maximum size. Their memory has to be released afterwards. */
 export const largeBurst: Attack = {
   name: 'large-burst',
   description: '24 clients with WebSocket messages of 50 MiB and 24 with publishes of 60 MiB, all at once',
@@ -24,7 +24,9 @@ export const largeBurst: Attack = {
   },
 }
 
-/** The JSON of a publish of so many mebibytes, in parts that are shared: events of 5 MiB; or broken at its very end. */
+/**
+ * The JSON of a publish call of a size in mebibytes, in shared parts: events of 5 MiB, optionally malformed at the end.
+ */
 function partsOf(mebibytes: number, isValid: boolean): Buffer[] {
   const parts = [Buffer.from('{"data":[')]
   for (let left = mebibytes; left > 0; left -= 5) {
@@ -61,7 +63,7 @@ async function largePublish(assault: Assault, body: readonly Buffer[]): Promise<
   await countHttp(raw, assault)
 }
 
-/** Sends all parts, and waits until the kernel has them: they are answered or refused soon after. */
+/** Sends all parts, and waits until they are in kernel buffers. The response follows soon after. */
 async function sendAll(raw: RawSocket, parts: readonly Buffer[], { signal }: Assault): Promise<void> {
   for (const part of parts) if (!(await raw.send(part, signal))) return
   await raw.answered(signal)

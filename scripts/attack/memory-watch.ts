@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 
 const sampleMs = 50
 
-/** The memory of a process in megabytes, as the kernel counts it; undefined when there is no such process. */
+/** Resident memory of a process in megabytes; undefined if there is no such process. */
 export function memoryOf(pid: number): { resident: number; highest: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/status`, 'utf8')
@@ -15,14 +15,14 @@ export function memoryOf(pid: number): { resident: number; highest: number } | u
   }
 }
 
-/** Milliseconds per tick in which the kernel counts CPU time. */
+/** Milliseconds per clock tick of the kernel. */
 const tickMs = 10
 
 /** The CPU time of all threads of a process so far, in milliseconds. */
 export function cpuMsOf(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name of the process is in parentheses, and may hold spaces; user and system time are the 12th and 13th behind it.
+    // The process name is in parentheses and may contain spaces. User and system time are fields 12 and 13 after it.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) * tickMs
   } catch {
@@ -32,9 +32,9 @@ export function cpuMsOf(pid: number): number {
 
 interface WatchOptions {
   readonly pid: number
-  /** Called once when the memory is beyond so many megabytes. */
+  /** Called once when the memory exceeds a number of megabytes. */
   readonly far: { readonly megabytes: number; readonly reached: () => void }
-  /** The same, at the point where the machine has to be protected. */
+  /** The same, at the point where the machine has to be protected from running out of memory. */
   readonly fatal: { readonly megabytes: number; readonly reached: () => void }
 }
 
@@ -43,7 +43,7 @@ export class MemoryWatch {
   readonly #options: WatchOptions
   readonly #timer: NodeJS.Timeout
   readonly before: number
-  /** Whether what the kernel notes as the highest value belongs to this watch. */
+  /** Whether the peak value of the kernel (VmHWM) was reset for this watch. */
   readonly #isHighestOurs: boolean
   #peak = 0
   #passed = 0
@@ -55,7 +55,7 @@ export class MemoryWatch {
     this.#timer = setInterval(() => this.#sample(), sampleMs)
   }
 
-  /** The peak so far, by the samples and by what the kernel has noted. */
+  /** The peak so far, from the samples and from the kernel. */
   get peak(): number {
     this.#sample()
     return this.#peak
@@ -78,7 +78,7 @@ export class MemoryWatch {
   }
 }
 
-/** Lets the kernel forget the highest value so far: the next one belongs to this attack. Answers whether it did. */
+/** Resets the peak value of the kernel, so that it belongs to this attack. Returns whether that worked. */
 function resetHighest(pid: number): boolean {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5')

@@ -5,7 +5,7 @@ import { countWebSocket, frame, opcodes, openWebSocket } from './raw-websocket.t
 const emptyPings = Buffer.concat(Array.from({ length: 1000 }, () => frame(opcodes.ping, '')))
 const fullPings = Buffer.concat(Array.from({ length: 500 }, () => frame(opcodes.ping, 'x'.repeat(125))))
 
-/** Pings whose pongs are never read: they pile up in the node unless it stops reading. */
+/** Pings whose pongs are never read: they accumulate in the node unless it stops reading. */
 export const pingFlood: Attack = {
   name: 'ping-flood',
   description: 'WebSocket pings, small and of the largest size, whose pongs are not read',

@@ -3,11 +3,11 @@ import { countHttp, headOf, jsonRequest } from './raw-http.ts'
 import { crowd, RawSocket } from './raw-socket.ts'
 import { countWebSocket, openWebSocket, requestFrame } from './raw-websocket.ts'
 
-/** Requests that are written in one go. */
+/** Requests per write. */
 const together = 5000
 const body = { data: [{ tags: ['attack:pipelined'], payload: 'x'.repeat(200) }] }
 
-/** Requests one behind the other on a connection, whose answers are not read. */
+/** Pipelined requests whose responses are not read. */
 export const pipelining: Attack = {
   name: 'pipelining',
   description: 'thousands of publishes and requests for offsets in one go, over WebSockets and HTTP, no answer read',

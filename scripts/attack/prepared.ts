@@ -18,7 +18,7 @@ export function smallEvents(victim: Victim): Promise<void> {
   })
 }
 
-/** Events whose payloads are texts close to the largest allowed payload. */
+/** Events with payloads close to the maximum size. */
 export function largeEvents(victim: Victim): Promise<void> {
   return victim.prepareOnce('large events', async () => {
     const text = 'x'.repeat(8 * mebibyte - 64)
@@ -26,12 +26,12 @@ export function largeEvents(victim: Victim): Promise<void> {
   })
 }
 
-/** A file of 32 MiB under a name, as a website has it. */
+/** A website with a file of 32 MiB. */
 export function largeFile(victim: Victim): Promise<void> {
   return victim.prepareOnce('a large file', async () => {
     const head = '--limit\r\nContent-Disposition: form-data; name="file"; filename="large.bin"\r\n\r\n'
     const content = Buffer.alloc(32 * mebibyte)
-    // No two blocks are the same, or one of them would be enough for all.
+    // All blocks differ; otherwise they would be deduplicated.
     for (let at = 0; at < content.length; at += 4) content.writeUInt32LE(at, at)
     const form = Buffer.concat([Buffer.from(head), content, Buffer.from('\r\n--limit--\r\n')])
     const cid = await victim.request('POST', '/api/v2/files', 'multipart/form-data; boundary=limit', form)
@@ -39,7 +39,7 @@ export function largeFile(victim: Victim): Promise<void> {
   })
 }
 
-/** The largest blob that there can be. */
+/** A blob of the maximum size. */
 export function largeBlob(victim: Victim): Promise<void> {
   return victim.prepareOnce('a large blob', async () => {
     await victim.request('PUT', blobPath, 'application/octet-stream', Buffer.alloc(10 * mebibyte, 'blob'))

@@ -10,7 +10,7 @@ export interface RequestHead {
   readonly hasToken?: boolean
 }
 
-/** The text of the head of a request. */
+/** Formats a request head. */
 export function headOf(victim: Victim, { method, path, host, headers = {}, hasToken = true }: RequestHead): string {
   const all: Record<string, string | number> = {
     host: host ?? `127.0.0.1:${victim.port}`,
@@ -21,14 +21,14 @@ export function headOf(victim: Victim, { method, path, host, headers = {}, hasTo
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** A request with a body of JSON. */
+/** Formats a request with a JSON body. */
 export function jsonRequest(victim: Victim, path: string, body: unknown, more: RequestHead['headers'] = {}): string {
   const text = JSON.stringify(body)
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...more }
   return `${headOf(victim, { method: 'POST', path, headers })}${text}`
 }
 
-/** Sends a request, reads the beginning of the answer and leaves the rest unread for as long as it is let. */
+/** Sends a request, reads the start of the response and leaves the rest unread until the end of the attack. */
 export async function leaveUnread(assault: Assault, request: string | Buffer): Promise<void> {
   const raw = await RawSocket.open(assault)
   if (raw === undefined) return
@@ -44,7 +44,7 @@ export async function leaveUnread(assault: Assault, request: string | Buffer): P
   if (isClosed) assault.tally.count('closed by the node')
 }
 
-/** Reads the beginning of the answers on a connection, closes it and counts their statuses. */
+/** Reads the start of the responses on a connection, closes it and counts their statuses. */
 export async function countHttp(raw: RawSocket, { tally }: Assault): Promise<void> {
   const { bytes, isClosed } = await raw.look()
   const statuses = statusesIn(bytes.toString('latin1'))

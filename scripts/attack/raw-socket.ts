@@ -3,23 +3,23 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { Assault } from './attack.ts'
 import type { Tally } from './tally.ts'
 
-/** How long a client that has not read looks at what came, once the attack is over. */
+/** How long a client reads after the attack, in milliseconds. */
 const lookMs = 300
-/** Bytes of what has come that are kept; the rest is only read. */
+/** Received bytes that are kept; the rest is discarded. */
 const keptBytes = 256 * 1024
-/** Milliseconds for which a connection is held before its place is taken by a new one. */
+/** Milliseconds after which a connection is replaced by a new one. */
 export const holdMs = 20_000
 
-/** A TCP connection without a library that would behave well on it. */
+/** A raw TCP connection, for misbehaving clients. */
 export class RawSocket {
   readonly socket: Socket
   readonly #tally: Tally
   readonly #closed: Promise<void>
-  /** The beginning of what has come. */
+  /** The first received bytes. */
   readonly #received: Buffer[] = []
   #size = 0
   #isEnded = false
-  /** Code of the error that ended it. */
+  /** Code of the error that closed it. */
   error: string | undefined
 
   private constructor(socket: Socket, tally: Tally) {
@@ -32,7 +32,7 @@ export class RawSocket {
     socket.on('end', () => {
       this.#isEnded = true
     })
-    // Paused before it is listened to, a socket stays paused.
+    // A socket that is paused before listeners are added stays paused.
     socket.pause()
     socket.on('data', (part: Buffer) => {
       if (this.#size < keptBytes) this.#received.push(part)
@@ -40,7 +40,7 @@ export class RawSocket {
     })
   }
 
-  /** Connects, and reads nothing until it is told to; undefined when there is no connection. */
+  /** Connects without reading; undefined if the connection fails. */
   static async open({ victim, tally, signal }: Assault): Promise<RawSocket | undefined> {
     if (signal.aborted) return undefined
     const socket = connect({ port: victim.port, host: '127.0.0.1', noDelay: true })
@@ -63,12 +63,12 @@ export class RawSocket {
     return !this.socket.destroyed && this.socket.writable
   }
 
-  /** Writes, and waits while the node does not read; false when the connection or the attack is over. */
+  /** Writes with backpressure; false if the connection or the attack has ended. */
   async send(bytes: Uint8Array | string, signal: AbortSignal): Promise<boolean> {
     if (!this.isOpen || signal.aborted) return false
     this.#tally.bytes += bytes.length
     if (this.socket.write(bytes)) {
-      // Whoever sends in a loop must let others have their turn, also while the kernel takes everything.
+      // Yields to the event loop even if the kernel accepts everything at once.
       await setImmediate()
       return this.isOpen && !signal.aborted
     }
@@ -84,25 +84,25 @@ export class RawSocket {
     return this.isOpen && !signal.aborted
   }
 
-  /** Reads and forgets what comes, so that it is noticed when the node closes the connection. */
+  /** Reads and discards, to notice when the node closes the connection. */
   reading(): this {
     this.socket.resume()
     return this
   }
 
-  /** Waits until the node closes the connection, the attack is over, or the time is. */
+  /** Waits until the node closes the connection, the attack is over, or a timeout. */
   hold(signal: AbortSignal, ms = holdMs): Promise<void> {
     return this.#until(this.#closed, signal, ms)
   }
 
-  /** Reads until something comes that was not there yet, or the node closes the connection. */
+  /** Reads until new data arrives or the node closes the connection. */
   answered(signal: AbortSignal): Promise<void> {
     const answer = new Promise<void>((resolve) => this.socket.once('data', () => resolve()))
     this.reading()
     return this.#until(Promise.race([answer, this.#closed]), signal, holdMs)
   }
 
-  /** Reads the beginning of what has come so far, and whether the node has closed the connection; then closes it. */
+  /** Reads the first received bytes and whether the node has closed the connection, then closes it. */
   async look(): Promise<{ bytes: Buffer; isClosed: boolean }> {
     const isEnough = (): boolean => this.#isEnded || this.socket.destroyed || this.#size >= keptBytes
     this.reading()
@@ -112,7 +112,7 @@ export class RawSocket {
     return { bytes: Buffer.concat(this.#received), isClosed }
   }
 
-  /** What has come so far. */
+  /** The received bytes so far. */
   get received(): Buffer {
     return Buffer.concat(this.#received)
   }
@@ -129,7 +129,7 @@ export class RawSocket {
   }
 }
 
-/** Keeps so many clients attacking: whoever is refused or closed comes back, until the attack is over. */
+/** Keeps a number of clients attacking: a client that is refused or closed reconnects, until the attack is over. */
 export async function crowd(count: number, signal: AbortSignal, client: (n: number) => Promise<void>): Promise<void> {
   const attackAgain = async (n: number): Promise<void> => {
     while (!signal.aborted) {

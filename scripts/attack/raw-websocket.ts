@@ -4,7 +4,7 @@ import { RawSocket } from './raw-socket.ts'
 
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
-/** The head of a frame as clients send it. The mask is zero, so that payloads can be sent as they are. */
+/** A client frame header. The mask is zero, so that payloads can be sent unchanged. */
 export function frameHead(opcode: number, length: number, isFinal = true): Buffer {
   const first = (isFinal ? 0x80 : 0) | opcode
   const mask = [0, 0, 0, 0]
@@ -17,18 +17,18 @@ export function frameHead(opcode: number, length: number, isFinal = true): Buffe
   return head
 }
 
-/** A whole frame. */
+/** A complete frame. */
 export function frame(opcode: number, payload: Buffer | string, isFinal = true): Buffer {
   const bytes = Buffer.from(payload)
   return Buffer.concat([frameHead(opcode, bytes.length, isFinal), bytes])
 }
 
-/** A message with a request of the API. */
+/** A message with an API request. */
 export function requestFrame(requestId: number, serviceId: string, payload: unknown): Buffer {
   return frame(opcodes.text, JSON.stringify({ type: 'request', requestId, serviceId, payload }))
 }
 
-/** Opens a WebSocket with a token, and reads nothing beyond the answer to that; undefined when it was refused. */
+/** Opens a WebSocket and reads nothing after the upgrade response; undefined if it was refused. */
 export async function openWebSocket(assault: Assault): Promise<RawSocket | undefined> {
   const { victim, tally, signal } = assault
   const raw = await RawSocket.open(assault)
@@ -53,7 +53,7 @@ export async function openWebSocket(assault: Assault): Promise<RawSocket | undef
   return undefined
 }
 
-/** Reads what has come on a WebSocket, closes it and counts the messages and the close code. */
+/** Reads the received messages of a WebSocket, closes it and counts the messages and the close code. */
 export async function countWebSocket(raw: RawSocket, { tally }: Assault): Promise<void> {
   const { bytes, isClosed } = await raw.look()
   const { messages, code } = framesIn(afterUpgrade(bytes))
@@ -63,7 +63,7 @@ export async function countWebSocket(raw: RawSocket, { tally }: Assault): Promis
   else tally.count('still open at the end')
 }
 
-/** What came behind the answer to the upgrade. */
+/** The bytes after the upgrade response. */
 export function afterUpgrade(bytes: Buffer): Buffer {
   const end = bytes.indexOf('\r\n\r\n')
   return bytes.subarray(end < 0 ? bytes.length : end + 4)
@@ -74,7 +74,7 @@ interface ReceivedFrames {
   readonly code: number | undefined
 }
 
-/** The text messages among frames of a server, and the code of a close frame. The last one may be cut off. */
+/** The text messages and the close code in server frames. The last frame may be truncated. */
 export function framesIn(bytes: Buffer): ReceivedFrames {
   const messages: string[] = []
   for (let at = 0; at + 2 <= bytes.length; ) {
@@ -91,7 +91,7 @@ export function framesIn(bytes: Buffer): ReceivedFrames {
   return { messages, code: undefined }
 }
 
-/** What kind of message it is, as it is counted. */
+/** The kind of a message, for the tally. */
 function kindOf(text: string): string {
   const type = /"type":"(\w+)"/.exec(text)?.[1] ?? 'other'
   if (type !== 'error') return `WebSocket message "${type}"`

@@ -2,7 +2,7 @@ import type { BystanderReport, Timing } from './bystander-report.ts'
 import type { Tally } from './tally.ts'
 import { type Findings, mb } from './verdict.ts'
 
-/** The lines about one attack. */
+/** The report lines of one attack. */
 export function linesOf(tally: Tally, findings: Findings, charged: string, problems: readonly string[]): string[] {
   const { beforeMb, peakMb, afterMb, readyAfterMs, ending, bystander, loggedErrors } = findings
   const end = ending === undefined ? '' : `, then it ended: ${ending}`

@@ -11,11 +11,11 @@ import { Tally } from './tally.ts'
 import { allowanceMb, type Findings, readyMs } from './verdict.ts'
 import type { Victim } from './victim.ts'
 
-/** Megabytes at which the node is killed: the machine has other work to do. */
+/** Megabytes at which the node is killed, to protect the machine. */
 const fatalMb = 4000
-/** How far beyond the bar an attack goes before it ends: the verdict is clear then. */
+/** Megabytes above the bound at which an attack ends early: the verdict is clear. */
 const clearlyBeyond = 1.25
-/** Megabytes above the memory before the attack at which nobody waits for more to be given back. */
+/** Megabytes above the initial memory at which memory counts as released. */
 const settledMb = 150
 const settleMs = 5000
 
@@ -33,7 +33,7 @@ export interface Siege {
   readonly after: Account | undefined
 }
 
-/** Runs one attack beside a bystander, and measures. */
+/** Runs one attack beside a bystander and measures. */
 export async function besiege(attack: Attack, victim: Victim, options: SiegeOptions): Promise<Siege> {
   const { node } = victim
   await attack.prepare?.(victim)
@@ -64,7 +64,7 @@ export async function besiege(attack: Attack, victim: Victim, options: SiegeOpti
   const afterMb = await settled(node, watch.before)
   const peakMb = watch.peak
   watch.end()
-  // A process with much memory takes a moment to be gone.
+  // A process with much memory takes a moment to end.
   if (isKilled) await node.ended
   const findings: Findings = {
     ending: node.ending,
@@ -81,7 +81,7 @@ export async function besiege(attack: Attack, victim: Victim, options: SiegeOpti
   return { tally, findings, before, after }
 }
 
-/** Runs the attack until it has done what it is for; answers what it saw broken. */
+/** Runs the attack until it has reached its goal. Returns the violations that it has observed. */
 async function attackUntil(
   attack: Attack,
   assault: Assault,
@@ -101,14 +101,14 @@ async function attackUntil(
   }
 }
 
-/** An attack that is refused for a mistake of its own shows nothing. */
+/** Detects attacks that are refused because of a mistake of their own. */
 function attackerMistakes(tally: Tally): string[] {
   const mistakes = tally.answersOf(/^(401|403|404|405|406|415)$/)
   if (mistakes > 0) return [`${mistakes} requests of the attacker had a mistake: ${tally.answers}`]
   return tally.connections === 0 ? ['the attacker got no connection at all'] : []
 }
 
-/** What happened to the bystander; nothing when the node has ended under it. */
+/** The report of the bystander; undefined if the node has ended. */
 async function reportOf(bystander: BystanderProcess, node: NodeProcess): Promise<BystanderReport | undefined> {
   if (!node.isRunning) {
     bystander.kill()
@@ -117,7 +117,7 @@ async function reportOf(bystander: BystanderProcess, node: NodeProcess): Promise
   return await bystander.end().catch(() => undefined)
 }
 
-/** Milliseconds until the node says that it is ready, on a new connection; undefined when it does not in time. */
+/** Milliseconds until the node is ready, on a new connection; undefined after a timeout. */
 async function untilReady(node: NodeProcess): Promise<number | undefined> {
   const begun = performance.now()
   while (node.isRunning) {
@@ -134,7 +134,7 @@ async function untilReady(node: NodeProcess): Promise<number | undefined> {
   return undefined
 }
 
-/** The memory when it is near what it was before, or after five seconds. */
+/** The memory once it is near its initial value, or after five seconds. */
 async function settled(node: NodeProcess, before: number): Promise<number> {
   const begun = performance.now()
   while (true) {

@@ -3,24 +3,24 @@ import { fileLimitOf } from './idle-connections.ts'
 import { countHttp } from './raw-http.ts'
 import { crowd, RawSocket } from './raw-socket.ts'
 
-/** The most connections that are tried: a node has 10,000 at most, and the attacker needs a file for each as well. */
+/** Maximum number of connections: a node allows 10,000, and the attacker needs a file descriptor for each as well. */
 const most = 6000
 const headBytes = 63 * 1024
 
-/** The beginning of a head with so many headers. */
+/** The start of a request head with a number of headers. */
 function headWith(count: number, value: string): Buffer {
   const headers = Array.from({ length: count }, (_, n) => `h${n}: ${value}\r\n`)
   return Buffer.from(`GET /healthz HTTP/1.1\r\n${headers.join('')}`)
 }
 
-/** One header that is very long, some that are long, and many that are short, each of which counts for more than its bytes. */
+/** One very long header, some long ones, and many short ones, whose overhead exceeds their bytes. */
 const heads = [
   Buffer.from(`GET /healthz HTTP/1.1\r\nx: ${'y'.repeat(headBytes)}`),
   headWith(60, 'y'.repeat(1000)),
   headWith(800, 'y'),
 ]
 
-/** Heads of requests that never end. */
+/** Slowloris: request heads that never end. */
 export const slowHeads: Attack = {
   name: 'slow-heads',
   description: `up to ${most} connections with heads of up to 63 KiB that never end`,

@@ -1,14 +1,14 @@
-/** What an attack sent and how the node answered, counted. */
+/** Counts what an attack has sent, and the responses. */
 export class Tally {
-  /** TCP connections that were opened. */
+  /** Opened TCP connections. */
   connections = 0
-  /** Bytes that were handed to the kernel. */
+  /** Bytes written to the kernel. */
   bytes = 0
-  /** Answers of any kind. */
+  /** Responses of any kind. */
   answered = 0
   readonly #answers = new Map<string, number>()
 
-  /** Counts an answer: a status, a close code, a reset, … */
+  /** Counts a response: a status, a close code, a reset, … */
   count(answer: string): void {
     this.answered++
     this.#answers.set(answer, (this.#answers.get(answer) ?? 0) + 1)

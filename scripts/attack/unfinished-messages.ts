@@ -2,13 +2,13 @@ import type { Assault, Attack } from './attack.ts'
 import { crowd, type RawSocket } from './raw-socket.ts'
 import { countWebSocket, frame, frameHead, opcodes, openWebSocket } from './raw-websocket.ts'
 
-/** Bytes of the largest message of a WebSocket. */
+/** The maximum size of a WebSocket message. */
 const messageBytes = 64 * 1024 * 1024
 const piece = Buffer.alloc(256 * 1024, ' ')
 const largeFragment = frame(opcodes.continuation, piece.subarray(0, 64 * 1024), false)
 const tinyFragments = Buffer.concat(Array.from({ length: 4096 }, () => frame(opcodes.continuation, ' ', false)))
 
-/** Messages that never end: what has come of them is held until the last byte comes. */
+/** WebSocket messages that never end: the node buffers them until the last byte. */
 export const unfinishedMessages: Attack = {
   name: 'unfinished-messages',
   description:
@@ -36,7 +36,7 @@ async function oneFrame(raw: RawSocket, { signal }: Assault): Promise<boolean> {
 
 async function largeFragments(raw: RawSocket, { signal }: Assault): Promise<boolean> {
   if (!(await raw.send(frame(opcodes.text, ' ', false), signal))) return false
-  // The first byte is one of them: the last fragment would make it too long.
+  // One fragment less than the maximum size: with the first byte, another one would exceed it.
   for (let left = messageBytes - 64 * 1024; left > 0; left -= 64 * 1024)
     if (!(await raw.send(largeFragment, signal))) return false
   return true
@@ -44,7 +44,7 @@ async function largeFragments(raw: RawSocket, { signal }: Assault): Promise<bool
 
 async function oneByteFragments(raw: RawSocket, { signal }: Assault): Promise<boolean> {
   if (!(await raw.send(frame(opcodes.text, ' ', false), signal))) return false
-  // As many as the WebSocket library lets through, then nothing; more than that would only be closed.
+  // As many fragments as the WebSocket library allows; with more it would close the connection.
   for (let sent = 0; sent < 3; sent++) if (!(await raw.send(tinyFragments, signal))) return false
   return true
 }

@@ -3,7 +3,7 @@ import { blobPath, largeBlob, largeFile, siteName } from './prepared.ts'
 import { headOf, leaveUnread } from './raw-http.ts'
 import { crowd } from './raw-socket.ts'
 
-/** Downloads that nobody reads, of a website (no token needed), of a file and of a blob. */
+/** Unread downloads of a website (no token needed), of a file and of a blob. */
 export const unreadDownloads: Attack = {
   name: 'unread-downloads',
   description:

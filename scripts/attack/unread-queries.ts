@@ -4,24 +4,24 @@ import { jsonRequest, leaveUnread } from './raw-http.ts'
 import { crowd } from './raw-socket.ts'
 import { countWebSocket, openWebSocket, requestFrame } from './raw-websocket.ts'
 
-/** Queries whose answers are large, each in another way. */
+/** Queries with large results of different kinds. */
 const queries: readonly string[] = [
   // One result of almost 32 MiB.
   `FROM '${largeTag}' LIMIT 1 SELECT [_, _, _, _]`,
   // Results of almost 32 MiB, one after the other.
   `FROM '${largeTag}' SELECT [_, _, _, _]`,
-  // Texts as long as a template may make them.
+  // Strings of the maximum length of a template.
   `FEATURES(interpolation) FROM '${largeTag}' LET a := \`{_}\` SELECT [a, a, a]`,
-  // What a nested query holds.
+  // The memory of a nested query.
   `FEATURES(subQuery) FROM '${largeTag}' SELECT FROM '${largeTag}' LIMIT 3 END`,
   `FEATURES(subQuery) FROM '${largeTag}' SELECT FROM '${smallTag}' END`,
-  // More than a query may hold: it fails, and must give everything back.
+  // Above the memory limit of a query: it fails, and must release everything.
   `FEATURES(aggregate) FROM '${largeTag}' AGGREGATE [FIRST(_), LAST(_), MIN(_), MAX(_)]`,
   // Many small results.
   `FROM '${smallTag}'`,
 ]
 
-/** Queries with large results that nobody reads. */
+/** Queries with large unread results. */
 export const unreadQueries: Attack = {
   name: 'unread-queries',
   description: '96 queries with large results over HTTP and over WebSockets, none of which is read',

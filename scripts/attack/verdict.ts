@@ -1,43 +1,43 @@
 import type { BystanderReport } from './bystander-report.ts'
 
-/** Megabytes that the process may take beyond the account of what clients make it hold. */
+/** Megabytes that the process may take in addition to the account of client memory. */
 export const allowanceMb = 350
-/** Seconds after the end within which the node has to be ready. */
+/** Seconds after the attack within which the node has to be ready. */
 export const readyMs = 5000
 
-/** What is allowed. */
+/** The bounds that apply to an attack. */
 export interface Bars {
-  /** Megabytes of the account of memory. */
+  /** Limit of the account of client memory in megabytes. */
   readonly accountMb: number
-  /** Milliseconds of an empty query at the median; undefined when this attack is not about that. */
+  /** Bound for the median latency of an empty query in milliseconds; undefined if this attack does not test it. */
   readonly emptyQueryMs: number | undefined
   /**
-   * Whether the node was given little memory or few files. Then it may refuse a bystander for as long as the attack lasts, and
-   * how much memory it may take is decided by whoever has given it.
+   * Whether the node has little memory or few file descriptors. Then it may refuse the bystander during the attack, and
+   * its memory is bounded by the option that was given.
    */
   readonly isConfined: boolean
 }
 
-/** What was seen of one attack. */
+/** The observations of one attack. */
 export interface Findings {
-  /** How the process ended; undefined when it did not. */
+  /** How the process ended; undefined if it did not. */
   readonly ending: string | undefined
-  /** Whether it was ended for the sake of the machine. */
+  /** Whether it was killed to protect the machine. */
   readonly isKilled: boolean
   readonly beforeMb: number
   readonly peakMb: number
   readonly afterMb: number
-  /** Milliseconds until the node was ready; undefined when it was not in time. */
+  /** Milliseconds until the node was ready; undefined after a timeout. */
   readonly readyAfterMs: number | undefined
-  /** Nothing when there is none: it could not begin or did not end. */
+  /** Undefined if the bystander could not start or did not finish. */
   readonly bystander: BystanderReport | undefined
-  /** Promises of the node that the attacker saw broken. */
+  /** Violations that the attacker has observed. */
   readonly broken: readonly string[]
-  /** Lines of level ERROR in the log of the node. */
+  /** Log lines of level ERROR. */
   readonly loggedErrors: number
 }
 
-/** What is wrong; nothing when the node has passed. */
+/** The problems; empty if the node has passed. */
 export function judge(findings: Findings, bars: Bars): string[] {
   const { ending, isKilled, peakMb, afterMb, readyAfterMs, bystander, broken } = findings
   const limit = bars.isConfined ? Number.POSITIVE_INFINITY : bars.accountMb + allowanceMb

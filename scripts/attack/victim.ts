@@ -1,6 +1,6 @@
 import type { NodeProcess } from '../node-process.ts'
 
-/** The node under attack, and what it takes to talk to it. */
+/** The node under attack, with a client for it. */
 export class Victim {
   readonly node: NodeProcess
   readonly token: string
@@ -19,7 +19,7 @@ export class Victim {
     return this.node.port
   }
 
-  /** Prepares something once per node, however many attacks need it. */
+  /** Runs a preparation once per node, for all attacks that need it. */
   prepareOnce<T>(name: string, prepare: () => Promise<T>): Promise<T> {
     const known = this.#prepared.get(name) as Promise<T> | undefined
     const prepared = known ?? prepare()
@@ -27,7 +27,7 @@ export class Victim {
     return prepared
   }
 
-  /** A request of a well-behaved client; throws unless the answer is good. */
+  /** A well-formed request; throws unless the response is successful. */
   async request(method: string, path: string, type: string, body: Buffer<ArrayBuffer> | string): Promise<string> {
     const headers = { authorization: `Bearer ${this.token}`, 'content-type': type }
     const response = await fetch(`${this.node.url}${path}`, { method, headers, body })

@@ -4,7 +4,7 @@ import { verifyBlocks } from '../../src/store/index.ts'
 import { blocksOf, type FilesLedger, filesOf } from './ledger.ts'
 import { app, blocksIn, node, nothing, openFiles } from './open.ts'
 
-/** Compares what is there after a kill with what was acknowledged. */
+/** Compares the store after a kill with everything that was acknowledged. */
 export async function checkFiles(folder: string, ledger: FilesLedger): Promise<string[]> {
   const { files, close } = await openFiles(folder)
   const problems: string[] = []
@@ -20,7 +20,7 @@ export async function checkFiles(folder: string, ledger: FilesLedger): Promise<s
   return [...problems, ...damage, ...(await orphanProblems(folder, ledger))]
 }
 
-/** Finds out whether what was under way has happened; either is good, but it has to be one of them. */
+/** Finds out whether the pending operation has taken effect. Both are correct, but it has to be atomic. */
 async function settleOpen(files: Files, ledger: FilesLedger): Promise<void> {
   const { open } = ledger
   if (open === undefined) return
@@ -29,7 +29,7 @@ async function settleOpen(files: Files, ledger: FilesLedger): Promise<void> {
     const wanted = open.content === undefined ? undefined : blocksOf(open.content).cid
     if (named === wanted) ledger.settle()
   } else if (open.kind === 'upload' || open.kind === 'remove') {
-    // To ask whether it is kept is to remove it: then it is clear.
+    // Removing the upload settles it in both cases.
     await files.remove(app, blocksOf(open.content).cid)
     ledger.open = { kind: 'remove', content: open.content }
     ledger.settle()
@@ -45,7 +45,7 @@ async function nameProblems(files: Files, ledger: FilesLedger): Promise<string[]
     .map((name) => `the name ${name} means ${found.get(name)}, not ${expected.get(name)}`)
 }
 
-/** Everything that was acknowledged is complete. */
+/** Acknowledged uploads that are not complete. */
 async function contentProblems(files: Files, ledger: FilesLedger): Promise<string[]> {
   const problems: string[] = []
   for (const content of ledger.kept) {
@@ -66,7 +66,7 @@ async function contentOf(files: Files, cid: string, path: readonly string[]): Pr
   return Buffer.concat(pieces)
 }
 
-/** After two collections that leave no room, there is nothing but what is kept or has a name. */
+/** Leaked blocks: after two garbage collections with an empty cache only pinned blocks are left. */
 async function orphanProblems(folder: string, ledger: FilesLedger): Promise<string[]> {
   const store = new FileStore(blocksIn(folder), Date.now)
   try {
@@ -75,7 +75,7 @@ async function orphanProblems(folder: string, ledger: FilesLedger): Promise<stri
     const named = new Set([...ledger.names.values()].flatMap((content) => [...blocksOf(content).blocks]))
     const most = new Set([...kept, ...named]).size
     if (cachedBlocks > 0) return [`${cachedBlocks} blocks that nothing holds are left`]
-    // What has a name may never have been uploaded, or have gone before it got the name.
+    // The content of a name may never have been uploaded, or was evicted before it got the name.
     return blocks < kept.size || blocks > most ? [`there are ${blocks} blocks, not ${kept.size} to ${most}`] : []
   } finally {
     await store.close()

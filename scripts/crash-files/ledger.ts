@@ -1,7 +1,7 @@
 import { format } from '../../src/base/format.ts'
 import { FileBuilder, type FolderFile, storeFolder } from '../../src/files/unixfs/index.ts'
 
-/** What a victim says: that it begins something, or that it is done. */
+/** A report of a victim: an operation begins, or is acknowledged. */
 export type Step =
   | { readonly step: 'begin'; readonly action: Action }
   | { readonly step: 'done'; readonly action: Action; readonly cid?: string }
@@ -12,7 +12,7 @@ export type Action =
   | { readonly kind: 'remove'; readonly content: number }
   | { readonly kind: 'collect' }
 
-/** The files of an upload follow from a number; those of near numbers have much in common. */
+/** The files of an upload, derived from a number. Uploads with similar numbers share blocks. */
 export function filesOf(content: number): Map<string, Buffer> {
   const common = Buffer.alloc(format.fileChunkBytes + 7, content % 3)
   const own = Buffer.alloc(2 * format.fileChunkBytes + (content % 1000), content % 251)
@@ -31,7 +31,7 @@ interface UploadBlocks {
 
 const made = new Map<number, UploadBlocks>()
 
-/** The identifier of such an upload, and all blocks that it is made of. */
+/** The CID of such an upload, and all of its blocks. */
 export function blocksOf(content: number): UploadBlocks {
   const found = made.get(content) ?? makeBlocks(content)
   made.set(content, found)
@@ -50,12 +50,12 @@ function makeBlocks(content: number): UploadBlocks {
   return { cid: String(storeFolder(files, store).cid), blocks }
 }
 
-/** Everything that was acknowledged, and what was under way at the last kill. */
+/** Everything that was acknowledged, and the operation that was pending at the last kill. */
 export class FilesLedger {
   readonly kept = new Set<number>()
   readonly names = new Map<string, number>()
   readonly acknowledged = { uploads: 0, namings: 0, removals: 0, collections: 0 }
-  /** What was begun and not acknowledged: it has happened, or it has not. */
+  /** The pending operation: begun and not acknowledged. */
   open: Action | undefined
 
   add({ step, action }: Step): void {
@@ -63,7 +63,7 @@ export class FilesLedger {
     if (step === 'done') this.#apply(action)
   }
 
-  /** What was open has happened. */
+  /** Records that the pending operation has taken effect. */
   settle(): void {
     if (this.open !== undefined) this.#apply(this.open)
     this.open = undefined

@@ -8,12 +8,12 @@ import { SqliteEventStore } from '../../src/store/index.ts'
 export const app = 'com.example.crash'
 const key = new KeyPair(Buffer.alloc(32, 7))
 export const node = nodeIdOf(key.publicKey)
-/** A cache that has no room for anything. */
+/** Cache limits of zero: everything that is not pinned is evicted. */
 export const nothing = { count: 0, bytes: 0 }
 
 export const blocksIn = (folder: string): string => join(folder, 'blocks.db')
 
-/** The files in a folder, with the events that they follow. */
+/** Opens the files in a folder, with the event store that they follow. */
 export async function openFiles(folder: string): Promise<{ files: Files; close(): Promise<void> }> {
   const output = logOutput(textLine(false), { write: (text) => process.stderr.write(text), flush: async () => {} })
   const log = new Logger(output, 'crash')

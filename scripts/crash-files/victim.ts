@@ -3,11 +3,11 @@ import { Random } from '../crash/random.ts'
 import { type Action, blocksOf, filesOf, type Step } from './ledger.ts'
 import { app, nothing, openFiles } from './open.ts'
 
-/** Works on files until it is killed, and says what it begins and what is done. */
+/** Operates on files until it is killed, and reports the begin and the end of each operation. */
 const [folder = '', seed = ''] = process.argv.slice(2)
 const random = new Random(seed)
 const { files } = await openFiles(folder)
-/** Few numbers and names, so that things meet. */
+/** Few numbers and names, so that operations conflict. */
 const contents = 12
 const names = ['a', 'b', 'c']
 

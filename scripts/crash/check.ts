@@ -12,38 +12,38 @@ import type { Random } from './random.ts'
 import { type Found, nameOf, readEvent, readEvents } from './reading.ts'
 
 export interface CheckOptions {
-  /** The store, or a copy of its files: it is opened, so it changes. */
+  /** The store, or a copy of its files: opening it modifies it. */
   readonly file: string
   readonly topic: string
   readonly key: KeyPair
   readonly ledger: Ledger
-  /** Reads every event and every byte; else what is new, and what was removed. */
+  /** Reads every event and every byte; otherwise only new events and removals. */
   readonly full: boolean
   /** Seals everything first. */
   readonly seal?: boolean
   readonly random: Random
 }
 
-/** What the check saw besides problems. */
+/** The result of a check. */
 export interface Checked {
   readonly problems: Problems
-  /** Events that were read and compared. */
+  /** Compared events. */
   readonly events: number
   readonly segments: number
-  /** Requests that nobody had an answer to, and that are there. */
+  /** Requests that are stored although they were not acknowledged. */
   readonly unanswered: number
-  /** Chunks of one stream that are complete and not sealed, of the stream that has most of them. */
+  /** Complete unsealed chunks of the stream that has most of them. */
   readonly unsealedChunks: number
 }
 
-/** How many requests are looked up by their tags. */
+/** The number of requests that are queried by tag. */
 const lookups = 3
 
-/** Compares a store with all that it acknowledged. What it holds besides is noted in the ledger: it has to stay, too. */
+/** Compares a store with the ledger. Unacknowledged requests that are stored are added to it: they have to stay. */
 export function check(options: CheckOptions): Checked {
   const { file, topic, key, ledger, full, seal } = options
   const problems = new Problems()
-  // As the kill has left them: opening may tidy them.
+  // Before the store is opened, because opening may clean up.
   const before = findLeftovers(file)
   let result: Omit<Checked, 'problems'> = { events: 0, segments: 0, unanswered: 0, unsealedChunks: 0 }
   try {
@@ -61,13 +61,13 @@ export function check(options: CheckOptions): Checked {
     problems.add('unreadable', messageOf(error))
   }
   noteLeftovers(before, ledger, problems, true)
-  // What a kill has interrupted is brought to its end when the store is opened.
+  // Opening the store has completed interrupted redactions.
   noteLeftovers(findLeftovers(file), ledger, problems, false)
   ledger.endOfLife()
   return { problems, ...result }
 }
 
-/** Notes payloads that can be found in the files, though they were removed: only those that were answered, or all. */
+/** Reports redacted payloads whose bytes are still in the files: of acknowledged redactions only, or of all. */
 function noteLeftovers(
   leftovers: ReadonlySet<string>,
   ledger: Ledger,
@@ -84,7 +84,7 @@ function noteLeftovers(
     }
 }
 
-/** A request that nobody had an answer to. */
+/** An unacknowledged request that was found in the store. */
 interface Unanswered {
   readonly lamport: number
   readonly time: number
@@ -98,7 +98,7 @@ class Check {
   readonly #reader: LogReader
   readonly #problems: Problems
   readonly #unanswered = new Map<number, Unanswered>()
-  /** By stream, the lamport timestamp of the last event that was pruned. */
+  /** The lamport timestamp of the last pruned event, by stream. */
   readonly #prunedLamport = new Map<number, number>()
   #events = 0
 
@@ -129,14 +129,14 @@ class Check {
     return { events: this.#events, segments, unanswered: this.#unanswered.size, unsealedChunks }
   }
 
-  /** What is decided once, when the file is made. */
+  /** Checks settings that are fixed when the database is created. */
   #format(): void {
     const value = (pragma: string): unknown => this.#writer.database.prepare(`PRAGMA ${pragma}`).get()?.[pragma]
     if (value('auto_vacuum') !== 2 || value('journal_mode') !== 'wal')
       this.#problems.add('verify', 'the database was made without incremental vacuum or write-ahead log')
   }
 
-  /** How far a stream goes, and where it begins. */
+  /** Compares number of events and pruned events of a stream. */
   #counts(number: number, internal: number | undefined, count: number, pruned: number): void {
     const stream = this.#ledger.stream(number)
     if (pruned > 0 && internal !== undefined) this.#notePruned(number, internal, pruned)
@@ -164,7 +164,7 @@ class Check {
     else if (answered) this.#problems.add('returned', `the payload of ${name(number, offset)}`)
   }
 
-  /** Reads all streams in the total order: everything, or what is new. */
+  /** Reads all streams in the total order: all events, or new ones only. */
   #scan(status: readonly (ReadStream & { readonly count: number })[]): void {
     const next = new Map<number, number>()
     const lower = new Map<number, number>()
@@ -187,7 +187,7 @@ class Check {
     for (const { key, count } of status) this.#missing(key.number, next.get(key.number) ?? 0, count)
   }
 
-  /** Offsets that cannot be read: their payloads were removed, and nothing else. */
+  /** Checks that offsets without an event are redacted. */
   #missing(number: number, from: number, to: number): void {
     const { removed, places, pruned } = this.#ledger.stream(number)
     for (let offset = Math.max(from, pruned); offset < to; offset++)
@@ -212,13 +212,13 @@ class Check {
     }
   }
 
-  /** Another event than the one that was acknowledged for this offset. */
+  /** Reports an event at an offset that was acknowledged for another one. */
   #elsewhere(found: Found, id: number, index: number, expected: KnownRequest, expectedIndex: number): void {
     const said = `${nameOf(found)} is ${index} of request ${id} instead of ${expectedIndex} of ${expected.id}`
     this.#problems.add(this.#isStillAt(id, index) ? 'doubled' : 'reordered', said)
   }
 
-  /** Whether an event can also be read where it was acknowledged to be. */
+  /** Whether an event is also at its acknowledged offset. */
   #isStillAt(id: number, index: number): boolean {
     const [offset, event] = [this.#ledger.requests.get(id)?.offsets[index], this.#ledger.eventsOf(id)[index]]
     if (offset === undefined || event === undefined) return false
@@ -263,7 +263,7 @@ class Check {
     if (!same) this.#problems.add('changed', `${nameOf(found)}, ${index} of request ${id}`)
   }
 
-  /** A request that nobody had an answer to is there as a whole, but for what was pruned already. */
+  /** Checks atomicity: an unacknowledged request is stored completely, except for pruned events. */
   #adopt(id: number, { lamport, time, offsets }: Unanswered): void {
     const events = this.#ledger.eventsOf(id)
     const missing = events.filter(
@@ -277,7 +277,7 @@ class Check {
     this.#ledger.place({ id, lamport, time, offsets: all }, this.#problems)
   }
 
-  /** Finds the events of a request by their tag. */
+  /** Queries the events of a request by their tag. */
   #lookUp(): void {
     const ids = [...this.#ledger.requests.keys()]
     const request = this.#ledger.requests.get(ids[this.#options.random.below(ids.length)] ?? -1)

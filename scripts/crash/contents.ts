@@ -5,20 +5,20 @@ import { Random } from './random.ts'
 export interface SentEvent {
   readonly stream: number
   readonly appId: string
-  /** In the order in which they are stored. */
+  /** In storage order. */
   readonly tags: readonly string[]
   readonly payload: string
 }
 
-/** Requests of one life have numbers below this, counted from `life × this`. */
+/** The maximum number of requests per life. The requests of a life are numbered from `life × requestsPerLife`. */
 export const requestsPerLife = 1_000_000
-/** From here on they are as large as they get and all for one stream, so that it has to be sealed while it grows. */
+/** Requests from this number on are of maximum size and for one stream, so that it is sealed while it grows. */
 export const firstHeavy = 500_000
 
-/** The own streams that are written to. */
+/** The numbers of the streams that are written to. */
 export const streams = [0, 1, 2] as const
 
-/** What every payload begins its text with, so that it can be found in the files. */
+/** A marker at the start of every payload, by which it can be found in the files. */
 export const marks = /crash-payload-\d+-\d+-/g
 
 export function markOf(id: number, index: number): string {
@@ -27,7 +27,7 @@ export function markOf(id: number, index: number): string {
 
 const letters = filler()
 
-/** The events of a request: they follow from the seed and the number of the request, so nobody has to keep them. */
+/** The events of a request, derived from the seed and the number of the request, so they need not be stored. */
 export function eventsOf(seed: string, id: number): SentEvent[] {
   const random = new Random(`${seed}/request/${id}`)
   const heavy = id % requestsPerLife >= firstHeavy
@@ -70,7 +70,7 @@ export function toRequest(events: readonly SentEvent[]): AppendRequest {
   return { source: Buffer.concat(parts), spans, streams: Uint32Array.from(events, ({ stream }) => stream) }
 }
 
-/** The request, and the place in it, that a payload says it is from. */
+/** The request of a payload, and its index there, parsed from the payload. */
 export function originOf(payload: string): { id: number; index: number } | undefined {
   const found = /^\{"r":(\d+),"i":(\d+),/.exec(payload)
   return found === null ? undefined : { id: Number(found[1]), index: Number(found[2]) }
@@ -83,14 +83,14 @@ function sizeOf(random: Random): number {
   return share < 0.97 ? 300 : 1500
 }
 
-/** Now and then a payload fills pages, or a chunk, alone. */
+/** The size of a payload: sometimes several pages, or a whole chunk. */
 function largeOf(random: Random): number {
   const share = random.next()
   if (share < 0.01) return 1_200_000
   return share < 0.06 ? 5000 + random.below(60_000) : 0
 }
 
-/** All of it to one stream, or in parts to all of them, or to another one with each event. */
+/** The streams of a request: one stream, runs of all streams, or another stream for each event. */
 function layout(random: Random, count: number): (index: number) => number {
   const first = random.below(streams.length)
   const share = random.next()
@@ -99,7 +99,7 @@ function layout(random: Random, count: number): (index: number) => number {
   return (index) => (first + Math.floor((index * streams.length) / count)) % streams.length
 }
 
-/** Text that compresses neither well nor badly. */
+/** Text with an average compression ratio. */
 function filler(): string {
   const random = new Random('filler')
   const alphabet = 'abcdefghijklmnopqrstuvwxyz     0123456789'

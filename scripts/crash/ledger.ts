@@ -2,12 +2,12 @@ import { eventsOf, type SentEvent } from './contents.ts'
 import type { Report } from './messages.ts'
 import type { Problems } from './problems.ts'
 
-/** A request that is known to be stored: it was acknowledged, or it was found after a kill and has to stay. */
+/** A request that has to be stored: it was acknowledged, or found after a kill. */
 export interface KnownRequest {
   readonly id: number
   readonly lamport: number
   readonly time: number
-  /** The offset of each of its events; of those that were pruned before anybody saw them there is none. */
+  /** The offset of each of its events; undefined for events that were pruned before they were seen. */
   readonly offsets: readonly (number | undefined)[]
 }
 
@@ -16,23 +16,23 @@ export interface Place {
   readonly index: number
 }
 
-/** An offset of a stream whose payload was to be removed. */
+/** A requested redaction. */
 export interface Redaction {
   readonly stream: number
   readonly offset: number
 }
 
-/** What must be in a stream. */
+/** The expected content of a stream. */
 export class StreamLedger {
   count = 0
   pruned = 0
-  /** A prune that was asked for and not answered. */
+  /** A requested prune that was not acknowledged. */
   pruning = 0
-  /** How many events there were when the store was looked at the last time. */
+  /** The number of events at the last check. */
   checked = 0
-  /** By offset, what is there; removed payloads included, pruned events not. */
+  /** The events by offset, including redacted ones, without pruned ones. */
   readonly places = new Map<number, Place>()
-  /** By offset, whose payload is gone; whether that was answered. */
+  /** Redacted offsets, and whether the redaction was acknowledged. */
   readonly removed = new Map<number, boolean>()
 
   prune(count: number): void {
@@ -45,14 +45,14 @@ export class StreamLedger {
   }
 }
 
-/** Everything that one store has to hold after all of its lives, and what may be in it besides. */
+/** Everything that a store has to contain after all of its lives, and what it may contain. */
 export class Ledger {
   readonly seed: string
   readonly streams = new Map<number, StreamLedger>()
   readonly requests = new Map<number, KnownRequest>()
-  /** Requests that were sent and not answered, each with the highest lamport timestamp known when it was sent. */
+  /** Unacknowledged requests, each with the highest lamport timestamp that was known when it was sent. */
   readonly sent = new Map<number, number>()
-  /** Redactions of this life: answered, and not answered. */
+  /** Redactions of this life: acknowledged, and not acknowledged. */
   readonly redacted: Redaction[] = []
   readonly redacting: Redaction[] = []
   settling = false
@@ -75,7 +75,7 @@ export class Ledger {
     return stream
   }
 
-  /** The events of a request as they were sent. They are made anew; a few of them are kept at hand. */
+  /** The events of a request, generated again, with a small cache. */
   eventsOf(id: number): readonly SentEvent[] {
     const known = this.#events.find((request) => request.id === id)
     if (known !== undefined) return known.events
@@ -116,7 +116,7 @@ export class Ledger {
     }
   }
 
-  /** Notes a request that is stored, event by event where it is. */
+  /** Records a stored request with the offsets of its events. */
   place(request: KnownRequest, problems: Problems): void {
     this.requests.set(request.id, request)
     for (const [index, { stream: number }] of this.eventsOf(request.id).entries()) {
@@ -132,7 +132,7 @@ export class Ledger {
     this.#lamport = Math.max(this.#lamport, request.lamport + request.offsets.length - 1)
   }
 
-  /** The life is over and the store was looked at: whatever was not stored then must never be. */
+  /** Called after the check at the end of a life: requests that were not stored by then must never appear. */
   endOfLife(): void {
     this.sent.clear()
     this.redacted.length = 0

@@ -3,7 +3,7 @@ import { marks } from './contents.ts'
 
 const suffixes = ['', '-wal', '-journal'] as const
 
-/** The marks of the payloads whose bytes can be read in the files of a store, wherever they stand in them. */
+/** The markers of all payloads whose bytes are anywhere in the files of a store. */
 export function findLeftovers(file: string): Set<string> {
   const found = suffixes.flatMap((suffix) => {
     const path = `${file}${suffix}`

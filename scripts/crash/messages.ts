@@ -1,30 +1,30 @@
 import { writeSync } from 'node:fs'
 
 /**
- * How a victim behaves: it does everything at once; or it appends so much that the store seals while it goes on; or it
- * pauses after a few requests, so that the store finds time to seal.
+ * The workload of a victim: a mix of all operations; appends that are heavy enough for concurrent sealing; or pauses
+ * after a few requests, in which the store seals.
  */
 export type Mood = 'mixed' | 'heavy' | 'quiet'
 
-/** What a victim is to do: it writes to a store until it is killed. */
+/** The job of a victim: writing to a store until it is killed. */
 export interface Job {
   readonly file: string
   readonly topic: string
   readonly privateKey: string
   readonly seed: string
-  /** Which life this is: its requests have numbers of their own. */
+  /** The number of this life, from which the numbers of its requests are derived. */
   readonly life: number
-  /** How many append at the same time. */
+  /** The number of concurrent callers. */
   readonly callers: number
   readonly mood: Mood
   /** Only opens the store and closes it again. */
   readonly idle?: boolean
 }
 
-/** Events of a stream that follow each other: stream, offset, count. */
+/** Consecutive events of a stream: stream, offset, count. */
 export type RunText = readonly [stream: number, offset: number, count: number]
 
-/** What a victim says: before it asks the store for something, and after the store has answered. */
+/** A report of a victim: before it calls the store, and after the call was acknowledged. */
 export type Report =
   | { readonly type: 'open' }
   | { readonly type: 'appending'; readonly id: number }
@@ -43,13 +43,13 @@ export type Report =
 /** The file descriptor that a victim writes its reports to. */
 export const reportPipe = 3
 
-/** When this returns, the other side has it, whatever happens to this process then. */
+/** Writes synchronously: after this returns the report survives a kill of this process. */
 export function say(report: Report): void {
   const line = Buffer.from(`${JSON.stringify(report)}\n`)
   for (let at = 0; at < line.length; ) at += writeSync(reportPipe, line, at)
 }
 
-/** The reports in what a pipe has brought; a last line that was cut off by the kill says nothing. */
+/** Parses the reports from a pipe. A last line that was truncated by the kill is ignored. */
 export function parseReports(text: string): Report[] {
   return text
     .split('\n')

@@ -1,4 +1,4 @@
-/** What can be wrong with a store after a kill. */
+/** Kinds of problems of a store after a kill. */
 export const problemKinds = {
   lost: 'acknowledged, and gone',
   doubled: 'there more than once',
@@ -17,7 +17,7 @@ export type ProblemKind = keyof typeof problemKinds
 
 const textsKept = 20
 
-/** Problems, counted; the first ones in words. */
+/** Counts problems, and keeps descriptions of the first ones. */
 export class Problems {
   readonly counts = new Map<ProblemKind, number>()
   readonly texts: string[] = []

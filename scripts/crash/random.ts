@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Numbers that follow from a text: the same text, the same choices. */
+/** A pseudorandom generator that is seeded with a text. */
 export class Random {
   #a: number
   #b: number
@@ -15,7 +15,7 @@ export class Random {
     this.#d = digest.readInt32LE(12)
   }
 
-  /** From 0 to below 1 (sfc32). */
+  /** A number in [0, 1) (sfc32). */
   next(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#d) | 0
     this.#d = (this.#d + 1) | 0
@@ -26,7 +26,7 @@ export class Random {
     return (sum >>> 0) / 2 ** 32
   }
 
-  /** A whole number from 0 to below the limit. */
+  /** An integer in [0, limit). */
   below(limit: number): number {
     return Math.floor(this.next() * limit)
   }

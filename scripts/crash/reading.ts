@@ -1,7 +1,7 @@
 import { type EventSink, LogCursor, type LogReader, type Selection } from '../../src/store/sqlite/index.ts'
 import { name } from './ledger.ts'
 
-/** An event as it was read; the stream is the number that its node gave it. */
+/** An event that was read, with its stream number. */
 export interface Found {
   readonly stream: number
   readonly offset: number
@@ -36,7 +36,7 @@ export function readEvents(reader: LogReader, selection: Selection, take: (found
   while (!cursor.run(sink));
 }
 
-/** The event at an offset; nothing when it was pruned, or its payload removed. */
+/** The event at an offset; undefined if it is pruned or redacted. */
 export function readEvent(reader: LogReader, stream: number, offset: number): Found | undefined {
   const number = reader.streams().find(({ key }) => key.number === stream)?.number ?? -1
   let found: Found | undefined

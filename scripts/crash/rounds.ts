@@ -13,44 +13,44 @@ import { type Life, VictimProcess } from './victim-process.ts'
 export interface RunOptions {
   readonly kills: number
   readonly seed: string
-  /** A folder for the stores, which is there and empty. */
+  /** An existing empty folder for the stores. */
   readonly folder: string
   readonly progress?: (summary: Summary) => void
 }
 
-/** What a run has shown. */
+/** The result of a run. */
 export interface Summary {
   kills: number
   stores: number
-  /** Answers of the stores. */
+  /** Acknowledgements of the stores. */
   acknowledged: { requests: number; events: number; prunes: number; redactions: number; seals: number }
-  /** Requests that were stored and not answered. */
+  /** Requests that were stored but not acknowledged. */
   unanswered: number
-  /** Events that were read and compared. */
+  /** Compared events. */
   compared: number
-  /** What was sealed of the stores when their last victims were killed. */
+  /** Segments of the stores at their last kill. */
   segments: number
-  /** What was under way at the moment of the kill; often several at once. */
+  /** The operations that were interrupted by a kill; often several at once. */
   during: { making: number; open: number; append: number; seal: number; prune: number; redact: number }
   readonly problems: Problems
-  /** Stores with problems, as they were when they were found. */
+  /** Copies of the stores with problems. */
   readonly kept: string[]
 }
 
-/** From when on after the store has opened it is killed, and within which time, in milliseconds; a few live longer. */
+/** The time of the kill after the store was opened, in milliseconds; a few victims live longer. */
 const killMs = {
   mixed: { from: 0, within: 300 },
   heavy: { from: 100, within: 600 },
   quiet: { from: 200, within: 300 },
 } as const
 const longLife = { share: 0.1, times: 3 }
-/** Every byte is read after this many kills, and at the end of a store. */
+/** The number of kills between two full checks. There is also one at the end of a store. */
 const fullEvery = 10
-/** Of the lives, how many end while the store opens, or while it is made. */
+/** The share of kills while the store opens, or while it is created. */
 const openShare = 0.15
 const makingShare = 0.5
 const moodShares = { quiet: 0.1, heavy: 0.1 }
-/** After how many kills on average another store is begun. */
+/** The average number of kills per store. */
 const killsPerStore = 20
 const failuresAtMost = 10
 const killsToExpectAnswers = 20
@@ -58,7 +58,7 @@ const killsToExpectAnswers = 20
 const topic = 'crash'
 const fileName = 'log.db'
 
-/** How many stores are written to and killed beside each other: while one is compared, the other one is written to. */
+/** Concurrent stores: while one is checked, the other one is written to. */
 const lanes = 2
 
 export async function run({ kills, seed, folder, progress }: RunOptions): Promise<Summary> {
@@ -83,13 +83,13 @@ export async function run({ kills, seed, folder, progress }: RunOptions): Promis
     }),
   )
   rmSync(cache, { recursive: true, force: true })
-  // A victim that does nothing loses nothing, and shows nothing.
+  // A run without acknowledgements proves nothing.
   if (kills >= killsToExpectAnswers && summary.acknowledged.requests === 0)
     summary.problems.add('failed', 'nothing was acknowledged in any life')
   return summary
 }
 
-/** A first victim that ends by itself leaves what was compiled to those after it. */
+/** Fills the compile cache: a victim that exits normally writes it, a killed one does not. */
 async function fillCache(cache: string, key: KeyPair, folder: string): Promise<void> {
   const first = join(folder, 'first')
   mkdirSync(first)
@@ -114,11 +114,11 @@ interface LaneOptions {
   readonly cache: string
   readonly key: KeyPair
   readonly folder: string
-  /** Of all lanes together. */
+  /** Shared by all lanes. */
   readonly summary: Summary
 }
 
-/** One life after the other, on one store after the other. */
+/** Runs one life after the other, on one store after the other. */
 class Lane {
   readonly #options: LaneOptions
   readonly #random: Random
@@ -127,7 +127,7 @@ class Lane {
   #spare: VictimProcess | undefined
   #stores = 0
   #lives = 0
-  /** How long opening a store takes here. */
+  /** Moving average of the time to open a store, in milliseconds. */
   #openMs = 200
 
   constructor(options: LaneOptions) {
@@ -193,7 +193,7 @@ class Lane {
     const { settling } = ledger
     const last = this.#lives === kills || this.#random.chance(1 / killsPerStore)
     const { unsealedChunks } = this.#compare(store, last, problems)
-    // So many are sealed at once: somebody is at it.
+    // With that many chunks waiting, a seal was in progress.
     if (opened && (settling || unsealedChunks >= tuning.chunksPerSeal)) this.#summary.during.seal++
     this.#summary.problems.addAll(problems)
     if (problems.total > 0) this.#keep(store, reports, problems)
@@ -201,7 +201,7 @@ class Lane {
     if (last || problems.total > 0) this.#store = this.#newStore()
   }
 
-  /** One life of a victim, from its job to its end at a random moment. */
+  /** One life of a victim: from its job to a kill at a random moment. */
   async #live(openShare: number): Promise<Life> {
     const victim = this.#spare ?? new VictimProcess(this.#options.cache)
     this.#spare = undefined
@@ -214,7 +214,7 @@ class Lane {
     if (duringOpen) await sleep(moment * this.#openMs)
     else {
       await victim.opened()
-      // Follows what it takes on this machine, at this time.
+      // Adapts to the current speed of the machine.
       this.#openMs += (performance.now() - start - this.#openMs) / 8
       const { from, within } = killMs[job.mood]
       await sleep(from + moment * times * within)
@@ -222,7 +222,7 @@ class Lane {
     return await victim.kill()
   }
 
-  /** Looks at a copy of the files: the next victim finds them as the kill has left them. */
+  /** Checks a copy of the files, so that the next victim opens them as the kill has left them. */
   #compare(store: Store, last: boolean, problems: Problems): Checked {
     const full = last || store.kills % fullEvery === 0
     const file = copyOf(store.folder, join(this.#options.folder, 'copy'))
@@ -259,7 +259,7 @@ class Lane {
     if (ledger.streams.values().some(({ pruning }) => pruning > 0)) during.prune++
   }
 
-  /** For whoever looks into it: the files as the kill has left them, what the victim said, what is wrong. */
+  /** Keeps evidence for debugging: the files as the kill has left them, the reports, the problems. */
   #keep({ folder }: Store, reports: readonly Report[], problems: Problems): void {
     this.#summary.kept.push(folder)
     writeFileSync(join(folder, 'reports.ndjson'), reports.map((report) => `${JSON.stringify(report)}\n`).join(''))
@@ -267,7 +267,7 @@ class Lane {
   }
 }
 
-/** Copies the files of a store, without the shared memory of the dead. */
+/** Copies the files of a store, without the shared-memory file (`-shm`). */
 function copyOf(folder: string, target: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target)

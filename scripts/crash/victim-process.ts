@@ -8,21 +8,21 @@ import { type Job, parseReports, type Report, reportPipe } from './messages.ts'
 const program = fileURLToPath(new URL('victim.ts', import.meta.url))
 const patienceMs = 60_000
 
-/** For the end of this process, whatever ends it. */
+/** The running victims, to be killed when this process ends. */
 export function killAll(): void {
   for (const child of children) child.kill('SIGKILL')
 }
 
 const children = new Set<ChildProcess>()
 
-/** How a life ended, and what was said in it. */
+/** The end of a life, with the reports of the victim. */
 export interface Life {
   readonly reports: readonly Report[]
-  /** It ended before it was killed. */
+  /** Whether the process ended before the kill. */
   readonly early: string | undefined
 }
 
-/** A process that waits for its job, does it, and is killed. */
+/** A process that waits for its job, runs it, and is killed. */
 export class VictimProcess {
   readonly #child: ChildProcess
   readonly #closed: Promise<unknown>
@@ -30,7 +30,7 @@ export class VictimProcess {
   #text = ''
   #errors = ''
 
-  /** What is compiled once is kept in the cache: a victim that is killed cannot add to it. */
+  /** `cache` is the folder of the compile cache. A victim that is killed does not write to it. */
   constructor(cache: string) {
     this.#child = spawn(process.execPath, [program], {
       stdio: ['pipe', 'ignore', 'pipe', 'pipe'],
@@ -42,7 +42,7 @@ export class VictimProcess {
       this.#errors += text
     })
     const stdin = this.#child.stdin as Writable
-    // It may be dead before it has read its job.
+    // Ignores EPIPE: the process may be killed before it has read its job.
     stdin.on('error', () => {})
     const reports = this.#child.stdio[reportPipe] as Readable
     reports.on('error', () => {})
@@ -58,13 +58,13 @@ export class VictimProcess {
     ;(this.#child.stdin as Writable).write(`${JSON.stringify(job)}\n`)
   }
 
-  /** Waits until it has opened the store, or has ended. */
+  /** Waits until the victim has opened the store, or has ended. */
   async opened(): Promise<void> {
     await Promise.race([this.#opened, this.#closed, sleep(patienceMs, undefined, { ref: false })])
     if (this.#text === '' && this.#child.exitCode === null) throw new Error('the victim does not open the store')
   }
 
-  /** Ends it, and answers with all that it has said. */
+  /** Kills the victim. Returns all of its reports. */
   async kill(): Promise<Life> {
     const alive = this.#child.kill('SIGKILL')
     await this.#closed
@@ -73,7 +73,7 @@ export class VictimProcess {
     return { reports: parseReports(this.#text), early: early && `${early}\n${this.#errors}` }
   }
 
-  /** Lets it end by itself. */
+  /** Lets the victim exit normally. */
   async end(): Promise<void> {
     this.#child.stdin?.end()
     await this.#closed

@@ -1,5 +1,5 @@
-// Writes to a store from many callers, seals, prunes, redacts and reads, until it is killed. It says what it is about to
-// do, and what the store has answered, through a pipe that outlives it.
+// Appends to a store from many concurrent callers, seals, prunes, redacts and reads, until it is killed. It reports
+// each operation, and its acknowledgement, through a pipe that outlives it.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,10 +12,10 @@ import { eventsOf, firstHeavy, requestsPerLife, type SentEvent, streams, toReque
 import { type Job, type RunText, say } from './messages.ts'
 import { Random } from './random.ts'
 
-/** Events of a stream from which on most of them are pruned, and how many are kept then: a round has to stay short. */
+/** The number of events at which a stream is pruned, and how many are kept: a round has to stay short. */
 const manyEvents = 20_000
 const keptEvents = 4000
-/** How many requests a caller makes before it pauses, and for how long: then the store begins to seal. */
+/** Requests of a caller before a pause, and its duration, in which the store begins to seal. */
 const requestsBeforePause = 4
 const pauseMs = 220
 
@@ -23,9 +23,9 @@ class Victim {
   readonly #job: Job
   readonly #store: SqliteEventStore
   readonly #random: Random
-  /** Where the streams stood at the start: whoever reads the reports knows what is there. */
+  /** The streams at the start of this life. */
   readonly #atStart: readonly StreamStatus[]
-  /** Places of a few events that were appended in this life. */
+  /** Some events that were appended in this life. */
   readonly #recent: { stream: number; offset: number }[] = []
   #nextRequest: number
 
@@ -73,18 +73,18 @@ class Victim {
     }
   }
 
-  /** Many events in parts now and then, as a large request comes. */
+  /** Appends events, sometimes in parts, as a large request is. */
   async #append(events: readonly SentEvent[]): Promise<Appended> {
     if (events.length === 1 || this.#random.chance(0.5)) return await this.#store.append(toRequest(events))
     const parts = this.#partsOf(events)
     return await this.#store.appendParts(parts.next().value, parts)
   }
 
-  /** Begins with a request, of which nothing may be found ever, and does not go on. */
+  /** Aborts a request after some of its parts. None of its events may ever be found. */
   async #giveUp(events: readonly SentEvent[]): Promise<void> {
     const parts = this.#partsOf(events.map((event) => ({ ...event, payload: '"given up"' })))
     const first = parts.next().value
-    // Whatever comes next, it fails.
+    // Throws at a random part, at the latest at the end.
     const failing = { next: () => this.#failing(parts) }
     await this.#store.appendParts(first, failing).then(
       () => say({ type: 'failed', what: 'a request that was given up was stored' }),
@@ -156,7 +156,7 @@ class Victim {
     say({ type: 'settled' })
   }
 
-  /** Somebody always reads, so that nothing is only right while nobody does. */
+  /** Reads continuously, to test writes concurrent with readers. */
   async #readAll(): Promise<void> {
     while (true) {
       let pieces = 1 + this.#random.below(10)
@@ -179,7 +179,7 @@ async function live(job: Job): Promise<void> {
   else await new Victim(job, store, atStart).run()
 }
 
-// Whoever started this is gone, or wants it to end.
+// The parent process has ended, or asks for a normal exit.
 process.stdin.once('end', () => process.exit(0))
 const [line] = (await once(createInterface(process.stdin), 'line')) as [string]
 try {

@@ -5,7 +5,7 @@ import { type State, states } from './data-folder.ts'
 import { judgeFolder, type Verdict } from './judge.ts'
 import { type Started, startOn } from './start.ts'
 
-/** What one piece of damage has led to. */
+/** The outcome of one piece of damage. */
 export interface Damaged extends Verdict {
   readonly kind: 'flip' | 'zeroed page'
   readonly state: State
@@ -13,7 +13,7 @@ export interface Damaged extends Verdict {
   readonly place: string
 }
 
-/** A process of its own, since damage may end or stop it: flips bits and zeroes pages of copies of data folders. */
+/** Flips bits and zeroes pages of copies of data folders, in its own process: damage may crash or hang it. */
 const [parent = '', seed = '', first = '0', step = '1', flips = '0', pages = '0'] = process.argv.slice(2)
 const work = mkdtempSync(join(parent, 'work-'))
 const pageBytes = 4096
@@ -25,7 +25,7 @@ function fresh(state: State): string {
   return copy
 }
 
-/** All files that have something in them; the lock file has not. */
+/** All files that are not empty, as the lock file is. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => statSync(join(folder, name)).isFile() && statSync(join(folder, name)).size > 0)
@@ -50,7 +50,7 @@ for (const state of states) right[state] = await startOn(fresh(state))
 
 try {
   for (let i = Number(first); i < Number(flips) + Number(pages); i += Number(step)) {
-    // The same number is the same damage, whichever process does it.
+    // Derived from the number, so that the damage does not depend on the process.
     const random = new Random(`${seed} ${i}`)
     const kind = i < Number(flips) ? 'flip' : 'zeroed page'
     const state = random.pick(states)

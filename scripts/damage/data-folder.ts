@@ -22,11 +22,11 @@ import { chunkOf } from '../../test/support/upload.ts'
 export const topic = 'damage'
 export const appId = 'com.example.damage'
 
-/** The state of a data folder: what a clean stop leaves behind, or a kill, with write-ahead logs beside the databases. */
+/** The state of a data folder: after a clean stop, or after a kill, with write-ahead logs. */
 export const states = ['stopped', 'killed'] as const
 export type State = (typeof states)[number]
 
-/** Makes data folders with something of everything that a node stores, one for each state. */
+/** Creates data folders with all kinds of data that a node stores, one for each state. */
 export async function makeFolders(parent: string): Promise<Record<State, string>> {
   const [running, killed] = [join(parent, 'stopped'), join(parent, 'killed')]
   const folder = DataFolder.open(running, { create: true })
@@ -58,7 +58,7 @@ function storeEvents(path: string, key: KeyPair): () => void {
   append(format.eventsPerCheckpoint + 100, 0)
   append(format.eventsPerCheckpoint, 3)
   writer.sealAll()
-  // Damage of free pages shows nothing.
+  // Damage of free pages has no effect.
   writer.database.exec('PRAGMA incremental_vacuum')
   writer.emptyLog()
   for (let i = 0; i < 12; i++) append(1 + (i % 3), i % 2 === 0 ? 0 : 3)
@@ -84,7 +84,7 @@ async function storeFiles(path: string, key: KeyPair): Promise<() => Promise<voi
   return () => store.close()
 }
 
-/** Bytes that cannot be compressed, the same for the same name. */
+/** Incompressible bytes, derived from the name. */
 function contents(name: string, length: number): Buffer {
   const blocks = Array.from({ length: Math.ceil(length / 32) }, (_, i) =>
     createHash('sha256').update(`${name} ${i}`).digest(),

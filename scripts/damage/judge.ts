@@ -4,8 +4,8 @@ import { tellsDamage } from '../../test/store/damage/judge.ts'
 import { type Started, startOn } from './start.ts'
 
 /**
- * What came of damage: the start or an answer was refused, or the start reported it; only `verify` found it; nothing is
- * wrong; or an answer was wrong or an error did not say that something is damaged.
+ * The outcome of damage: the start or a read failed, or the start reported it; only `verify` found it; no effect; or a
+ * failed test: a wrong result, or an error that does not report damage.
  */
 export type Outcome = 'noticed at start' | 'found by verify' | 'harmless' | 'wrong'
 
@@ -14,7 +14,7 @@ export interface Verdict {
   readonly why: string
 }
 
-/** Verifies a damaged data folder, starts on it, and compares its answers with the right ones. */
+/** Verifies a damaged data folder, starts on it, and compares its results with the expected ones. */
 export async function judgeFolder(path: string, right: Started): Promise<Verdict> {
   const problems = verified(path)
   if ('wrong' in problems) return { outcome: 'wrong', why: `verify: ${problems.wrong}` }
@@ -24,7 +24,7 @@ export async function judgeFolder(path: string, right: Started): Promise<Verdict
     const [part = ''] = question.split(':')
     const reports = started.damage.get(part) ?? []
     if ('error' in answer) {
-      // What is lost with a damaged write-ahead log is missing where that was reported.
+      // Results may be missing if the loss of a damaged write-ahead log was reported.
       if (!tellsDamage(answer.error) && reports.length === 0)
         return { outcome: 'wrong', why: `${question}: ${describe(answer.error)}` }
       noticed.push(`${question}: ${messageOf(answer.error)}`)
@@ -42,7 +42,7 @@ export async function judgeFolder(path: string, right: Started): Promise<Verdict
   return { outcome: 'harmless', why: '' }
 }
 
-/** A question to a part that was refused is not asked. */
+/** Results of a component that refused to open are not compared. */
 function isAnswered(question: string, { answers }: Started): boolean {
   const [part = ''] = question.split(':')
   return [question, part, 'node'].some((name) => {
@@ -55,7 +55,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** What `shoal store verify` says; its errors are for whoever called it. */
+/** The result of `shoal store verify`. An error that reports damage counts as found. */
 function verified(path: string): { readonly found: readonly string[] } | { readonly wrong: string } {
   try {
     const folder = DataFolder.open(path, { create: false })

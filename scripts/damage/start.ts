@@ -16,18 +16,18 @@ import { LogReader, LogWriter, type Selection } from '../../src/store/sqlite/ind
 import { linesOf } from '../../test/store/damage/questions.ts'
 import { appId } from './data-folder.ts'
 
-/** What a question was answered with: a value, or an error. */
+/** The result of a read: a value, or an error. */
 export type Answer = { readonly value: string } | { readonly error: unknown }
 
-/** What a start has come to. */
+/** The result of a start. */
 export interface Started {
-  /** By the question. A part that could not be opened has an error for all of its questions. */
+  /** Results by name. A component that could not be opened has an error for each of them. */
   readonly answers: ReadonlyMap<string, Answer>
-  /** Damage that was reported by a part that was opened all the same, by its name. */
+  /** Damage reported by components that could be opened, by name. */
   readonly damage: ReadonlyMap<string, readonly StoreDamage[]>
 }
 
-/** Opens everything in a data folder as the start of a node does, and asks it everything. The topic is the one in the settings. */
+/** Opens a data folder as the start of a node does, and reads everything. The topic is that of the settings. */
 export async function startOn(path: string): Promise<Started> {
   const answers = new Map<string, Answer>()
   const damage = new Map<string, readonly StoreDamage[]>()

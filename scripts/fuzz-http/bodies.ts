@@ -23,12 +23,12 @@ function anyQuery(random: Random): string {
   return random.chance(0.4) ? random.pick(queries) : anyText(random, queries)
 }
 
-/** What separates the parts of a form. */
+/** The multipart boundary. */
 export const boundary = 'limit'
 
 const fileNames = ['a', 'b', 'folder/a', '/a', '../a', 'a//b', '', 'é', 'x'.repeat(5000)] as const
 
-/** A form with files, as uploads are. */
+/** A multipart body of an upload. */
 export function anyForm(random: Random): Buffer {
   const parts = Array.from({ length: random.below(4) }, () => {
     const head = `Content-Disposition: form-data; name="file"; filename="${random.pick(fileNames)}"`
@@ -37,7 +37,7 @@ export function anyForm(random: Random): Buffer {
   return Buffer.from(`${parts.join('')}--${boundary}--\r\n`)
 }
 
-/** A body that publish takes. */
+/** A valid body for publish. */
 function publishBody(random: Random): unknown {
   const data = Array.from({ length: random.below(20) }, () => ({
     tags: Array.from({ length: random.below(4) }, () => random.pick(tags)),
@@ -46,7 +46,7 @@ function publishBody(random: Random): unknown {
   return { data }
 }
 
-/** A body that an endpoint could take, if what it says makes sense. */
+/** A body with the right form for an endpoint; its values may be invalid. */
 export function anyBody(path: string, random: Random): unknown {
   const query = anyQuery(random)
   const lowerBound = random.pick(bounds as [unknown, ...unknown[]])

@@ -6,12 +6,12 @@ export interface Answer {
   readonly body: string
 }
 
-/** Longer than any answer may take. */
+/** Response timeout in milliseconds. */
 const patienceMs = 20_000
 
 /**
- * Sends a request and waits for what comes; nothing when the connection is closed without an answer. Who is answered
- * before the body has come may lose the answer with what the node does not want to read: then it is a reset.
+ * Sends a request and waits for the response; undefined if the connection is closed without one. A response that is
+ * sent before the body was read may be lost, because closing a socket with unread data resets the connection.
  */
 export async function exchange(port: number, request: FuzzRequest): Promise<Answer | 'reset' | undefined> {
   const socket = connect(port, '127.0.0.1')
@@ -20,7 +20,7 @@ export async function exchange(port: number, request: FuzzRequest): Promise<Answ
   const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), patienceMs)
   socket.on('data', (part) => {
     parts.push(part)
-    // The beginning of an answer that may not have an end.
+    // The start of a response that may never end.
     if (request.endless && Buffer.concat(parts).includes('\n', 400)) socket.destroy()
   })
   let isReset = false
@@ -52,7 +52,7 @@ async function sent(socket: ReturnType<typeof connect>, { bytes, sending }: Fuzz
   if (sending === 'half') socket.destroy()
 }
 
-/** The last answer: what says that the body is wanted comes before it. */
+/** The final response, after a possible 100 Continue. */
 function answerOf(bytes: Buffer): Answer | undefined {
   const text = bytes.toString('utf8').replace(/^(HTTP\/1\.1 100 Continue\r\n\r\n)+/, '')
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1] ?? Number.NaN)

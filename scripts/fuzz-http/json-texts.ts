@@ -1,6 +1,6 @@
 import type { Random } from '../crash/random.ts'
 
-/** What texts are damaged with: beginnings and ends of JSON, numbers beyond all bounds, bytes that are no UTF-8. */
+/** Fragments for mutations: JSON delimiters, numbers out of range, invalid UTF-8. */
 const rubbish: readonly [Buffer, ...Buffer[]] = [
   Buffer.from('{'),
   ...['}', '[', ']', '"', ',', ':', '\\', '\\u', '\\ud800', '\\udfff\\ud800', '\0', '\ufeff', '\u2028', '//', "'"].map(
@@ -16,7 +16,7 @@ const rubbish: readonly [Buffer, ...Buffer[]] = [
 
 const depths: readonly [number, ...number[]] = [10, 511, 512, 513, 5000, 100_000]
 
-/** Any JSON value, small most of the time. */
+/** A random JSON value, usually small. */
 export function anyValue(random: Random, depth = 0): unknown {
   const simple = [null, true, false, 0, -1.5, 1e300, Number.MAX_SAFE_INTEGER, '', 'text', 'ö🐟\u0000"\\'] as const
   if (depth > 3 || random.chance(0.6)) return random.pick(simple as unknown as [unknown, ...unknown[]])
@@ -24,7 +24,7 @@ export function anyValue(random: Random, depth = 0): unknown {
   return random.chance(0.5) ? values : Object.fromEntries(values.map((value, i) => [`k${i}`, value]))
 }
 
-/** A text that was valid, and is not any more, most of the time. */
+/** Mutates a valid text; the result is usually malformed. */
 export function damagedText(text: Buffer, random: Random): Buffer {
   let damaged = text
   for (let times = random.below(3) + 1; times > 0; times--) damaged = damagedOnce(damaged, random)

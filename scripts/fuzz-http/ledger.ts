@@ -1,4 +1,4 @@
-/** What the node has said that it stored, to be compared with what it has. */
+/** The acknowledged events, to be compared with the stored ones. */
 export class Ledger {
   readonly #keys = new Set<string>()
 
@@ -6,7 +6,7 @@ export class Ledger {
     return this.#keys.size
   }
 
-  /** Takes the answer to a publish. */
+  /** Records the response to a publish request. */
   add(answer: unknown): void {
     const { data } = answer as { data: { stream: string; offset: number }[] }
     for (const { stream, offset } of data) {
@@ -16,7 +16,7 @@ export class Ledger {
     }
   }
 
-  /** Compares it with all events of the app that published. */
+  /** Compares the ledger with all events of the app. */
   async compare(url: string, token: string, appId: string): Promise<void> {
     const response = await fetch(`${url}/api/v2/events/query`, {
       method: 'POST',

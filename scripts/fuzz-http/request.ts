@@ -4,10 +4,10 @@ import { damagedText } from './json-texts.ts'
 
 /** How the bytes of a request are sent. */
 export type Sending =
-  /** All at once, or cut into pieces with pauses between them; an answer is due. */
+  /** At once, or in pieces with pauses between them; a response is expected. */
   | 'whole'
   | 'pieces'
-  /** Not to the end: the client goes away. */
+  /** Incompletely: the client disconnects. */
   | 'half'
 
 export interface FuzzRequest {
@@ -15,7 +15,7 @@ export interface FuzzRequest {
   readonly path: string
   readonly bytes: Buffer
   readonly sending: Sending
-  /** The answer may never end: its beginning is enough. */
+  /** Whether the response may never end, so that only its start is read. */
   readonly endless: boolean
 }
 
@@ -77,7 +77,7 @@ const oddHeaders = [
   'Content-Length: 99999999999999999999',
 ] as const
 
-/** A request that makes sense, or one that does not in one way or another. */
+/** A valid request, or one with some defect. */
 export function anyRequest(random: Random, token: string): FuzzRequest {
   const isJson = random.chance(0.75)
   const path = isJson ? random.pick(jsonPaths) : random.pick(otherPaths)
@@ -91,7 +91,7 @@ export function anyRequest(random: Random, token: string): FuzzRequest {
   const type = path === uploads ? [`Content-Type: multipart/form-data; boundary=${boundary}`] : []
   const query = random.chance(0.02) ? `?access_token=${random.pick(['', 'x', '%', '%ff', '&&'])}` : ''
   const authorization = random.chance(0.97) ? [`Authorization: Bearer ${token}`] : []
-  // What comes first counts, so that the odd ones do.
+  // The first header counts, so the invalid ones come first.
   const headers = [
     ...odd,
     ...type,

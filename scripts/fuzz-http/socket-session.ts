@@ -9,7 +9,7 @@ const services = ['offsets', 'publish', 'query', 'subscribe', 'subscribe_monoton
 
 const oddIds: readonly [unknown, ...unknown[]] = [-1, 1.5, 2 ** 64, 'x', null]
 
-/** Numbers of requests that nothing else uses. */
+/** Request IDs that no other request uses. */
 const firstMark = 1e15
 
 interface Message {
@@ -19,7 +19,7 @@ interface Message {
   readonly kind?: { readonly type: string }
 }
 
-/** One WebSocket, from its opening until it is closed because of what it was sent, or has sent enough. */
+/** One WebSocket session. It ends when the node closes it because of a message, or after a number of messages. */
 export class SocketSession {
   readonly #random: Random
   readonly #ledger: Ledger
@@ -28,7 +28,7 @@ export class SocketSession {
   #wake: () => void = () => {}
   #marks = 0
   #seenMark = 0
-  /** The first problem that was met. */
+  /** The first problem. */
   #problem: Error | undefined
 
   constructor(url: string, token: string, random: Random, ledger: Ledger) {
@@ -40,7 +40,7 @@ export class SocketSession {
     this.#socket.on('message', (data) => this.#receive(String(data)))
   }
 
-  /** Sends so many messages, if it is let. Answers how many it sent. */
+  /** Sends up to a number of messages. Returns how many were sent. */
   async run(messages: number): Promise<number> {
     await Promise.race([once(this.#socket, 'open'), this.#closed])
     let sent = 0
@@ -68,7 +68,7 @@ export class SocketSession {
     this.#socket.send(isDamaged ? damagedText(text, random) : text, { binary: isDamaged && random.chance(0.1) })
   }
 
-  /** Publishes, and waits until that is answered: then everything that was published before is, too. */
+  /** Publishes and waits for the response. Then all earlier publish requests have been answered, too. */
   async #marked(): Promise<void> {
     const mark = ++this.#marks
     const payload = { data: [{ tags: ['mark'], payload: mark }] }

@@ -1,5 +1,5 @@
-// The least that can be done: a server of node:http that hands whatever is posted to everybody who listens. It stores
-// nothing, and does not look at who reads.
+// The baseline: a node:http server that sends every posted body to all listeners. It stores nothing and has no
+// backpressure.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -9,13 +9,13 @@ import type { Target } from './target.ts'
 
 export interface FanOut {
   readonly subscribers: number
-  /** Those of them who never read. */
+  /** The number of them that never read. */
   readonly idle: number
   readonly publishes: number
   readonly perSecond: number
 }
 
-/** Publishes to subscribers, and waits until all who read have everything, in order. */
+/** Publishes to subscribers, and waits until all that read have received everything, in order. */
 export async function fanOut(target: Target, load: FanOut): Promise<Latencies> {
   const tag = 'fan-out'
   const { subscribers, idle, publishes: count, perSecond } = load
@@ -31,7 +31,7 @@ export async function fanOut(target: Target, load: FanOut): Promise<Latencies> {
   }
 }
 
-/** The same with a bare server. */
+/** The same with the baseline server. */
 export async function bareFanOut(load: FanOut): Promise<Latencies> {
   const server = spawn(process.execPath, [join(import.meta.dirname, 'bare-fan-out.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],

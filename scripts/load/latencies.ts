@@ -1,4 +1,4 @@
-/** How long things took, in milliseconds. */
+/** Latencies in milliseconds. */
 export class Latencies {
   readonly #values: number[] = []
 
@@ -6,7 +6,7 @@ export class Latencies {
     this.#values.push(milliseconds)
   }
 
-  /** The time within which this share of them was done. */
+  /** A percentile, by its share. */
   within(share: number): number {
     const sorted = [...this.#values].sort((a, b) => a - b)
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NodeProcess } from '../node-process.ts'
 
-/** How much memory the process of a node takes, in megabytes. */
+/** Resident memory of a node in megabytes. */
 export async function memoryOf({ url }: NodeProcess): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const [, bytes] = /^process_resident_memory_bytes(?:\{.*\})? (\d+)/m.exec(text) ?? []
@@ -10,14 +10,14 @@ export async function memoryOf({ url }: NodeProcess): Promise<number> {
   return Number(bytes) / 1e6
 }
 
-/** The size of the write-ahead log of a node, in megabytes. */
+/** The size of the write-ahead log of a node in megabytes. */
 export function logSizeOf({ folder }: NodeProcess): number {
   const topics = join(folder, 'topics')
   const files = readdirSync(topics).filter((name) => name.endsWith('.db-wal'))
   return Math.max(0, ...files.map((name) => statSync(join(topics, name)).size)) / 1e6
 }
 
-/** Looks at something once a second, and keeps the largest value. */
+/** Samples a value once a second, and keeps the maximum. */
 export class Peak {
   readonly #measure: () => number | Promise<number>
   readonly #timer: NodeJS.Timeout
@@ -28,7 +28,7 @@ export class Peak {
     this.#timer = setInterval(() => this.#look().catch(() => {}), 1000)
   }
 
-  /** Looks once more, and answers with the largest value. */
+  /** Takes a last sample. Returns the maximum. */
   async end(): Promise<number> {
     clearInterval(this.#timer)
     await this.#look()

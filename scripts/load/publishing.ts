@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Latencies } from './latencies.ts'
 import { post, type Target, textOf } from './target.ts'
 
-/** Publishes single events at a rate, whether those before are answered or not, until there are enough or it is told to stop. */
+/** Publishes single events at a fixed rate (open loop), up to a number of events or until it is stopped. */
 export async function publishAt(
   target: Target,
   perSecond: number,
@@ -23,7 +23,7 @@ export async function publishAt(
     const pause = due - performance.now()
     if (pause > 0) await setTimeout(pause)
     const published = publish(n)
-    // Whoever waits for all of them is told; until then it only ends the others.
+    // The rejection is handled when all are awaited; until then it only ends the loop.
     published.catch(() => failed.abort())
     open.push(published)
   }
@@ -31,7 +31,7 @@ export async function publishAt(
   return latencies
 }
 
-/** Fills a node with so many small events. */
+/** Fills a node with a number of small events. */
 export async function fill(
   target: Target,
   count: number,

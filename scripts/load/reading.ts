@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { post, type Target } from './target.ts'
 
-/** Reads the answer to a query at a rate, for so long; answers how many megabytes came. */
+/** Reads the response to a query at a limited rate for some time. Returns the received megabytes. */
 export async function readSlowly(target: Target, query: string, perSecond: number, seconds: number): Promise<number> {
   const answer = await post(target, 'query', { query, order: 'asc' })
   const begun = performance.now()
@@ -17,7 +17,7 @@ export async function readSlowly(target: Target, query: string, perSecond: numbe
   return bytes / 1e6
 }
 
-/** Reads the answer to a query as fast as it comes; answers with its first line and how many bytes there were. */
+/** Reads the response to a query at full speed. Returns its first line and the number of bytes. */
 export async function readFully(
   target: Target,
   query: string,

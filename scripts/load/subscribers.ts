@@ -1,4 +1,4 @@
-// A thread with subscribers, so that they do not get in the way of whoever measures how long publishing takes.
+// Subscribers in a thread of their own, so that they do not distort the measured publish latencies.
 import type { IncomingMessage } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
 import { post, type Target } from './target.ts'
@@ -6,10 +6,10 @@ import { post, type Target } from './target.ts'
 export interface SubscribersData {
   readonly target: Target
   readonly tag: string
-  /** How many read, and how many do not. */
+  /** The number of subscribers that read, and that do not. */
   readonly reading: number
   readonly idle: number
-  /** How many events each of them has to get. */
+  /** The number of events that each has to receive. */
   readonly count: number
 }
 
@@ -23,7 +23,7 @@ interface Line {
   readonly payload?: { readonly n: number }
 }
 
-/** Sees to it that a subscriber gets every event once, and in the order in which they were stored. */
+/** Checks that a subscriber receives every event exactly once, in storage order. */
 class Received {
   readonly #numbers = new Set<number>()
   #offset = -1
@@ -41,7 +41,7 @@ class Received {
   }
 }
 
-/** Reads a subscription until it has got everything. */
+/** Reads a subscription until it has received everything. */
 async function readAll(answer: IncomingMessage): Promise<void> {
   const received = new Received()
   let rest = ''
@@ -56,7 +56,7 @@ async function readAll(answer: IncomingMessage): Promise<void> {
 
 const subscribe = () => post(target, 'subscribe', { query: `FROM '${tag}'` })
 const readers = await Promise.all(Array.from({ length: reading }, subscribe))
-// Whose answers are not read, they only hold their connections.
+// Subscribers that never read only hold their connections.
 const sleepers = await Promise.all(Array.from({ length: idle }, subscribe))
 parentPort?.postMessage('ready' satisfies FromSubscribers)
 try {

@@ -1,15 +1,15 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 
-/** A server that events are published to, and who does it. */
+/** A server with the token of a publisher. */
 export interface Target {
   readonly url: string
   readonly token: string
 }
 
-// Connections that nobody uses are given up before the server does: one that is just being closed cannot be used.
+// Idle connections are closed before the server does, to avoid reusing one that is being closed.
 const agent = new Agent({ keepAlive: true, timeout: 2000 })
 
-/** Posts to an endpoint of the events; answers with the answer, of which nothing was read yet. */
+/** Posts to an events endpoint. Returns the response with an unread body. */
 export function post({ url, token }: Target, endpoint: string, body: unknown): Promise<IncomingMessage> {
   const bytes = Buffer.from(JSON.stringify(body))
   const headers = {
@@ -24,7 +24,7 @@ export function post({ url, token }: Target, endpoint: string, body: unknown): P
   })
 }
 
-/** The whole of an answer, which has to be a good one. */
+/** The body of a response, which has to be successful. */
 export async function textOf(answer: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of answer) parts.push(part as Buffer)

@@ -1,7 +1,7 @@
 import type { DiskUse } from '../store/index.ts'
 import type { FileStore } from './thread/index.ts'
 
-/** What calls of the files thread use the disk for. An upload is stored when it is committed, not before. */
+/** The disk work of the calls of the files thread. Of an upload, only the commit proves that the disk works. */
 export const diskUse: Omit<DiskUse<FileStore>, 'notify'> = {
   work: {
     addChunks: 'upload',

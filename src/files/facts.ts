@@ -1,19 +1,19 @@
 import type { Place } from '../store/index.ts'
 import { parseCid } from './unixfs/index.ts'
 
-/** What an event of a node says of files. */
+/** A fact about files, as an event of a node states it. */
 export type Fact =
   | {
       readonly kind: 'name'
       readonly name: string
       readonly cid: string | undefined
-      /** Its website is not for everybody. */
+      /** Whether its website requires a token. */
       readonly isPrivate?: boolean
     }
   | { readonly kind: 'upload'; readonly cid: string; readonly isKept: boolean }
   | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
 
-/** A fact, and the place of the event that says so. */
+/** A fact with the event key of its event. */
 export interface PlacedFact {
   readonly fact: Fact
   readonly place: Place
@@ -31,7 +31,7 @@ export interface FileEvent {
 
 type Members = { readonly [name: string]: unknown }
 
-/** What an event says, if it says something of files. Other versions of the node may have written it. */
+/** Parses the fact in an event, if it has one. The event may have been written by another version of the node. */
 export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'timestamp'>): Fact | undefined {
   if (!isObject(payload)) return undefined
   const { Add: added, Remove: removed, PinAdded: pin, type, cid } = payload
@@ -44,7 +44,7 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
   return type === 'removed' ? { kind: 'upload', cid: String(parsed), isKept: false } : undefined
 }
 
-/** A name that is an identifier could never be asked for: it is as if it was never given. */
+/** A name with the form of a CID is ignored: it could never be looked up. */
 function nameFact(name: unknown, cid: unknown, isPrivate: boolean): Fact | undefined {
   if (typeof name !== 'string' || parseCid(name) !== undefined) return undefined
   if (cid === undefined) return { kind: 'name', name, cid }

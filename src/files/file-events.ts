@@ -7,7 +7,7 @@ import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/index.ts'
 
-/** What nodes say of files. */
+/** Selects the events about files of all nodes. */
 const query = `FROM ('files' | 'ans') & appId(${nodeAppId})`
 
 type Line = ({ readonly type: 'event' } & FileEvent) | { readonly type: 'offsets'; readonly offsets: Offsets }
@@ -16,30 +16,30 @@ type Offsets = Readonly<Record<string, number>>
 interface FollowingOptions {
   readonly events: Events
   readonly thread: CalledThread<FileStore>
-  /** The node whose standing queries count: those of others are theirs to answer. */
+  /** This node: standing queries of other nodes are ignored. */
   readonly node: string
   readonly background: BackgroundReporter
 }
 
-/** Follows what all nodes say of files, from where it was left the last time. */
+/** Subscribes to the events about files of all nodes, from the stored offsets on. */
 export class Following {
   readonly #options: FollowingOptions
   #reading: Reading | undefined
   readonly #closed = new AbortController()
   readonly #tried = Promise.withResolvers<void>()
-  /** Whether everything is known that was said before this node was started. */
+  /** Whether all events from before the start of this node have been applied. */
   isCaughtUp = false
 
   constructor(options: FollowingOptions) {
     this.#options = options
   }
 
-  /** Fulfilled when it is caught up for the first time, or when that has failed. */
+  /** Resolved when the subscription is caught up for the first time, or has failed. */
   get tried(): Promise<void> {
     return this.#tried.promise
   }
 
-  /** Goes on until it is closed; what fails is tried again. */
+  /** Runs until it is closed, and retries after failures. */
   async run(): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
@@ -49,7 +49,7 @@ export class Following {
         if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
       }
       this.#tried.resolve()
-      // It is rejected when this is closed, which ends the loop.
+      // close() rejects it, which ends the loop.
       await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
     }
   }
@@ -64,17 +64,17 @@ export class Following {
     const lowerBound = await thread.call('followed', [])
     if (this.#closed.signal.aborted) return
     this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound })
-    for await (const lines of linesOf(this.#reading)) await this.#take(lines as Line[])
+    for await (const lines of linesOf(this.#reading)) await this.#apply(lines as Line[])
   }
 
-  async #take(lines: readonly Line[]): Promise<void> {
+  async #apply(lines: readonly Line[]): Promise<void> {
     const { thread } = this.#options
     const facts: PlacedFact[] = []
     const offsets: Record<string, number> = {}
     let isCaughtUp = false
     for (const line of lines)
       if (line.type === 'event') {
-        facts.push(...this.#placed(line))
+        facts.push(...this.#factsIn(line))
         offsets[line.stream] = line.offset
       } else if (line.type === 'offsets') {
         Object.assign(offsets, line.offsets)
@@ -88,7 +88,7 @@ export class Following {
     this.#tried.resolve()
   }
 
-  #placed(event: FileEvent): PlacedFact[] {
+  #factsIn(event: FileEvent): PlacedFact[] {
     const fact = factOf(event)
     if (fact === undefined) return []
     if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []

@@ -26,45 +26,45 @@ import { parseCid } from './unixfs/index.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
 export interface FilesOptions {
-  /** The database with the blocks. */
+  /** The block database. */
   readonly file: string
   readonly node: NodeId
   readonly events: Events
   readonly log: Logger
-  /** Told of the files thread. */
+  /** Notified when the files thread starts and ends. */
   readonly threads?: ThreadWatch
-  /** Is told when the disk refuses something, and when it works again. */
+  /** Called for disk errors, and when the disk works again. */
   readonly disk?: (notice: DiskNotice) => void
   /** Called when background work fails, and when it works again. */
   readonly background?: (notice: BackgroundNotice) => void
-  /** Called for damage of the store that was found when it was opened. */
+  /** Called for damage that was found when the store was opened. */
   readonly onDamage?: (damage: StoreDamage) => void
 }
 
-/** How long something is wanted. */
+/** As in the JSON of requests and events. */
 export interface Duration {
   readonly secs: number
   readonly nanos: number
 }
 
-/** The files of the topic of this node: what is uploaded, what has a name, and what is kept. */
+/** The files of the topic of this node: uploads, downloads, names, standing queries and cache eviction. */
 export class Files {
   readonly #options: FilesOptions
   readonly #thread: CalledThread<FileStore>
   readonly #following: Following
   readonly #followed: Promise<void>
   readonly #queries: StandingQueries
-  readonly #givingWay: GivingWay
+  readonly #throttle: GivingWay
   readonly #background: BackgroundReporter
-  /** Changes of what is kept, one after the other: each is taken over before the next is made. */
-  #changing: Promise<unknown> = Promise.resolve()
+  /** Serializes changes of names and uploads: each one is applied before the next one starts. */
+  #lastChange: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #uploads = 0
 
   constructor(options: FilesOptions) {
     this.#options = options
-    this.#givingWay = new GivingWay(() => options.events.publishes)
+    this.#throttle = new GivingWay(() => options.events.publishes)
     const data: FilesData = { file: options.file }
     const { threads, onDamage, disk = () => {} } = options
     this.#thread = new CalledThread('files', filesModule, data, {
@@ -82,18 +82,18 @@ export class Files {
   }
 
   /**
-   * Stores files that `add` gives to an upload, for an app; answers with the identifier of the file or of the directory.
-   * A single file is no directory unless `asDirectory` is set.
+   * Stores the files that `add` adds to an upload of an app. Returns the CID of the file or directory. A single file is
+   * stored as a directory only with `asDirectory`.
    */
   async upload(appId: string, add: (upload: Upload) => Promise<void>, asDirectory = false): Promise<string> {
     if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#uploads++
     try {
-      const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#givingWay)
+      const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#throttle)
       try {
         await add(upload)
         const uploaded = await upload.finish(asDirectory)
-        await this.#say(['files', 'files:created'], createdPayload(uploaded, appId))
+        await this.#publishFact(['files', 'files:created'], createdPayload(uploaded, appId))
         return uploaded.cid
       } finally {
         await upload.end()
@@ -103,19 +103,19 @@ export class Files {
     }
   }
 
-  /** What an identifier or a name, and a path below it, lead to. */
+  /** Resolves a CID or a name, and a path below it. */
   async find(root: string, path: readonly string[]): Promise<Found> {
     await this.#following.tried
     return await this.#thread.call('find', [root, path])
   }
 
-  /** What the website of a host has at a path. */
+  /** Resolves a path of the website of a host. */
   async findSite(host: string, path: readonly string[]): Promise<Found> {
     await this.#following.tried
     return await this.#thread.call('findSite', [host, path])
   }
 
-  /** The bytes of a file from one place to another; the next ones are read while these are taken. */
+  /** Downloads a range of a file. The next block is prefetched while the caller consumes the current one. */
   async *read(cid: string, start: number, end: number): AsyncGenerator<Uint8Array> {
     let next = start < end ? this.#read(cid, start) : undefined
     for (let at = start; next !== undefined; ) {
@@ -123,7 +123,7 @@ export class Files {
       assert(piece.length > 0, 'a piece of a file has bytes')
       const taken = piece.subarray(0, end - at)
       at += taken.length
-      await this.#givingWay.pass(taken.length)
+      await this.#throttle.pass(taken.length)
       next = at < end ? this.#read(cid, at) : undefined
       yield taken
     }
@@ -134,41 +134,41 @@ export class Files {
     return await this.#thread.call('names', [])
   }
 
-  /** Uploads that have no name, the newest first. */
+  /** Uploads without a name, the newest first. */
   async unnamedUploads(): Promise<KeptContent[]> {
     await this.#following.tried
     return await this.#thread.call('unnamedUploads', [])
   }
 
-  /** Gives a name to an identifier; answers with the one that it meant before. */
+  /** Binds a name to a CID. Returns the previous CID. */
   bind(name: string, cid: string): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const before = await this.#thread.call('cidOf', [name])
-      await this.#say(['ans'], { Add: { name, cid, public: true, level: 'Prefetch' } })
+      await this.#publishFact(['ans'], { Add: { name, cid, public: true, level: 'Prefetch' } })
       return before
     })
   }
 
-  /** Takes a name away; answers with the identifier that it meant. */
+  /** Removes a name. Returns its CID. */
   unbind(name: string): Promise<string | undefined> {
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       const before = await this.#thread.call('cidOf', [name])
-      if (before !== undefined) await this.#say(['ans'], { Remove: { name } })
+      if (before !== undefined) await this.#publishFact(['ans'], { Remove: { name } })
       return before
     })
   }
 
-  /** Keeps an upload no longer, on any node; answers whether there was one. */
+  /** Unpins an upload, on all nodes. Returns whether it existed. */
   remove(appId: string, given: string): Promise<boolean> {
     const cid = String(parseCid(given))
-    return this.#inTurn(async () => {
+    return this.#serialize(async () => {
       if (!(await this.#thread.call('isUploaded', [cid]))) return false
-      await this.#say(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
+      await this.#publishFact(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
       return true
     })
   }
 
-  /** Keeps what a query finds, instead of what another query of the app has found. */
+  /** Pins the results of a query. Replaces the earlier standing query of the app. */
   async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
     await this.#checkQuery(appId, query)
     const others = (await this.#thread.call('queries', [])).filter(
@@ -176,11 +176,11 @@ export class Files {
     )
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
-    await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
+    await this.#publishFact(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
     await this.#queries.ask(appId)
   }
 
-  /** Asks all standing queries anew. What fails is reported, and asked again before the next collection. */
+  /** Runs all standing queries. Failures are reported, and retried before the next garbage collection. */
   async askQueries(): Promise<void> {
     try {
       await this.#queries.ask()
@@ -189,13 +189,13 @@ export class Files {
     }
   }
 
-  /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */
+  /** Evicts unpinned blocks above the cache limits at an interval, which replaces the previous one. */
   collectEvery(seconds: number, cache: () => CacheLimits): void {
     clearInterval(this.#timer)
     this.#timer = setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
   }
 
-  /** The same once. What fails is reported. */
+  /** Evicts once, and reports failures. */
   async collectAndReport(cache: CacheLimits): Promise<void> {
     try {
       await this.collect(cache)
@@ -212,7 +212,7 @@ export class Files {
     return this.#collecting
   }
 
-  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  /** A write without effect, to find out whether the disk works again. */
   async probe(): Promise<void> {
     await this.#thread.call('probe', [])
     this.#thread.recovered()
@@ -222,14 +222,14 @@ export class Files {
     clearInterval(this.#timer)
     this.#following.close()
     this.#queries.close()
-    // Whoever began it is told when it fails.
+    // A failure is reported to the caller of collect().
     await this.#collecting?.catch(() => {})
     await this.#thread.close()
     await this.#followed
   }
 
   async #collect(cache: CacheLimits): Promise<void> {
-    // What an event that was not heard yet, or a query by now, would keep must not go.
+    // Blocks must not be evicted that an unread event, or a newer result of a standing query, would pin.
     if (!this.#following.isCaughtUp) return
     await this.#queries.ask()
     while (await this.#thread.call('collect', [cache]));
@@ -240,28 +240,28 @@ export class Files {
       if (piece === undefined) throw failure('ERR_NOT_FOUND', {})
       return piece
     })
-    // Whoever waits for it is told.
+    // The rejection is handled by the consumer, which awaits it later.
     read.catch(() => {})
     return read
   }
 
-  /** Throws unless there is sense in a query. A long one takes its time, which only the thread that reads has. */
+  /** Throws if a query is invalid. The reader thread validates it, because a long one would block this thread. */
   async #checkQuery(appId: string, query: string): Promise<void> {
     const found = await this.#options.events.validate({ appId, via: 'http', query, endpoint: 'query' })
     const { canonical, error } = JSON.parse(found) as { canonical?: string; error?: string }
-    // What a query may use depends on where it is sent; what it says does not.
+    // Only the syntax counts: features that `query` does not support are no error here.
     if (canonical === undefined) throw failure('ERR_BAD_REQUEST', { cause: error ?? 'It is no query.' })
   }
 
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#changing.then(() => this.#following.tried).then(change)
-    // The caller is told of its own change; the next one only waits for it.
-    this.#changing = changed.catch(() => {})
+  #serialize<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#lastChange.then(() => this.#following.tried).then(change)
+    // The rejection goes to its caller; the next change only waits.
+    this.#lastChange = changed.catch(() => {})
     return changed
   }
 
-  /** Publishes what happened, and takes it over at once: whoever hears of the answer sees it. */
-  async #say(tags: readonly string[], payload: unknown): Promise<void> {
+  /** Publishes a fact and applies it at once, so that it is visible when the client gets its response. */
+  async #publishFact(tags: readonly string[], payload: unknown): Promise<void> {
     const body = Buffer.from(JSON.stringify({ data: [{ tags, payload }] }))
     const { data } = JSON.parse(String(await this.#options.events.publish(nodeAppId, body))) as { data: Published[] }
     const facts = data.flatMap(({ lamport, stream, timestamp }) => {

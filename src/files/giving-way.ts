@@ -3,18 +3,18 @@ import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 
 /**
- * Files can wait, events cannot: while events are published, those who move files rest after every piece. All of them
- * share one rest after the other, so that many at once take no more from events than one.
+ * Throttles file transfers in favour of events: while events are published, uploads and downloads rest after every
+ * piece. The rests of all transfers are serialized, so that many transfers slow publishing down no more than one.
  */
 export class GivingWay {
-  /** How many publish calls there were so far. */
+  /** The number of publish calls so far. */
   readonly #published: () => number
   readonly #rest: (ms: number) => Promise<unknown>
   #seen: number
-  /** Bytes that were moved since the last rest. */
+  /** Bytes transferred since the last rest. */
   #moved = 0
   #resting: Promise<unknown> = Promise.resolve()
-  /** How many rests are not over yet. */
+  /** The number of rests that have not ended. */
   #rests = 0
 
   constructor(published: () => number, rest: (ms: number) => Promise<unknown> = sleep) {
@@ -23,7 +23,7 @@ export class GivingWay {
     this.#seen = published()
   }
 
-  /** To be waited for before so many bytes are moved. */
+  /** To be awaited before a number of bytes is transferred. */
   async pass(bytes: number): Promise<void> {
     this.#moved += bytes
     if (this.#moved < format.fileChunkBytes) return
@@ -32,7 +32,7 @@ export class GivingWay {
     const ms = this.#moved / tuning.fileBytesPerMs
     this.#seen = published
     this.#moved = 0
-    // Whoever comes while others rest has a rest of its own after them: they would all go on at once otherwise.
+    // A transfer that arrives during a rest gets one of its own after it. Otherwise all would continue at once.
     if (isPublished || this.#rests > 0) this.#resting = this.#restAfter(this.#resting, ms)
     await this.#resting
   }

@@ -1,7 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Reading } from '../events/index.ts'
 
-/** What a query or a subscription answers, as the values of its lines; those of one piece together. */
+/** Parses the NDJSON lines of a query or subscription. Yields the lines of one piece together. */
 export async function* linesOf(reading: Reading): AsyncGenerator<unknown[]> {
   await reading.started
   const decoder = new StringDecoder('utf8')

@@ -1,4 +1,4 @@
-/** The types of files by the ends of their names. */
+/** Media types by file extension. */
 const byExtension: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   bmp: 'image/bmp',
@@ -45,7 +45,7 @@ const byExtension: Readonly<Record<string, string>> = {
   zip: 'application/zip',
 }
 
-/** What the first bytes of some kinds of files are: at a place, as text in which each character is a byte. */
+/** Magic numbers of file formats: offset, bytes as Latin-1 text, media type. */
 const signatures: readonly (readonly [at: number, bytes: string, type: string])[] = [
   [0, '\x89PNG\r\n\x1a\n', 'image/png'],
   [0, '\xff\xd8\xff', 'image/jpeg'],
@@ -67,12 +67,12 @@ const signatures: readonly (readonly [at: number, bytes: string, type: string])[
   [0, 'wOF2', 'font/woff2'],
 ]
 
-/** The first bytes of a file that are looked at. */
+/** Bytes at the start of a file that are needed for sniffing. */
 export const sniffedBytes = 1024
 
 const anything = 'application/octet-stream'
 
-/** The type that the name of a file says it has. */
+/** The media type by file extension. */
 export function typeByName(name: string): string | undefined {
   const [, extension = ''] = /\.([^./]+)$/.exec(name) ?? []
   const lower = extension.toLowerCase()
@@ -83,7 +83,7 @@ export function typeByNameOrAny(name: string): string {
   return typeByName(name) ?? anything
 }
 
-/** The type that a file looks like. Text that could be a page is text: nothing becomes one by its looks. */
+/** Sniffs the media type. HTML is never sniffed: it counts as plain text, so that no file becomes a page by accident. */
 export function typeByContent(start: Uint8Array): string {
   const text = Buffer.from(start.buffer, start.byteOffset, Math.min(start.length, sniffedBytes)).toString('latin1')
   const signature = signatures.find(([at, bytes]) => text.startsWith(bytes, at))

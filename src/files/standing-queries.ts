@@ -20,10 +20,10 @@ interface Line {
   readonly offsets?: OffsetMap
 }
 
-/** The queries whose results apps want to be kept: asked now and then, and followed in between. */
+/** Standing queries, whose results are pinned: run now and then, and followed as subscriptions in between. */
 export class StandingQueries {
   readonly #parts: Parts
-  /** By app. */
+  /** The open subscriptions, by app. */
   readonly #followed = new Map<string, Reading>()
   #asking: Promise<void> = Promise.resolve()
   #isClosed = false
@@ -32,9 +32,9 @@ export class StandingQueries {
     this.#parts = parts
   }
 
-  /** Asks all of them anew, or that of one app, and keeps what they find until their time is over. */
+  /** Runs all of them, or that of one app, and pins their results until they expire. */
   ask(app?: string): Promise<void> {
-    // Whoever asked before is told what failed then.
+    // A failure of the previous run was reported to its caller.
     this.#asking = this.#asking.catch(() => {}).then(() => this.#ask(app))
     return this.#asking
   }
@@ -56,7 +56,7 @@ export class StandingQueries {
     if (!hasFailed && app === undefined) background.succeeded('keep_files')
   }
 
-  /** Answers whether it is a failure of the node: an app whose query cannot be answered says nothing against that. */
+  /** Returns whether the node is the cause. Errors of the query itself are only logged. */
   #failed(app: string, error: unknown): boolean {
     const { log, background } = this.#parts
     if (error instanceof ShoalError && (error.status < 500 || error.code === 'ERR_SERVICE_OVERLOADED')) {
@@ -69,7 +69,7 @@ export class StandingQueries {
 
   async #askOne({ app, query, until }: StandingQuery): Promise<void> {
     const { thread, events } = this.#parts
-    // What it would find meanwhile is found again: following goes on from where the question ends.
+    // No result is lost: the new subscription starts at the offsets where the query ends.
     this.#followed.get(app)?.cancel()
     const cids = new Set<string>()
     let offsets: OffsetMap | undefined
@@ -92,7 +92,10 @@ export class StandingQueries {
     if (offsets !== undefined && !this.#isClosed) void this.#follow(app, query, offsets)
   }
 
-  /** Keeps what the query finds in events that come, until it is asked again. One that cannot be followed has to wait for that. */
+  /**
+   * Pins the results in new events, until the query is run again. A query that cannot be a subscription is only run
+   * again.
+   */
   async #follow(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
     let reading: Reading | undefined
     try {
@@ -114,7 +117,7 @@ function tooMany(): ShoalError {
   return failure('ERR_BAD_REQUEST', { cause: `It finds more than ${limits.standingQueryResults} files.` })
 }
 
-/** The identifiers that were found; whatever else was found means nothing here. */
+/** The CIDs among the results; other results are ignored. */
 function cidsIn(lines: readonly Line[]): string[] {
   return lines.flatMap(({ payload }) =>
     typeof payload === 'string' && parseCid(payload) !== undefined ? [payload] : [],

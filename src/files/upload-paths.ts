@@ -1,31 +1,31 @@
 import { failure, type ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
-/** What is in a directory, by name: a directory, or nothing for a file. */
+/** Directory entries by name: a map for a directory, undefined for a file. */
 type Folder = Map<string, Folder | undefined>
 
-/** The paths of the files of one upload: each is good, and none is in the way of another. */
+/** Validates the paths of the files of one upload, and detects conflicts between them. */
 export class UploadPaths {
   readonly #root: Folder = new Map()
   #files = 0
   #folders = 0
   #bytes = 0
 
-  /** The parts of a path that a client has given. */
+  /** Adds a path from a client. Returns its segments. */
   add(given: string): string[] {
-    const parts = this.#counted(given).replace(/^\//, '').split('/')
+    const parts = this.#withinLimits(given).replace(/^\//, '').split('/')
     const problem = parts.map(partProblem).find((found) => found !== undefined)
     if (problem !== undefined) throw refused(`The file name '${given}' ${problem}.`)
     let folder = this.#root
     for (let i = 0; i < parts.length - 1; i++) folder = this.#folderIn(folder, parts, i)
     const name = parts.at(-1) ?? ''
-    if (folder.get(name) !== undefined) throw isBoth(parts)
+    if (folder.get(name) !== undefined) throw conflict(parts)
     if (folder.has(name)) throw refused(`There are two files named '${parts.join('/')}'.`)
     folder.set(name, undefined)
     return parts
   }
 
-  #counted(given: string): string {
+  #withinLimits(given: string): string {
     const bytes = Buffer.byteLength(given)
     if (bytes > limits.filePathBytes) throw refused(`A file name has more than ${limits.filePathBytes} bytes.`)
     this.#bytes += bytes
@@ -35,12 +35,12 @@ export class UploadPaths {
     return given
   }
 
-  /** The directory that a part of a path names, in the one before it. */
+  /** The directory of a path segment, created if necessary. */
   #folderIn(folder: Folder, parts: readonly string[], index: number): Folder {
     const name = parts[index] ?? ''
     const known = folder.get(name)
     if (known !== undefined) return known
-    if (folder.has(name)) throw isBoth(parts.slice(0, index + 1))
+    if (folder.has(name)) throw conflict(parts.slice(0, index + 1))
     if (++this.#folders > limits.foldersPerUpload)
       throw refused(`There are more than ${limits.foldersPerUpload} directories.`)
     const made: Folder = new Map()
@@ -52,11 +52,11 @@ export class UploadPaths {
 function partProblem(part: string): string | undefined {
   if (part === '') return 'has an empty part'
   if (part === '.' || part === '..') return `has the part '${part}', which leads elsewhere`
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are searched for
   return /[\x00-\x1f\x7f]/.test(part) || !part.isWellFormed() ? 'has characters that no name has' : undefined
 }
 
-function isBoth(path: readonly string[]): ShoalError {
+function conflict(path: readonly string[]): ShoalError {
   return refused(`'${path.join('/')}' is both a file and a directory.`)
 }
 

@@ -7,36 +7,36 @@ import type { FileStore, UploadedFile } from './thread/index.ts'
 import { ChunkMemory } from './unixfs/index.ts'
 import { UploadPaths } from './upload-paths.ts'
 
-/** What an upload has become. */
+/** The result of an upload. */
 export interface Uploaded {
-  /** The path of a single file; nothing for a directory. */
+  /** The path of a single file; undefined for a directory. */
   readonly file: string | undefined
   readonly cid: string
   readonly size: number
 }
 
-/** Bytes of files that are handed over together. */
+/** Bytes of chunks that are transferred to the thread together. */
 const memoryBytes = tuning.chunksTogether * format.fileChunkBytes
 
-/** Files on their way into the store. Nothing of them stays unless they are kept. */
+/** An upload in progress. Its blocks are deleted unless an event pins them. */
 export class Upload {
   readonly #thread: CalledThread<FileStore>
   readonly #id: number
-  readonly #givingWay: GivingWay
+  readonly #throttle: GivingWay
   readonly #paths = new UploadPaths()
   readonly #files: UploadedFile[] = []
-  /** Chunks that the thread has not answered yet. */
-  readonly #underWay: Promise<ArrayBuffer>[] = []
-  /** Memory of chunks that were stored: one large file would leave its own size behind it otherwise. */
+  /** Calls with chunks that the thread has not completed yet. */
+  readonly #inFlight: Promise<ArrayBuffer>[] = []
+  /** Buffers for reuse: otherwise a large file would leave its own size as garbage. */
   readonly #spare: ChunkMemory[] = []
 
-  constructor(thread: CalledThread<FileStore>, id: number, givingWay: GivingWay) {
+  constructor(thread: CalledThread<FileStore>, id: number, throttle: GivingWay) {
     this.#thread = thread
     this.#id = id
-    this.#givingWay = givingWay
+    this.#throttle = throttle
   }
 
-  /** Stores a file as its bytes come. */
+  /** Streams a file into the store. */
   async add(given: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const path = this.#paths.add(given)
     let memory = this.#memory()
@@ -55,15 +55,15 @@ export class Upload {
       }
     if (size > 0) await this.#addChunks(memory, size)
     else this.#spare.push(memory)
-    // The thread does one after the other, so that nobody has to wait in between.
+    // The thread processes calls in order, so this need not wait for the chunks.
     const ended = this.#thread.call('endFile', [this.#id])
-    // It is awaited below, unless what came before it fails, which is thrown then.
+    // It is awaited below, unless an earlier call fails; then that error is thrown.
     ended.catch(() => {})
-    await this.#settled(0)
+    await this.#waitInFlight(0)
     this.#files.push({ path, ...(await ended) })
   }
 
-  /** Everything is stored for good when this has been fulfilled. */
+  /** Resolved when all blocks are committed. */
   async finish(asDirectory = false): Promise<Uploaded> {
     const [first, ...more] = this.#files
     if (first === undefined) throw failure('ERR_BAD_REQUEST', { cause: 'There is no file in it.' })
@@ -75,28 +75,28 @@ export class Upload {
     return uploaded
   }
 
-  /** Ends it, whatever has become of it: what no event says to keep is gone. */
+  /** Ends the upload in any case. Blocks that no event pins are deleted. */
   async end(): Promise<void> {
     await this.#thread.call('endUpload', [this.#id])
   }
 
-  /** Hands chunks over to the thread, and waits while too many are on their way. */
+  /** Transfers chunks to the thread. Backpressure: waits while too many are in flight. */
   async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
-    await this.#settled(tuning.chunksAhead - 1)
-    await this.#givingWay.pass(length)
+    await this.#waitInFlight(tuning.chunksAhead - 1)
+    await this.#throttle.pass(length)
     const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
-    // Whoever waits for it is told.
+    // The rejection is handled in #waitInFlight.
     added.catch(() => {})
-    this.#underWay.push(added)
+    this.#inFlight.push(added)
   }
 
   #memory(): ChunkMemory {
     return this.#spare.pop() ?? new ChunkMemory()
   }
 
-  async #settled(left: number): Promise<void> {
-    while (this.#underWay.length > left) {
-      const buffer = await this.#underWay.shift()
+  async #waitInFlight(left: number): Promise<void> {
+    while (this.#inFlight.length > left) {
+      const buffer = await this.#inFlight.shift()
       if (buffer !== undefined) this.#spare.push(new ChunkMemory(buffer))
     }
   }

@@ -12,7 +12,7 @@ import { nodeId } from '../support/api.ts'
 import { testSeed } from '../support/seed.ts'
 import { storeFile } from '../support/upload.ts'
 
-/** Files with two names, as a stopped node leaves them. */
+/** A store with two names, cleanly closed. */
 async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer }> {
   const file = join(memoryFolder(t), 'x-blocks.db')
   const store = new FileStore(file, Date.now)
@@ -30,7 +30,7 @@ async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer
     store.endUpload(id)
   }
   await store.close()
-  // What was noted beside it is another matter.
+  // The count file is covered by other tests.
   rmSync(`${file}-count`)
   return { file, sound: readFileSync(file) }
 }
@@ -44,21 +44,21 @@ async function namesIn(file: string): Promise<string> {
   }
 }
 
-test('a flipped bit of a name, or of how far events were followed, is refused and found by verify', async (t) => {
+test('a flipped bit in a name or a followed offset is refused and found by verify', async (t) => {
   const { file, sound } = await namedFiles(t)
   const bits = columnBits(file).filter(({ table }) => table === 'register' || table === 'followed')
   const start = testSeed(t) % 7
   for (let i = start; i < bits.length; i += 7) {
     const bit = bits[i] as (typeof bits)[number]
     const where = `bit ${bit.bit} of ${bit.table}.${bit.column} where ${bit.key[0]} = ${String(bit.key[1])}`
-    // The first column does not tell the rows of a kind apart: each of them is changed.
+    // The first column is not unique, so the bit is flipped in all rows of that kind.
     if (!writeFlipped(file, sound, bit)) continue
     assert.notDeepEqual(verifyBlocks(file, '').problems, [], where)
     await assert.rejects(namesIn(file), ShoalError, where)
   }
 })
 
-test('files of an earlier version open, and names that are set have checksums from then on', async (t) => {
+test('a store of an earlier version opens, and names that are set get checksums', async (t) => {
   const { file, sound } = await namedFiles(t)
   const right = await namesIn(file)
   const version1 = `

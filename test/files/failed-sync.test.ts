@@ -11,11 +11,11 @@ import { chunkOf } from '../support/upload.ts'
 
 const broken = new Error('EIO: i/o error, fdatasync')
 
-/** A disk whose first background sync ends when the test says so, and fails or not; all others succeed. */
+/** A disk whose first background sync is settled by the test. All other syncs succeed. */
 class HeldSyncs implements DiskSync {
   readonly folder = (): void => {}
   readonly data = (): void => {}
-  /** The sync that has begun and not ended. */
+  /** The sync in progress. */
   held: ((error: Error | null) => void) | undefined
 
   dataLater(descriptor: number, done: (error: Error | null) => void): void {
@@ -41,7 +41,7 @@ function open(t: TestContext): { store: FileStore; syncs: HeldSyncs } {
 
 let fill = 0
 
-/** Adds as many chunks to an upload as are written before a background sync begins. */
+/** Adds chunks to an upload until a background sync begins. */
 async function addMuch(store: FileStore, id: number): Promise<void> {
   for (let bytes = 0; bytes < tuning.slotBytesAhead; bytes += format.fileChunkBytes)
     await store.addChunks(id, ...chunkOf(Buffer.alloc(format.fileChunkBytes, ++fill)))
@@ -57,7 +57,7 @@ test('a background sync that fails while a commit waits fails every upload it co
   await store.addChunks(second, ...chunkOf(Buffer.alloc(format.fileChunkBytes, 255)))
   await store.endFile(first)
   const committed = store.commitUpload(first)
-  // Time for the sync of the commit itself, if it did not wait.
+  // Time for the sync of the commit itself, in case it does not wait.
   await setImmediate()
   syncs.end(broken)
   await assert.rejects(committed, refused)
@@ -71,7 +71,7 @@ test('a background sync that fails while a commit waits fails every upload it co
   assert.equal(store.usage().blocks, tuning.slotBytesAhead / format.fileChunkBytes + 1)
 })
 
-test('a background sync that failed before the commit fails it, though the sync of the commit succeeds', async (t) => {
+test('a background sync that failed before a commit fails the commit, even if its own sync succeeds', async (t) => {
   const { store, syncs } = open(t)
   const id = store.beginUpload()
   await addMuch(store, id)
@@ -82,7 +82,7 @@ test('a background sync that failed before the commit fails it, though the sync 
   assert.equal(store.usage().blocks, 0)
 })
 
-test('a sync that began before a rollback and fails after it fails what was written in between', async (t) => {
+test('a sync that begins before a rollback and fails after it fails uploads written in between', async (t) => {
   const { store, syncs } = open(t)
   const lostUpload = store.beginUpload()
   await addMuch(store, lostUpload)
@@ -95,7 +95,7 @@ test('a sync that began before a rollback and fails after it fails what was writ
   await assert.rejects(committed, refused)
 })
 
-test('a sync that began before a rollback and fails after it fails nothing that was written after it ended', async (t) => {
+test('a sync that begins before a rollback and fails after it does not fail later uploads', async (t) => {
   const { store, syncs } = open(t)
   const lostUpload = store.beginUpload()
   await addMuch(store, lostUpload)

@@ -22,7 +22,7 @@ function opened(t: TestContext, file: string): FileStore {
 const place = (lamport: number) => ({ lamport, stream: `${nodeId}-3` })
 const has = (store: FileStore, cid: string): boolean => store.find(cid, []).content !== undefined
 
-test('what a crash has left of uploads goes when all events are known, unless one of them keeps it', async (t) => {
+test('blocks left over from a crash are deleted when all events are known, unless an event pins them', async (t) => {
   const file = join(temporaryFolder(t), 'blocks.db')
   const crashed = new FileStore(file, Date.now)
   const [kept, lost] = [await storeFile(crashed, 'kept'), await storeFile(crashed, 'lost')]
@@ -40,7 +40,7 @@ test('what a crash has left of uploads goes when all events are known, unless on
   assert.deepEqual(store.followed(), { [place(1).stream]: 0 })
 })
 
-test('an event that comes late takes nothing back that a later one has said', async (t) => {
+test('a late event does not override a newer one', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const [one, two] = [await storeFile(store, 'one'), await storeFile(store, 'two')]
   const named = (cid: string | undefined, lamport: number) =>
@@ -54,7 +54,7 @@ test('an event that comes late takes nothing back that a later one has said', as
   assert.deepEqual([has(store, one.cid), has(store, two.cid)], [false, true])
 })
 
-test('a name keeps what it means when it is given the same identifier in another spelling', async (t) => {
+test('a name keeps its pin when it is bound to the same CID in another spelling', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const { id, cid } = await storeFile(store, 'one')
   const spellings = [String(CID.create(0, 0x70, CID.parse(cid).multihash)), cid, CID.parse(cid).toString(base58btc)]
@@ -67,7 +67,7 @@ test('a name keeps what it means when it is given the same identifier in another
   assert.equal(has(store, cid), false)
 })
 
-test('a host means the name that is spelled like it, or else one that differs in capital letters', async (t) => {
+test('a host is matched to a name exactly, or else case-insensitively', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const [one, two] = [await storeFile(store, 'one'), await storeFile(store, 'two')]
   const found = () => store.findSite('app', []).content?.cid
@@ -83,7 +83,7 @@ test('a host means the name that is spelled like it, or else one that differs in
   assert.equal(found(), undefined)
 })
 
-test('when the disk refuses, every upload that may have lost something fails, and the next ones work', async (t) => {
+test('after a disk error every upload that may have lost blocks fails, and later ones work', async (t) => {
   const folder = temporaryFolder(t)
   const database = openBlocks(join(folder, 'blocks.db'))
   const slots = new Slots(join(folder, 'blocks.slots'), database)
@@ -122,7 +122,7 @@ test('when the disk refuses, every upload that may have lost something fails, an
   assert.equal(blocks.usage().blocks, 1)
 })
 
-test('a file is read from any place, and a missing block is missed', async (t) => {
+test('a file is read from any offset, and a missing block is reported', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const id = store.beginUpload()
   const content = Buffer.alloc(3 * format.fileChunkBytes - 5)

@@ -14,7 +14,7 @@ import { noise } from '../support/noise.ts'
 const site = { 'index.html': '<html>hi</html>\n', 's.css': 'body{}' }
 const siteCid = 'bafybeiczs2knqj54uvbtp7i52xcvaa3jhhkccltush2nwnshpqozodenpa'
 
-test('an upload answers with the identifier of the file or of the directory, and an event says what it was', async (t) => {
+test('an upload returns the CID of the file or directory and publishes an event', async (t) => {
   const { upload, payloads } = await startNode(t)
   const single = await upload({ 'some/dir/q.txt': '42\n' })
   assert.equal(single.status, 200)
@@ -29,7 +29,7 @@ test('an upload answers with the identifier of the file or of the directory, and
   ])
 })
 
-test('a single file becomes a directory when the request says so', async (t) => {
+test('a single file is stored as a directory if the request asks for it', async (t) => {
   const { call, payloads } = await startNode(t)
   const { body, type } = form([['index.html', '<html>hi</html>\n']])
   const post = async (query: string) =>
@@ -44,7 +44,7 @@ test('a single file becomes a directory when the request says so', async (t) => 
   assert.deepEqual(types, ['fileAdded', 'directoryAdded', 'fileAdded'])
 })
 
-test('uploads without a name are listed when the request asks for them', async (t) => {
+test('uploads without a name are listed if the request asks for them', async (t) => {
   const { call, upload } = await startNode(t)
   const list = async (query = '') => await (await call(`/api/v2/files${query}`)).json()
   const cid = await (await upload({ 'a.txt': 'a' })).text()
@@ -54,7 +54,7 @@ test('uploads without a name are listed when the request asks for them', async (
   assert.deepEqual(await list('?uploads=true'), { names: [{ name: 'a', cid, size: 1 }], uploads: [] })
 })
 
-test('a file is sent with what a browser needs to know of it', async (t) => {
+test('a download has content type, length, ETag and caching headers', async (t) => {
   const { upload, call } = await startNode(t)
   const content = noise(600_000)
   const cid = await (await upload({ 'a.bin': content })).text()
@@ -77,7 +77,7 @@ test('a file is sent with what a browser needs to know of it', async (t) => {
   assert.equal(known.status, 304)
 })
 
-test('a part of a file is sent alone', async (t) => {
+test('a range request downloads a part of a file', async (t) => {
   const { upload, call } = await startNode(t)
   const content = noise(600_000)
   const cid = await (await upload({ 'a.bin': content })).text()
@@ -100,7 +100,7 @@ test('a part of a file is sent alone', async (t) => {
   await changed.body?.cancel()
 })
 
-test('a directory is a listing for programs, and its page or a listing for browsers', async (t) => {
+test('a directory is a JSON listing for programs, and index.html or an HTML listing for browsers', async (t) => {
   const { upload, call } = await startNode(t)
   const cid = await (await upload({ 'sub/ü "x".txt': 'A', 'web/index.html': 'page', 'web/a/index.html/x': 'y' })).text()
   const listing = (await (await call(`/api/v2/files/${cid}/sub`)).json()) as { directory: { name: string } }
@@ -125,7 +125,7 @@ test('a directory is a listing for programs, and its page or a listing for brows
   )
 })
 
-test('a bad upload is refused with a reason, and nothing of it stays', async (t) => {
+test('an invalid upload is refused with a reason and leaves no blocks', async (t) => {
   const { call, upload, payloads } = await startNode(t)
   const good = ['ok.txt', 'B'] as const
   const truncated = form([good]).body.subarray(0, -4)
@@ -166,7 +166,7 @@ test('a bad upload is refused with a reason, and nothing of it stays', async (t)
   assert.equal((await call(`/api/v2/files/${cid}`)).status, 200)
 })
 
-test('an upload needs a form of a known length that is not too large', async (t) => {
+test('an upload needs a multipart body with a content length within the limit', async (t) => {
   const { url, token, call } = await startNode(t)
   const other = await call('/api/v2/files', { method: 'POST', body: '{}', headers: json })
   assert.equal(other.status, 415)
@@ -181,7 +181,7 @@ test('an upload needs a form of a known length that is not too large', async (t)
   assert.match(large, /^HTTP\/1\.1 413 .*Payload too large \(134217729 > 134217728\)/s)
 })
 
-test('names are bound, changed and taken away, and an event says so', async (t) => {
+test('binding, rebinding and removing a name publishes an event', async (t) => {
   const { call, upload, payloads } = await startNode(t)
   const cid = await (await upload(site)).text()
   const put = (name: string, body: string) => call(`/api/v2/files/${name}`, { method: 'PUT', body })
@@ -212,7 +212,7 @@ test('names are bound, changed and taken away, and an event says so', async (t) 
   ])
 })
 
-test('what is no name, or no identifier, is refused and nothing is written', async (t) => {
+test('an invalid name or CID is refused without an event', async (t) => {
   const { call, payloads } = await startNode(t)
   const put = async (name: string, body: string) =>
     (await call(`/api/v2/files/${name}`, { method: 'PUT', body })).status
@@ -236,13 +236,13 @@ test('what is no name, or no identifier, is refused and nothing is written', asy
   assert.deepEqual(await payloads('ans'), [])
 })
 
-test('an identifier of a kind that is not kept here is not found', async (t) => {
+test('a CID with an unsupported codec is not found', async (t) => {
   const { call } = await startNode(t)
   const raw = 'bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e'
   assert.equal((await call(`/api/v2/files/${raw}`)).status, 404)
 })
 
-test('a named directory is a website, and has the API on its own origin', async (t) => {
+test('a named directory is a website with the API on its own origin', async (t) => {
   const { call, upload, visit, node } = await startNode(t)
   const cid = await (await upload({ ...site, 'docs/a.txt': 'A', 'api/v2/own': 'mine' })).text()
   await call('/api/v2/files/MyApp', { method: 'PUT', body: cid })
@@ -277,12 +277,12 @@ test('a named directory is a website, and has the API on its own origin', async 
     assert.equal((await visit(other, '/')).status, 404, other)
 })
 
-test('the website of a name that is not public is for those who have a token', async (t) => {
+test('the website of a name that is not public requires a token', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)
   const cid = await (await first.upload(site)).text()
   await first.node.stop('NODE_STOPPED_BY_HOST')
-  // No node of ours says so of a name.
+  // shoal itself never publishes a private name.
   const fact = factOf({ payload: { Add: { name: 'App', cid, public: false, level: 'Prefetch' } }, timestamp: 0 })
   assert.ok(fact !== undefined)
   const store = new FileStore(blockFile(folder, 'default-topic'), Date.now)
@@ -295,10 +295,10 @@ test('the website of a name that is not public is for those who have a token', a
   assert.equal((await visit(host, '/s.css', { authorization: `Bearer ${token}` })).text, site['s.css'])
   assert.equal((await visit(host, `/s.css?access_token=${token}`)).text, site['s.css'])
   await call('/api/v2/files/App', { method: 'PUT', body: cid })
-  assert.equal((await visit(host, '/s.css')).text, site['s.css'], 'whoever gives the name again makes it public')
+  assert.equal((await visit(host, '/s.css')).text, site['s.css'], 'binding the name again makes it public')
 })
 
-test('names and files are there after a restart', async (t) => {
+test('names and files survive a restart', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)
   const cid = await (await first.upload(site)).text()
@@ -309,7 +309,7 @@ test('names and files are there after a restart', async (t) => {
   assert.deepEqual(await (await second.call('/api/v2/files')).json(), { names: [{ name: 'app', cid, size: 129 }] })
 })
 
-test('a client that goes away in the middle of an upload leaves nothing behind', async (t) => {
+test('an upload that the client aborts leaves no blocks', async (t) => {
   const { node, url, token, call, upload } = await startNode(t)
   const { body } = form([['a', noise(300_000)]])
   const head = `POST /api/v2/files HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data; boundary=limit\r\nContent-Length: ${body.length}\r\n\r\n`
@@ -320,7 +320,7 @@ test('a client that goes away in the middle of an upload leaves nothing behind',
   const cid = await (await upload({ b: 'other' })).text()
   assert.equal((await call(`/api/v2/files/${cid}`)).status, 200)
   await node.stop('NODE_STOPPED_BY_HOST')
-  // A node that stops may not have noticed yet; the next one does, before it answers.
+  // A stopping node may not have noticed the abort yet. The next one cleans up before it responds.
   const next = await startNode(t, node.folder)
   await next.call('/api/v2/files')
   await next.node.stop('NODE_STOPPED_BY_HOST')

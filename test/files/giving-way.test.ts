@@ -7,9 +7,9 @@ import { GivingWay } from '../../src/files/giving-way.ts'
 const piece = format.fileChunkBytes
 const restMs = piece / tuning.fileBytesPerMs
 
-/** Rests that last until they are ended. */
+/** Rests that last until the test ends them. */
 class Rests {
-  /** How long each was to be. */
+  /** The requested durations. */
   readonly lengths: number[] = []
   readonly #ends: (() => void)[] = []
 
@@ -24,7 +24,7 @@ class Rests {
   }
 }
 
-/** Everything has happened that waits for no rest. */
+/** Resolved when only rests are pending. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve()
 }
@@ -38,14 +38,14 @@ async function move(givingWay: GivingWay, bytes: number): Promise<{ readonly pas
   return state
 }
 
-test('nobody rests while nothing is published', async () => {
+test('transfers are not throttled while nothing is published', async () => {
   const rests = new Rests()
   const givingWay = new GivingWay(() => 7, rests.begin)
   for (let i = 0; i < 10; i++) assert.ok((await move(givingWay, piece)).passed)
   assert.deepEqual(rests.lengths, [])
 })
 
-test('whoever moves a piece after something was published rests in proportion to it', async () => {
+test('a transfer after a publish rests in proportion to its size', async () => {
   const rests = new Rests()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)
@@ -58,7 +58,7 @@ test('whoever moves a piece after something was published rests in proportion to
   assert.ok((await move(givingWay, 4 * piece)).passed, 'nothing was published since')
 })
 
-test('small files add up: none of them rests, but all of them together do', async () => {
+test('the bytes of small transfers add up to one rest', async () => {
   const rests = new Rests()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)
@@ -71,7 +71,7 @@ test('small files add up: none of them rests, but all of them together do', asyn
   assert.ok(last.passed)
 })
 
-test('many at once rest one after the other', async () => {
+test('concurrent transfers rest one after the other', async () => {
   const rests = new Rests()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)

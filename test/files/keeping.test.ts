@@ -16,9 +16,9 @@ const app = 'com.example.test'
 interface Opened {
   readonly files: Files
   readonly events: Events
-  /** Uploads one file, and answers with its identifier. */
+  /** Uploads one file and returns its CID. */
   upload(text: string): Promise<string>
-  /** Whether a file is here. */
+  /** Whether a file is stored. */
   has(cid: string): Promise<boolean>
   close(): Promise<void>
 }
@@ -57,7 +57,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The payloads of the events that some tags select. */
+/** The payloads of the events with certain tags. */
 async function payloads({ events }: Opened, tags: string): Promise<unknown[]> {
   const query = `FROM ${tags}`
   const request = { query, appId: app, via: 'websocket', order: 'asc', lowerBound: {}, upperBound: undefined } as const
@@ -70,7 +70,7 @@ async function payloads({ events }: Opened, tags: string): Promise<unknown[]> {
 
 const day = { secs: 86_400, nanos: 0 }
 
-test('an upload is kept until it is removed, and then until there is no room for it', async (t) => {
+test('an upload is pinned until it is removed, and then cached until it is evicted', async (t) => {
   const { files, upload, has } = await opened(t)
   const cid = await upload('kept')
   await files.collect(nothing)
@@ -86,7 +86,7 @@ test('an upload is kept until it is removed, and then until there is no room for
   assert.equal(await has(cid), true)
 })
 
-test('a name keeps what it means, and nothing that it meant before', async (t) => {
+test('a name pins its current CID and unpins the previous one', async (t) => {
   const { files, upload, has } = await opened(t)
   const [one, two] = [await upload('one'), await upload('two')]
   for (const cid of [one, two]) await files.remove(app, cid)
@@ -99,7 +99,7 @@ test('a name keeps what it means, and nothing that it meant before', async (t) =
   assert.equal(await has(two), false)
 })
 
-test('a query keeps what it finds as long as it is to, and one query an app', async (t) => {
+test('a standing query pins its results until it expires, and replaces the previous one of the app', async (t) => {
   const { files, events, upload, has } = await opened(t)
   const [one, two] = [await upload('one'), await upload('two')]
   for (const cid of [one, two]) await files.remove(app, cid)
@@ -119,7 +119,7 @@ test('a query keeps what it finds as long as it is to, and one query an app', as
   assert.equal(await has(one), false)
 })
 
-test('a collection takes nothing from an upload that is under way', async (t) => {
+test('a garbage collection does not evict blocks of an upload in progress', async (t) => {
   const { files, has } = await opened(t)
   const cid = await files.upload(app, async (target) => {
     await target.add('a', contentOf('first'))
@@ -132,7 +132,7 @@ test('a collection takes nothing from an upload that is under way', async (t) =>
   assert.equal(content?.size, 5)
 })
 
-test('an upload that fails leaves nothing behind, and takes nothing from others', async (t) => {
+test('a failed upload leaves no blocks and deletes none of others', async (t) => {
   const { files, upload, has } = await opened(t)
   const kept = await upload('shared')
   const failed = files.upload(app, async (target) => {
@@ -147,7 +147,7 @@ test('an upload that fails leaves nothing behind, and takes nothing from others'
   assert.equal(await has(String(builder.finish().cid)), false)
 })
 
-test('whoever has lost its files knows from the events what there was', async (t) => {
+test('names and uploads are rebuilt from events after the block database is lost', async (t) => {
   const folder = temporaryFolder(t)
   const first = await open(folder)
   const cid = await first.upload('content')
@@ -162,7 +162,7 @@ test('whoever has lost its files knows from the events what there was', async (t
   assert.equal(await second.files.remove(app, cid), true)
 })
 
-test('names and uploads outlive their events, over a restart too', async (t) => {
+test('names and uploads survive the pruning of their events, also across a restart', async (t) => {
   const folder = temporaryFolder(t)
   const few = { maxEvents: 10, maxSize: null, maxAge: null }
   const limited = { default: few, files: few }
@@ -187,7 +187,7 @@ test('names and uploads outlive their events, over a restart too', async (t) => 
   assert.equal(await second.files.bind('gone', two), undefined)
 })
 
-test('names that have the form of an identifier mean nothing, whoever says so', async (t) => {
+test('a name with the form of a CID is ignored in events', async (t) => {
   const { files, events, upload } = await opened(t)
   const cid = await upload('content')
   const data = [cid, 'after'].map((name) => ({ tags: ['ans'], payload: { Add: { name, cid } } }))

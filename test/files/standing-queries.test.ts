@@ -13,7 +13,7 @@ import { storeFile } from '../support/upload.ts'
 
 const app = 'com.example.test'
 
-/** Queries over events, and files in this thread, so that it can be waited for what they are told. */
+/** Standing queries with a file store in this thread, so that a test can wait for its calls. */
 async function open(t: TestContext) {
   const log = await sqliteStore(t)
   const startReading: SqliteEventStore['start'] = (job, request) => log.start(job, request)
@@ -42,13 +42,13 @@ async function open(t: TestContext) {
     await stand(app, query, until, lamport)
     await queries.ask()
   }
-  /** Fulfilled when the event is stored, and what it says to keep is kept. */
+  /** Resolved when the event is stored and its CID is pinned. */
   const say = async (tag: string, payload: string) => {
     const kept = told.promise
     await events.publish(app, Buffer.from(JSON.stringify({ data: [{ tags: [tag], payload }] })))
     await kept
   }
-  /** A file that no upload holds. */
+  /** A file that no upload pins. */
   const add = async (text: string): Promise<string> => {
     const { id, cid } = await storeFile(files, text)
     await files.apply([{ fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
@@ -63,7 +63,7 @@ async function open(t: TestContext) {
   return { events, queries, answered, stand, ask, say, add, has }
 }
 
-test('what an event says that comes after the query is kept as soon as it has come', async (t) => {
+test('the CID in an event after the query is pinned as soon as the event is stored', async (t) => {
   const { ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   const cid = await add('one')
@@ -71,7 +71,7 @@ test('what an event says that comes after the query is kept as soon as it has co
   assert.equal(await has(cid), true)
 })
 
-test('asking again keeps what was found meanwhile, and goes on', async (t) => {
+test('running a standing query again keeps its pins and continues the subscription', async (t) => {
   const { queries, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   const one = await add('one')
@@ -83,7 +83,7 @@ test('asking again keeps what was found meanwhile, and goes on', async (t) => {
   assert.deepEqual([await has(one), await has(two)], [true, true])
 })
 
-test('a query that was replaced, or whose time is over, finds nothing any more', async (t) => {
+test('a standing query that was replaced or has expired pins nothing new', async (t) => {
   const { ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   await ask("FROM 'b'", Number.MAX_SAFE_INTEGER, 2)
@@ -93,7 +93,7 @@ test('a query that was replaced, or whose time is over, finds nothing any more',
   assert.equal(await has(one), false)
 })
 
-test('streams for standing queries are not among those of apps', async (t) => {
+test('subscriptions of standing queries do not count towards the limit of apps', async (t) => {
   const { events, queries, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   const request = { query: "FROM 'x'", appId: app, via: 'http', lowerBound: {} } as const
@@ -105,7 +105,7 @@ test('streams for standing queries are not among those of apps', async (t) => {
   assert.equal(await has(one), true)
 })
 
-test('an app that asks for its own files has no other query asked', async (t) => {
+test('running the standing query of one app does not run those of others', async (t) => {
   const { queries, answered, stand } = await open(t)
   const others = ['com.example.one', 'com.example.two']
   for (const by of others) await stand(by, "FROM 'a'")
@@ -115,7 +115,7 @@ test('an app that asks for its own files has no other query asked', async (t) =>
   assert.deepEqual(answered, [others[1], ...others])
 })
 
-test('what was found before is kept when a query finds too many files', async (t) => {
+test('earlier pins are kept when a standing query has too many results', async (t) => {
   const { events, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   const one = await add('one')

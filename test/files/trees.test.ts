@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startNode } from '../support/node.ts'
 import * as fc from '../support/property.ts'
 
-/** Parts of paths that somebody might get wrong. */
+/** Path segments that are easy to get wrong. */
 const part = fc.oneof(
   fc.constantFrom(
     'a b',
@@ -29,7 +29,7 @@ const part = fc.oneof(
     .string({ unit: 'grapheme', minLength: 1, maxLength: 6 })
     .filter((text) => /^[^/\p{C}]+$/u.test(text) && !/^\.\.?$/.test(text)),
 )
-/** Folders have a letter that files have not, so that nothing is both. */
+/** Directories contain a letter that files do not, so that no path is both. */
 const path = fc
   .tuple(
     fc.array(
@@ -52,7 +52,7 @@ interface Listing {
   }
 }
 
-test('a tree of files comes back byte for byte, and has the same identifier when it is uploaded again', async (t) => {
+test('an uploaded tree is downloaded unchanged, and has the same CID when uploaded again', async (t) => {
   const { call, upload } = await startNode(t)
   const names = async (cid: string): Promise<string[]> => {
     const { directory } = (await (await call(`/api/v2/files/${cid}`)).json()) as Listing

@@ -34,7 +34,7 @@ function folderOf(files: Readonly<Record<string, string>>): { cid: string; size:
 
 const page = '<html>hi</html>\n'
 
-test('files have the identifiers that the reference gives them', () => {
+test('CIDs of files are those of the reference system', () => {
   const known: [string | Uint8Array, string][] = [
     ['', 'bafybeif7ztnhq65lumvvtr4ekcwd2ifwgm3awq4zfr3srh462rwyinlb4y'],
     ['42\n', 'bafybeiauqcttc3r6btrkpsemuf3rr5rd6polk2k4uqrf5hiku5cutp3dl4'],
@@ -44,12 +44,12 @@ test('files have the identifiers that the reference gives them', () => {
   for (const [content, cid] of known) assert.equal(String(cidOfFile(Buffer.from(content)).cid), cid)
 })
 
-test('an identifier of version 0 means the same block', () => {
+test('a CID of version 0 refers to the same block', () => {
   const cid = parseCid('QmRgutAxd8t7oGkSm4wmeuByG6M51wcTso6cubDdQtuEfL')
   assert.equal(String(cid), String(cidOfFile(Buffer.from('foobar\n')).cid))
 })
 
-test('directories have the identifiers and sizes that the reference gives them', () => {
+test('CIDs and sizes of directories are those of the reference system', () => {
   const two = folderOf({ 'folder/my-filename': '42\n', 'folder/my-filename2': '42\n' })
   assert.equal(two.cid, 'bafybeih3rdoefyjmhg2wcu34njtwjc6kz44voehswqpr2dnplqjiv3opzi')
   const [child] = two.blocks.get(two.cid)?.links ?? []
@@ -66,7 +66,7 @@ test('directories have the identifiers and sizes that the reference gives them',
   assert.deepEqual(Object.fromEntries(sizes), { 'a.txt': 3, sub: 56, 'index.html': 16, dir: 177, 's.css': 6 })
 })
 
-test('a file of more blocks than one links to has a third level, and every block says how much is below it', () => {
+test('a file with more leaves than links per block has a third level with correct sizes', () => {
   const blocks = new Map<string, Block>()
   const builder = new FileBuilder((block) => blocks.set(String(block.cid), block))
   for (let i = 0; i < format.linksPerBlock + 1; i++) builder.add(Buffer.from([i, 7]))
@@ -79,7 +79,7 @@ test('a file of more blocks than one links to has a third level, and every block
   assert.equal(rest?.links.length, 1)
 })
 
-test('a block with bytes of a file is the same, whether it is made as a leaf or as any block', () => {
+test('makeLeaf and makeBlock encode a leaf identically', () => {
   const chunk = new ChunkMemory().chunk(1)
   fc.assert(
     fc.property(fc.constantFrom(0, 1, 127, 128, 5000, format.fileChunkBytes), fc.nat({ max: 255 }), (size, fill) => {
@@ -93,7 +93,7 @@ test('a block with bytes of a file is the same, whether it is made as a leaf or 
   )
 })
 
-test('entries of a directory are in the order of the bytes of their names', () => {
+test('directory entries are sorted by the bytes of their names', () => {
   const { cid, blocks } = folderOf({ '\u{10000}': 'a', '\uffff': 'b', a: 'c', Z: 'd' })
   assert.deepEqual(
     blocks.get(cid)?.links.map(({ name }) => name),
@@ -101,12 +101,12 @@ test('entries of a directory are in the order of the bytes of their names', () =
   )
 })
 
-test('a directory of too many entries is refused', () => {
+test('a directory with too many entries is refused', () => {
   const files = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`${i} ${'long'.repeat(700)}`, 'x']))
   assert.throws(() => folderOf(files), { code: 'ERR_BAD_REQUEST' })
 })
 
-test('what was written is read back', () => {
+test('an encoded block is decoded to the same data', () => {
   const data = fc.record({ size: fc.nat({ max: 1000 }), count: fc.nat({ max: 5 }) })
   fc.assert(
     fc.property(data, ({ size, count }) => {
@@ -127,7 +127,7 @@ test('what was written is read back', () => {
   )
 })
 
-test('bytes that are no block are refused, and nothing worse happens', () => {
+test('decoding a damaged block throws nothing but MalformedUnixFs', () => {
   const block = Buffer.from(makeBlock({ type: 'file', data: Buffer.from('hello'), size: 5, blockSizes: [] }, []).bytes)
   const change = fc.record({ at: fc.nat({ max: block.length - 1 }), byte: fc.nat({ max: 255 }), cut: fc.boolean() })
   fc.assert(

@@ -18,13 +18,13 @@ import * as fc from '../support/property.ts'
 
 const path = '/api/v2/files'
 
-/** What the files of a directory are called, and what is in them. */
+/** The files of a directory by name, with their content. */
 async function contents({ call }: TestNode, cid: string, names: readonly string[]): Promise<string[]> {
   const url = (name: string) => `${path}/${cid}/${name.split('/').map(encodeURIComponent).join('/')}`
   return await Promise.all(names.map(async (name) => await (await call(url(name))).text()))
 }
 
-test('forms of browsers are understood, whatever characters are in the names of their files', async (t) => {
+test('multipart bodies of browsers are accepted, with any characters in file names', async (t) => {
   const node = await startNode(t)
   const names = ['a b.txt', 'ü/ö 💧.txt', 'say "hi".txt', "100%'s.txt"]
   const body = new FormData()
@@ -37,7 +37,7 @@ test('forms of browsers are understood, whatever characters are in the names of 
   )
 })
 
-test('forms of curl are understood', async (t) => {
+test('multipart bodies of curl are accepted', async (t) => {
   const node = await startNode(t)
   const folder = temporaryFolder(t)
   const file = join(folder, 'large.bin')
@@ -91,7 +91,7 @@ const piece = fc.constantFrom(
   'x',
 )
 
-test('every malformed form is answered, and the node goes on', async (t) => {
+test('every malformed multipart body gets a response, and the node continues', async (t) => {
   const { call, upload } = await startNode(t)
   const headers = { 'content-type': 'multipart/formdata; boundary=b' }
   await fc.assert(
@@ -112,7 +112,7 @@ test('every malformed form is answered, and the node goes on', async (t) => {
   assert.equal((await upload({ a: 'x' })).status, 200)
 })
 
-/** Sends a form of a length in chunks, as long as the node takes them, and gives the answer. */
+/** Sends a body of a given length in chunks, until the node stops reading. Returns the response. */
 async function sendSlowly(
   { url, token }: Pick<TestNode, 'url' | 'token'>,
   length: number,
@@ -141,7 +141,7 @@ function* repeated(times: number, chunk: Buffer): Generator<Buffer> {
   for (let i = 0; i < times; i++) yield chunk
 }
 
-test('a client that pauses in the middle of a file gets an error that says so', async (t) => {
+test('a client that stalls during an upload gets an error that says so', async (t) => {
   const read = async (call: Call): Promise<Answer> => {
     for await (const { content } of formParts(call.bodyStream(), 'b')) for await (const _ of content);
     return textAnswer('complete')
@@ -152,7 +152,7 @@ test('a client that pauses in the middle of a file gets an error that says so', 
   assert.match(answer, /^HTTP\/1\.1 400 .*Nothing of its body came for 50 ms/s)
 })
 
-test('large and small parts of a form do not fill the memory, and get an answer', async (t) => {
+test('uploads with large and with small parts use bounded memory', async (t) => {
   const node = await startNode(t)
   const mebibyte = Buffer.alloc(1024 * 1024, 'x')
   const before = process.memoryUsage.rss()

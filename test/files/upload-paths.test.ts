@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { UploadPaths } from '../../src/files/upload-paths.ts'
 
-/** Adds paths until one is refused; answers with the number of those that were not, and the reason. */
+/** Adds paths until one is refused. Returns the number of accepted paths, and the reason. */
 function addUntilRefused(path: (i: number) => string): { added: number; reason: string } {
   const paths = new UploadPaths()
   for (let added = 0; ; added++)
@@ -14,7 +14,7 @@ function addUntilRefused(path: (i: number) => string): { added: number; reason: 
     }
 }
 
-test('the files, the directories and the bytes of the paths of one upload are limited', () => {
+test('files, directories and path bytes of an upload are limited', () => {
   const files = addUntilRefused((i) => `folder/${i}`)
   assert.equal(files.added, limits.filesPerUpload)
   assert.match(files.reason, /more than 20000 files/)
@@ -28,7 +28,7 @@ test('the files, the directories and the bytes of the paths of one upload are li
   assert.match(bytes.reason, /more than 4194304 bytes together/)
 })
 
-test('the parts of a path are answered; a slash at its start is none of them', () => {
+test('a path is split into segments, without a leading slash', () => {
   const paths = new UploadPaths()
   assert.deepEqual(paths.add('/a/b'), ['a', 'b'])
   assert.deepEqual(paths.add('a/c'), ['a', 'c'])

@@ -3,43 +3,43 @@ import { ShoalError } from '../../base/errors.ts'
 import { tuning } from '../../base/tuning.ts'
 import { type NotedCount, type Slots, storageError } from '../../store/index.ts'
 
-/** Puts changes into transactions: many share one, until what the database has to write for them is enough. */
+/** Group commit: collects changes in one transaction until it is large enough. */
 export class Batches {
   readonly #database: DatabaseSync
   readonly #slots: Slots
   readonly #noted: NotedCount
   #bytes = 0
-  /** How often changes were lost that nobody had been told were stored. */
-  losses = 0
+  /** The number of rollbacks. Each may have lost blocks of uploads in progress. */
+  rollbacks = 0
 
-  /** Commits are counted in the database, and noted beside it. */
+  /** Commits are counted in the database and in the count file. */
   constructor(database: DatabaseSync, slots: Slots, noted: NotedCount) {
     this.#database = database
     this.#slots = slots
     this.#noted = noted
   }
 
-  /** Whether enough was changed for a commit. */
+  /** Whether a commit is due. */
   get isFull(): boolean {
     return this.#bytes > tuning.blockCommitBytes
   }
 
-  /** Makes a change. It is stored for good with the next commit, or lost with everything else that waits for it. */
+  /** Applies a change in the open transaction. It is committed or rolled back together with all others in it. */
   change<T>(work: () => T): T {
     try {
       if (!this.#database.isTransaction) this.#database.exec('BEGIN IMMEDIATE')
       return work()
     } catch (error) {
-      throw this.#lost(error)
+      throw this.#rollback(error)
     }
   }
 
-  /** Counts bytes that the database has to write for a change. */
+  /** Adds to the bytes that the open transaction has to write. */
   count(bytes: number): void {
     this.#bytes += bytes
   }
 
-  /** Stores everything so far for good. Nothing may be changed before this is settled. */
+  /** Commits all changes so far. There must be no change before the promise is settled. */
   async commit(): Promise<void> {
     this.#bytes = 0
     if (!this.#database.isTransaction) return
@@ -50,15 +50,15 @@ export class Batches {
       this.#slots.settle()
       if (typeof count === 'number') this.#noted.note(count)
     } catch (error) {
-      throw this.#lost(error)
+      throw this.#rollback(error)
     }
   }
 
-  /** Rolls back what was changed since the last commit; answers with the error to throw. */
-  #lost(error: unknown): unknown {
-    // What a client did wrong is found before anything is changed.
+  /** Rolls back all changes since the last commit. Returns the error to throw. */
+  #rollback(error: unknown): unknown {
+    // Client errors are thrown before anything is changed, so there is nothing to roll back.
     if (error instanceof ShoalError) return error
-    this.losses++
+    this.rollbacks++
     this.#bytes = 0
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
     this.#slots.forget()

@@ -2,11 +2,11 @@ import type { BlockStore, Registers } from '../../store/index.ts'
 import type { PlacedFact } from '../facts.ts'
 import { isBlockCid, parseCid } from '../unixfs/index.ts'
 
-/** A query whose results an app wants to be kept. */
+/** A query of an app whose results are pinned. */
 export interface StandingQuery {
   readonly app: string
   readonly query: string
-  /** Milliseconds since the Unix epoch. */
+  /** When it expires, in milliseconds since the Unix epoch. */
   readonly until: number
 }
 
@@ -14,7 +14,7 @@ const uploadOwner = 'upload'
 const nameOwner = (name: string): string => `name ${name}`
 const queryOwner = (app: string): string => `query ${app}`
 
-/** What events say of files: names, uploads, queries; and the pins that follow from it. */
+/** The state derived from events about files: names, uploads, standing queries, and the pins that follow from them. */
 export class Catalogue {
   readonly #blocks: BlockStore
   readonly #registers: Registers
@@ -24,27 +24,27 @@ export class Catalogue {
     this.#registers = registers
   }
 
-  /** The identifier that a name means. */
+  /** The CID that a name is bound to. */
   cidOf(name: string): string | undefined {
     return this.#registers.get('name', name)
   }
 
-  /** The name that a host means: names of hosts do not know capital letters, names of files do. */
+  /** The name for a host. Host names are case-insensitive, names of files are not. */
   nameOfHost(host: string): string | undefined {
     return this.#registers.keyInAnyCase('name', host)
   }
 
-  /** Whether the website of a name is not for everybody. */
+  /** Whether the website of a name requires a token. */
   isPrivate(name: string): boolean {
     return this.#registers.get('private name', name) !== undefined
   }
 
-  /** Names with identifiers, by name. */
+  /** All names with their CIDs, sorted by name. */
   get names(): [string, string][] {
     return this.#registers.all('name')
   }
 
-  /** Identifiers of uploads that no name means, the newest first. */
+  /** CIDs of uploads without a name, the newest first. */
   unnamedUploads(limit: number): string[] {
     const named = new Set(this.names.map(([, cid]) => String(parseCid(cid))))
     return this.#registers
@@ -64,7 +64,7 @@ export class Catalogue {
       .map(([app, value]) => ({ app, ...(JSON.parse(value) as { query: string; until: number }) }))
   }
 
-  /** Takes over what an event says. What was heard before is no news. */
+  /** Applies a fact. One that is not newer than the stored one has no effect. */
   apply({ fact, place }: PlacedFact): void {
     switch (fact.kind) {
       case 'name': {
@@ -85,7 +85,7 @@ export class Catalogue {
     }
   }
 
-  /** Holds what the query of an app has found, and nothing else for it. */
+  /** Replaces the pins of the standing query of an app by its results. */
   keepResults(app: string, cids: readonly string[]): void {
     const owner = queryOwner(app)
     const wanted = new Map(cids.flatMap(blockCid))
@@ -96,7 +96,7 @@ export class Catalogue {
     for (const bytes of wanted.values()) this.#blocks.pin(owner, bytes)
   }
 
-  /** Holds what the query of an app has found besides. */
+  /** Adds pins for further results of the standing query of an app. */
   keepMore(app: string, cids: readonly string[]): void {
     for (const [, bytes] of cids.flatMap(blockCid)) this.#blocks.pin(queryOwner(app), bytes)
   }
@@ -104,15 +104,15 @@ export class Catalogue {
   #move(owner: string, before: string | undefined, after: string | undefined): void {
     const [[toKey, to] = []] = blockCid(after)
     const [[fromKey, from] = []] = blockCid(before)
-    // One identifier can be written in several ways.
+    // A CID has several spellings.
     if (fromKey === toKey) return
-    // First the new one: what both have in common stays held.
+    // Pin first, so that blocks in both DAGs stay referenced.
     if (to !== undefined) this.#blocks.pin(owner, to)
     if (from !== undefined) this.#blocks.unpin(owner, from)
   }
 }
 
-/** The bytes of an identifier, with themselves as a key; nothing when there can be no such block. */
+/** The bytes of a CID with a map key for them; empty if there cannot be such a block. */
 function blockCid(text: string | undefined): [string, Uint8Array][] {
   const cid = text === undefined ? undefined : parseCid(text)
   return cid === undefined || !isBlockCid(cid) ? [] : [[Buffer.from(cid.bytes).toString('hex'), cid.bytes]]

@@ -4,7 +4,7 @@ import { tuning } from '../../base/tuning.ts'
 import type { BlockStore } from '../../store/index.ts'
 import { type DecodedBlock, isBlockCid, type Link, MalformedUnixFs, parseCid, readBlock } from '../unixfs/index.ts'
 
-/** A file or a directory; its size is that of its bytes, or what its blocks take up. */
+/** A file, with its size in bytes, or a directory, with the cumulative size of its blocks. */
 export type Content =
   | { readonly type: 'file'; readonly cid: string; readonly size: number }
   | { readonly type: 'directory'; readonly cid: string; readonly size: number; readonly children: readonly Child[] }
@@ -15,17 +15,17 @@ export interface Child {
   readonly cid: string
 }
 
-/** Reads files and directories from blocks, of which some may not be here. */
+/** Reads files and directories from blocks, some of which may be missing. */
 export class ContentReader {
   readonly #blocks: BlockStore
-  /** Blocks with links: the way to every part of a large file leads through the same few. */
+  /** Inner nodes of DAGs: every read of a large file traverses the same few. */
   readonly #cache = new LruCache<string, DecodedBlock>(tuning.linkCacheBytes)
 
   constructor(blocks: BlockStore) {
     this.#blocks = blocks
   }
 
-  /** What is at a path below an identifier; nothing when there is nothing, or it is not here. */
+  /** Resolves a path below a CID; undefined if it does not exist, or a block is missing. */
   find(root: CID, path: readonly string[]): Content | undefined {
     let cid = root
     for (const name of path) {
@@ -38,7 +38,7 @@ export class ContentReader {
     return block && contentOf(cid, block)
   }
 
-  /** Bytes of a file from a place on, as many as are in one block; nothing when they are not here. */
+  /** The bytes of a file from an offset to the end of its block; undefined if a block is missing. */
   read(file: string, offset: number): Uint8Array | undefined {
     let at = offset
     for (let cid = parseCid(file); cid !== undefined; ) {
@@ -48,7 +48,7 @@ export class ContentReader {
       if (data.type !== 'file' || at >= data.size) throw new MalformedUnixFs('it has fewer bytes than it says')
       if (at < data.data.length) {
         const bytes = data.data.subarray(at)
-        // Whoever asks gets the memory, which a block that is kept must not lose.
+        // The buffer is transferred to the caller, so bytes of a cached block are copied.
         return links.length === 0 ? bytes : bytes.slice()
       }
       at -= data.data.length
@@ -63,7 +63,7 @@ export class ContentReader {
     if (!isBlockCid(cid)) return undefined
     const key = String(cid)
     const known = this.#cache.get(key)
-    // What is known may have been evicted meanwhile.
+    // A cached block may have been evicted from the store.
     if (known !== undefined && this.#blocks.has(cid.bytes)) return known
     const bytes = this.#blocks.get(cid.bytes)
     if (bytes === undefined) return undefined

@@ -24,39 +24,39 @@ import { Catalogue, type StandingQuery } from './catalogue.ts'
 import { type Content, ContentReader } from './content.ts'
 import { type UploadedFile, type UploadId, Uploads } from './uploads.ts'
 
-/** What an address leads to. */
+/** The result of resolving an address. */
 export interface Found {
-  /** By what it was addressed; nothing when the first part of the address is neither. */
+  /** The kind of the first path segment; undefined if it is neither. */
   readonly by: 'cid' | 'name' | undefined
-  /** It has a website that is not for everybody. */
+  /** Whether the website requires a token. */
   readonly isPrivate?: boolean
-  /** Nothing when there is nothing, or it is not here. */
+  /** Undefined if it does not exist, or a block is missing. */
   readonly content: Content | undefined
 }
 
-/** What is kept; without a size when it is not here. */
+/** Pinned content; without a size if its root block is missing. */
 export interface KeptContent {
   readonly cid: string
   readonly size?: number
 }
 
-/** A name with what it means. */
+/** A name with its content. */
 export interface NamedContent extends KeptContent {
   readonly name: string
 }
 
 export interface FileStoreOptions {
   readonly sync?: DiskSync
-  /** Where failures of work that no caller waits for are reported. */
+  /** Receives failures of background work. */
   readonly background?: BackgroundReporter
 }
 
-/** Pages that are given back to the disk before other work gets its turn. */
+/** Database pages that are vacuumed per call, so that other calls get their turn. */
 const freedPagesPerTurn = 128
 
 /**
- * Files in their database: everything that the thread of files is asked. A call has to be settled before the next one is
- * made: while one waits for the disk, its transaction is open.
+ * The store of the files thread. A call has to be settled before the next one is made: while one waits for an fsync,
+ * its transaction is open.
  */
 export class FileStore {
   readonly #database: DatabaseSync
@@ -68,7 +68,7 @@ export class FileStore {
   readonly #uploads: Uploads
   readonly #contents: ContentReader
 
-  /** Damage that was found when it was opened. */
+  /** Damage that was found when the store was opened. */
   readonly damage: readonly StoreDamage[]
   readonly #noted: NotedCount
 
@@ -90,7 +90,7 @@ export class FileStore {
     return this.#uploads.begin()
   }
 
-  /** Stores some chunks, and gives their memory back for the next ones. */
+  /** Stores chunks. Returns their buffer for reuse. */
   async addChunks(id: UploadId, memory: ArrayBuffer, length: number): Promise<ArrayBuffer> {
     assert(length > 0 && length <= memory.byteLength, 'the bytes of chunks stand within their memory')
     await this.#uploads.addChunks(id, new ChunkMemory(memory), length)
@@ -109,7 +109,7 @@ export class FileStore {
     return this.#uploads.commit(id)
   }
 
-  /** Ends an upload; what no event has said to keep is gone. */
+  /** Ends an upload. Blocks that no event pins are deleted. */
   endUpload(id: UploadId): void {
     this.#uploads.end(id)
   }
@@ -118,14 +118,14 @@ export class FileStore {
     return this.#uploads.discardLeftovers()
   }
 
-  /** What an address leads to: an identifier or a name, and a path below it. */
+  /** Resolves a CID or a name, and a path below it. */
   find(root: string, path: readonly string[]): Found {
     const cid = parseCid(root)
-    if (cid !== undefined) return { by: 'cid', content: known(() => this.#contents.find(cid, path)) }
+    if (cid !== undefined) return { by: 'cid', content: unlessMalformed(() => this.#contents.find(cid, path)) }
     return this.#findNamed(this.#catalogue.cidOf(root), path)
   }
 
-  /** What is at a path of a website. */
+  /** Resolves a path of a website. */
   findSite(host: string, path: readonly string[]): Found {
     const name = this.#catalogue.nameOfHost(host)
     if (name === undefined) return { by: undefined, content: undefined }
@@ -148,7 +148,7 @@ export class FileStore {
     return this.#catalogue.names.map(([name, cid]) => ({ name, ...this.#kept(cid) }))
   }
 
-  /** Uploads that have no name, the newest first. */
+  /** Uploads without a name, the newest first. */
   unnamedUploads(): KeptContent[] {
     return this.#catalogue.unnamedUploads(limits.uploadsListed).map((cid) => this.#kept(cid))
   }
@@ -157,12 +157,12 @@ export class FileStore {
     return this.#catalogue.queries
   }
 
-  /** Up to where events were followed. */
+  /** The offsets up to which events have been applied. */
   followed(): Record<string, number> {
     return this.#registers.followed()
   }
 
-  /** Takes over what events say; with offsets, it is stored for good that all events up to there were followed. */
+  /** Applies facts. With offsets, commits that all events up to there have been applied. */
   async apply(facts: readonly PlacedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
     this.#batches.change(() => {
       for (const fact of facts) this.#catalogue.apply(fact)
@@ -181,14 +181,14 @@ export class FileStore {
     await this.#batches.commit()
   }
 
-  /** Evicts some of what nothing holds and the cache has no room for; answers whether there is more. */
+  /** Evicts some unpinned blocks above the cache limits. Returns whether there are more. */
   async collect(cache: CacheLimits): Promise<boolean> {
     const more = this.#batches.change(() => this.#blocks.collect(cache))
     await this.#batches.commit()
     return more || (await this.#shrink())
   }
 
-  /** Gives some of what was freed back to the disk; answers whether there is more. */
+  /** Returns some free space to the file system. Returns whether there is more. */
   async #shrink(): Promise<boolean> {
     const more = this.#batches.change(() => this.#blocks.closeGaps())
     await this.#batches.commit()
@@ -201,7 +201,7 @@ export class FileStore {
     return more || Number(this.#database.prepare('PRAGMA freelist_count').get()?.['freelist_count']) > 0
   }
 
-  /** Writes something that changes nothing, to see whether the disk works. */
+  /** A write without effect, to find out whether the disk works. */
   async probe(): Promise<void> {
     this.#batches.change(() => rewriteBlockVersion(this.#database))
     await this.#batches.commit()
@@ -219,7 +219,7 @@ export class FileStore {
   #findNamed(named: string | undefined, path: readonly string[]): Found {
     const cid = parseCid(named ?? '')
     if (cid === undefined) return { by: undefined, content: undefined }
-    return { by: 'name', content: known(() => this.#contents.find(cid, path)) }
+    return { by: 'name', content: unlessMalformed(() => this.#contents.find(cid, path)) }
   }
 
   async close(): Promise<void> {
@@ -233,8 +233,8 @@ export class FileStore {
   }
 }
 
-/** What cannot be understood is not there, for whoever asks for it. */
-function known(find: () => Content | undefined): Content | undefined {
+/** Malformed content counts as missing. */
+function unlessMalformed(find: () => Content | undefined): Content | undefined {
   try {
     return find()
   } catch (error) {

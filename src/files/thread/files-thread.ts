@@ -7,7 +7,7 @@ export interface FilesData {
   readonly file: string
 }
 
-/** The thread with the files: it hashes what comes and what goes, and waits for the disk. */
+/** The files thread: hashes and verifies blocks, and waits for the disk. */
 assert(parentPort !== null, 'files have a thread of their own')
 const { file } = workerData as FilesData
 answerCalls(parentPort, (background) => new FileStore(file, Date.now, { background }))

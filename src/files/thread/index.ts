@@ -1,6 +1,6 @@
 import { threadModule } from '../../runtime/thread-module.ts'
 
-/** The module for the thread that keeps files. */
+/** The module of the files thread. */
 export const filesModule = threadModule('files-thread', import.meta.url)
 
 export type { StandingQuery } from './catalogue.ts'

@@ -13,7 +13,7 @@ import {
 } from '../unixfs/index.ts'
 import type { Batches } from './batches.ts'
 
-/** A file of an upload that is stored, by its path. */
+/** A stored file of an upload. */
 export interface UploadedFile {
   readonly path: readonly string[]
   readonly cid: string
@@ -22,17 +22,17 @@ export interface UploadedFile {
 
 export type UploadId = number
 
-/** Pins of uploads that are under way; those of an earlier process are left from a crash. */
+/** Owners of the pins of uploads in progress. Those of an earlier process are left over from a crash. */
 const ownerPrefix = 'upload in progress '
 
 interface Upload {
   readonly owner: string
-  /** Losses before it began: after another one, some of its blocks may be gone. */
-  readonly losses: number
+  /** The number of rollbacks when it began. After another one some of its blocks may be lost. */
+  readonly rollbacks: number
   file: FileBuilder | undefined
 }
 
-/** Uploads that are under way. Their blocks are held until an event holds them, and gone when it never comes to that. */
+/** Uploads in progress. Their blocks are pinned until an event pins them. Without an event they are deleted. */
 export class Uploads {
   readonly #blocks: BlockStore
   readonly #batches: Batches
@@ -48,48 +48,48 @@ export class Uploads {
   begin(): UploadId {
     const id = this.#nextId++
     const owner = `${ownerPrefix}${this.#process} ${id}`
-    this.#open.set(id, { owner, losses: this.#batches.losses, file: undefined })
+    this.#open.set(id, { owner, rollbacks: this.#batches.rollbacks, file: undefined })
     return id
   }
 
-  /** Stores the next bytes of a file: full chunks but for the last one of the file. */
+  /** Stores the next chunks of a file. All but the last chunk of the file are full. */
   async addChunks(id: UploadId, memory: ChunkMemory, length: number): Promise<void> {
     for (let i = 0; i * format.fileChunkBytes < length; i++) {
       const count = Math.min(format.fileChunkBytes, length - i * format.fileChunkBytes)
-      await this.#change(id, (upload) => this.#fileOf(upload).addRoomy(memory.chunk(i), count))
+      await this.#inBatch(id, (upload) => this.#fileOf(upload).addPadded(memory.chunk(i), count))
     }
   }
 
   endFile(id: UploadId): Promise<{ cid: string; size: number }> {
-    return this.#change(id, (upload) => {
+    return this.#inBatch(id, (upload) => {
       const { cid, size }: StoredFile = this.#fileOf(upload).finish()
       upload.file = undefined
       return { cid: String(cid), size }
     })
   }
 
-  /** Makes the directories above files that are stored. */
+  /** Builds the directories of stored files. */
   makeFolder(id: UploadId, files: readonly UploadedFile[]): Promise<{ cid: string; size: number }> {
-    return this.#change(id, ({ owner }) => {
+    return this.#inBatch(id, ({ owner }) => {
       const { cid, size } = storeFolder(files.flatMap(parsed), this.#storeFor(owner))
       return { cid: String(cid), size }
     })
   }
 
-  /** Its blocks are stored for good when this is fulfilled. */
+  /** Resolved when the blocks are committed. */
   async commit(id: UploadId): Promise<void> {
     this.#upload(id)
     await this.#batches.commit()
   }
 
-  /** Gives up what the upload alone holds. */
+  /** Deletes the blocks that only this upload pins. */
   end(id: UploadId): void {
     const upload = this.#open.get(id)
     this.#open.delete(id)
     if (upload !== undefined) this.#batches.change(() => this.#blocks.discard(upload.owner))
   }
 
-  /** Gives up what uploads have left that a crash has ended. To be called when all events are known. */
+  /** Deletes blocks that uploads left behind in a crash. To be called once all events have been applied. */
   async discardLeftovers(): Promise<void> {
     const open = new Set([...this.#open.values()].map(({ owner }) => owner))
     const left = this.#blocks.owners(ownerPrefix).filter((owner) => !open.has(owner))
@@ -112,7 +112,7 @@ export class Uploads {
     }
   }
 
-  async #change<T>(id: UploadId, work: (upload: Upload) => T): Promise<T> {
+  async #inBatch<T>(id: UploadId, work: (upload: Upload) => T): Promise<T> {
     const upload = this.#upload(id)
     const result = this.#batches.change(() => work(upload))
     if (this.#batches.isFull) await this.#batches.commit()
@@ -121,7 +121,7 @@ export class Uploads {
 
   #upload(id: UploadId): Upload {
     const upload = this.#open.get(id)
-    if (upload === undefined || upload.losses !== this.#batches.losses) throw lost()
+    if (upload === undefined || upload.rollbacks !== this.#batches.rollbacks) throw lost()
     return upload
   }
 }

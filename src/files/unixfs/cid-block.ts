@@ -4,7 +4,7 @@ import { messageOf } from '../../base/errors.ts'
 import { cidOf } from './cid.ts'
 import { decodeUnixFs, encodeUnixFs, MalformedUnixFs, type UnixFsData } from './unixfs-data.ts'
 
-/** A block with its identifier. */
+/** A block with its CID. */
 export interface Block {
   readonly cid: CID
   readonly bytes: Uint8Array
@@ -13,17 +13,17 @@ export interface Block {
 
 export interface Link {
   readonly cid: CID
-  /** Empty in files. */
+  /** Empty for links of files. */
   readonly name: string
-  /** What the block with everything below it takes up; for a file in a directory, the bytes of the file. */
+  /** The cumulative size of the linked DAG (Tsize); for a file in a directory, the size of the file. */
   readonly size: number
 }
 
-/** What a block says. */
+/** A decoded block. */
 export interface DecodedBlock {
   readonly data: UnixFsData
   readonly links: readonly Link[]
-  /** Its length in bytes. */
+  /** The encoded length in bytes. */
   readonly length: number
 }
 
@@ -53,7 +53,7 @@ function decoded(bytes: Uint8Array): ReturnType<typeof decode> {
   }
 }
 
-/** What a block and everything below it take up. */
+/** The size of a block and of everything it links to. */
 export function cumulativeSize({ bytes, links }: Block): number {
   return links.reduce((sum, { size }) => sum + size, bytes.length)
 }

@@ -5,7 +5,7 @@ import { create } from 'multiformats/hashes/digest'
 const dagPb = 0x70
 const sha256 = 0x12
 
-/** The identifier that a text is, of whichever kind; nothing when it is none. One of version 0 means the same as one of version 1. */
+/** Parses a CID of any codec and converts it to version 1; undefined if the text is not a CID. */
 export function parseCid(text: string): CID | undefined {
   try {
     return CID.parse(text).toV1()
@@ -14,12 +14,12 @@ export function parseCid(text: string): CID | undefined {
   }
 }
 
-/** The identifier of a block. */
+/** The CID of a block. */
 export function cidOf(block: Uint8Array): CID {
   return CID.createV1(dagPb, create(sha256, hash('sha256', block, 'buffer')))
 }
 
-/** Whether this can be the identifier of a block that is kept here. */
+/** Whether blocks with such a CID can be stored: dag-pb with SHA-256. */
 export function isBlockCid({ code, multihash }: CID): boolean {
   return code === dagPb && multihash.code === sha256 && multihash.size === 32
 }

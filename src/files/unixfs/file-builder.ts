@@ -2,13 +2,13 @@ import type { CID } from 'multiformats/cid'
 import { assert } from '../../base/assert.ts'
 import { format } from '../../base/format.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './cid-block.ts'
-import { ChunkMemory, makeLeaf, type RoomyChunk } from './leaf.ts'
+import { ChunkMemory, makeLeaf, type PaddedChunk } from './leaf.ts'
 import type { UnixFsData } from './unixfs-data.ts'
 
-/** A block that waits for the one that will link to it. */
+/** A block without a parent yet. */
 interface Part {
   readonly link: Link
-  /** Bytes of the file in it and below it. */
+  /** Bytes of the file in the block and in its descendants. */
   readonly fileBytes: number
 }
 
@@ -21,13 +21,13 @@ export interface StoredFile {
 }
 
 /**
- * Makes the blocks of a file as its chunks come: a balanced tree that is filled from the left, level by level. The bytes of
- * a block are whoever stores them's only until the next one comes.
+ * Builds the DAG of a file from its chunks: a balanced tree that is filled from the left, level by level. The buffer of
+ * a block is reused for the next one, so `store` must not keep it.
  */
 export class FileBuilder {
   readonly #store: (block: Block) => void
-  #memory: RoomyChunk | undefined
-  /** By level, the parts that nothing links to yet. */
+  #memory: PaddedChunk | undefined
+  /** The blocks without a parent, by level. */
   readonly #levels: Part[][] = [[]]
   #size = 0
 
@@ -35,15 +35,15 @@ export class FileBuilder {
     this.#store = store
   }
 
-  /** All chunks but the last one have the same length. */
+  /** Adds a chunk. All but the last one have the same length. */
   add(chunk: Uint8Array): void {
     this.#memory ??= new ChunkMemory().chunk(0)
     this.#memory.set(chunk)
-    this.addRoomy(this.#memory, chunk.length)
+    this.addPadded(this.#memory, chunk.length)
   }
 
-  /** Adds the first bytes of a chunk that has room around it, and writes there. */
-  addRoomy(chunk: RoomyChunk, length: number): void {
+  /** Adds the first bytes of a padded chunk. The block is encoded in place, into the padding. */
+  addPadded(chunk: PaddedChunk, length: number): void {
     this.#size += length
     this.#push(0, this.#part(makeLeaf(chunk, length), length))
   }
@@ -62,7 +62,7 @@ export class FileBuilder {
   #push(level: number, part: Part): void {
     const parts = this.#levels[level] ?? []
     this.#levels[level] = parts
-    // A full level is linked to only when it is clear that it is not the last one: the topmost block stays alone.
+    // A full level gets a parent only with the next block: a root must not get a parent with a single link.
     if (parts.length === format.linksPerBlock) {
       this.#levels[level] = [part]
       this.#push(level + 1, this.#parent(parts))

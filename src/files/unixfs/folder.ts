@@ -3,14 +3,14 @@ import { failure } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import { type Block, cumulativeSize, type Link, makeBlock } from './cid-block.ts'
 
-/** A file that is stored already, by its path. */
+/** A stored file with its path. */
 export interface FolderFile {
   readonly path: readonly string[]
   readonly cid: CID
   readonly size: number
 }
 
-/** Stores the directories above files, from a level on; answers with the topmost of them, and what it takes up. */
+/** Stores the directories of files, from a level of their paths on. Returns the root with its cumulative size. */
 export function storeFolder(
   files: readonly FolderFile[],
   store: (block: Block) => void,
@@ -37,7 +37,7 @@ export function storeFolder(
   return { cid: block.cid, size: cumulativeSize(block) }
 }
 
-/** By the bytes of the names, which is not the order of their UTF-16. */
+/** Sorts by the UTF-8 bytes of the names, which differs from the order of UTF-16. */
 function sortedByName(links: readonly Link[]): Link[] {
   return links
     .map((link) => ({ link, name: Buffer.from(link.name) }))

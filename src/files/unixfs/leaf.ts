@@ -4,36 +4,36 @@ import { cidOf } from './cid.ts'
 import type { Block } from './cid-block.ts'
 import { encodeVarint, unixFsFields } from './unixfs-data.ts'
 
-/** The field of a block that has its data. */
+/** The protobuf tag of the field `Data` of dag-pb. */
 const dataField = 0x0a
 
-/** Bytes before a chunk, and after it, that are enough for what makes a block of it. */
-const room = 16
+/** Bytes before and after a chunk, enough to encode a leaf in place. */
+const padding = 16
 
-const roomyBytes = room + format.fileChunkBytes + room
+const paddedBytes = padding + format.fileChunkBytes + padding
 
-/** Memory for some chunks of a file that go from one thread to another together, with room around each. */
+/** A transferable buffer for several chunks of a file, with padding around each. */
 export class ChunkMemory {
   readonly buffer: ArrayBuffer
 
-  constructor(buffer = new ArrayBuffer(tuning.chunksTogether * roomyBytes)) {
+  constructor(buffer = new ArrayBuffer(tuning.chunksTogether * paddedBytes)) {
     this.buffer = buffer
   }
 
-  /** Where the bytes of a chunk go. */
-  chunk(index: number): RoomyChunk {
-    return new Uint8Array(this.buffer, index * roomyBytes + room, format.fileChunkBytes) as RoomyChunk
+  /** The bytes of a chunk. */
+  chunk(index: number): PaddedChunk {
+    return new Uint8Array(this.buffer, index * paddedBytes + padding, format.fileChunkBytes) as PaddedChunk
   }
 }
 
-/** Memory for a chunk with room around it. */
-export type RoomyChunk = Uint8Array<ArrayBuffer> & { readonly roomy: never }
+/** A chunk with padding before and after it in its buffer. */
+export type PaddedChunk = Uint8Array<ArrayBuffer> & { readonly padded: never }
 
 /**
- * Makes a block of the first bytes of a chunk, around them in the same memory: the same as any other block without links
- * would be, but a large file is almost nothing else.
+ * Encodes a leaf in place, around the first bytes of a chunk. The result equals that of `makeBlock`, without a copy:
+ * nearly all bytes of a large file are in leaves.
  */
-export function makeLeaf(chunk: RoomyChunk, count: number): Block {
+export function makeLeaf(chunk: PaddedChunk, count: number): Block {
   const { type, data, size, file } = unixFsFields
   const length = encodeVarint(count)
   const inner = [type, file, ...(count > 0 ? [data, ...length] : [])]

@@ -1,32 +1,32 @@
-/** What the data of a block says of a part of a file or of a directory. */
+/** The UnixFS message in a block. */
 export type UnixFsData =
   | { readonly type: 'directory' }
   | {
       readonly type: 'file'
-      /** Bytes that are in the block itself. */
+      /** Content in the block itself. */
       readonly data: Uint8Array
       readonly size: number
-      /** The bytes of the file below each link. */
+      /** Bytes of the file below each link. */
       readonly blockSizes: readonly number[]
     }
 
-/** Data that is none of these: whoever made it, it is no file of ours. */
+/** Thrown for data that is not valid UnixFS. */
 export class MalformedUnixFs extends Error {
   override readonly name = 'MalformedUnixFs'
 }
 
-/** The kinds of data, and their numbers. Single blocks of files may say that they are raw. */
+/** UnixFS types. Leaves of other implementations may have the type raw. */
 const kinds = { raw: 0, directory: 1, file: 2 } as const
-/** Fields with their wire types: number × 8 + type. */
+/** Protobuf tags: field number × 8 + wire type. */
 const fields = { type: 0x08, data: 0x12, size: 0x18, blockSize: 0x20 } as const
-/** What is needed to write a file without going through its parts. */
+/** For encoders of leaves that do not use `encodeUnixFs`. */
 export const unixFsFields = { ...fields, file: kinds.file } as const
 const varint = 0
 const fixed64 = 1
 const bytes = 2
 const fixed32 = 5
 
-/** The order of the fields is part of the identifiers of files. */
+/** The order of the fields must not change: CIDs depend on it. */
 export function encodeUnixFs(data: UnixFsData): Uint8Array {
   if (data.type === 'directory') return Uint8Array.of(fields.type, kinds.directory)
   const content = data.data
@@ -49,7 +49,7 @@ export function encodeVarint(value: number): number[] {
   return encoded
 }
 
-/** Reads data that anybody may have made. */
+/** Decodes untrusted data. */
 export function decodeUnixFs(encoded: Uint8Array): UnixFsData {
   const reader = new Reader(encoded)
   let kind: number | undefined
@@ -71,7 +71,7 @@ export function decodeUnixFs(encoded: Uint8Array): UnixFsData {
   return { type: 'file', data, size: sum, blockSizes }
 }
 
-/** Walks over protocol buffers. */
+/** Reads protobuf fields. */
 class Reader {
   readonly #bytes: Uint8Array
   #at = 0
@@ -99,7 +99,7 @@ class Reader {
     return this.#take(this.varint())
   }
 
-  /** Passes over a field that is not known. */
+  /** Skips an unknown field. */
   skip(wireType: number): void {
     if (wireType === varint) this.varint()
     else if (wireType === bytes) this.bytes()
