@@ -106,6 +106,6 @@ test('options of the API are checked before anything is opened', async (t) => {
   const folder = join(temporaryFolder(t), 'never')
   const { code, stderr } = await shoal(t, ['run', '--working-dir', folder, '--root-public-key', 'x'])
   assert.equal(code, 2)
-  assert.match(stderr, /--root-public-key: This is no public key/)
+  assert.match(stderr, /--root-public-key: This is not a public key/)
   assert.ok(!existsSync(folder))
 })

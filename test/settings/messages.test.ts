@@ -122,7 +122,7 @@ const examples: [string, Json, RegExp][] = [
   [
     'no key',
     { admin: { authorizedUsers: ['x'.repeat(45)] } },
-    /^\/admin\/authorizedUsers\/0: Format is wrong\. \(This is no public key/,
+    /^\/admin\/authorizedUsers\/0: Format is wrong\. \(This is not a public key/,
   ],
   [
     'a key off the curve',
