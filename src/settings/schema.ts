@@ -1,10 +1,10 @@
 import type { JsonObject } from './json.ts'
 
 /**
- * The settings document of the specification as a JSON schema, draft-06. A `description` says what the value is for and
- * what is allowed; where a rule has no wording of its own, error messages quote it.
+ * The JSON schema (draft-06) of the settings document of the specification. A `description` says what the value is for
+ * and what is allowed. Error messages quote it for rules without a message of their own.
  *
- * Rules that a schema cannot say (keys, addresses, routes) are in `meaning.ts`.
+ * Semantic rules that a schema cannot express (keys, addresses, routes) are in `meaning.ts`.
  */
 
 const count = (description: string, value: number): JsonObject => ({
@@ -14,7 +14,7 @@ const count = (description: string, value: number): JsonObject => ({
   default: value,
 })
 
-/** What stands for "no limit" in retention settings, so that what is shown can be set again. */
+/** The values that mean "no limit" in retention settings: every default that `get` shows is accepted by `set`. */
 const noLimit = [0, '0', null]
 
 const streamSettings: JsonObject = {
@@ -43,7 +43,7 @@ const streamSettings: JsonObject = {
   },
 }
 
-/** The swarm key that everybody knows. */
+/** The default swarm key, which is public. */
 export const publicSwarmKey = Buffer.from('00000000111111112222222233333333').toString('base64')
 
 const swarm: JsonObject = {

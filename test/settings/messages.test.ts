@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { checked } from '../../src/settings/check-document.ts'
 import type { InvalidSettings, Json } from '../../src/settings/index.ts'
 
-/** The lines of the message, without its head. */
+/** The validation errors of a document, one line each. */
 function complaints(document: Json): string[] {
   try {
     checked(document)
@@ -143,7 +143,7 @@ for (const [what, document, message] of examples)
     assert.match(lines[0] ?? '', message)
   })
 
-test('all problems of a document are told at once', () => {
+test('all validation errors of a document are reported at once', () => {
   const lines = complaints({ swarm: { topic: '', mdns: 1 }, admin: { displayName: '' } })
   assert.equal(lines.length, 3)
   const ofBothKinds = complaints({
@@ -159,9 +159,9 @@ test('all problems of a document are told at once', () => {
   ])
 })
 
-test('numbers that JSON cannot keep are refused', () => {
+test('a number that JSON cannot represent is refused', () => {
   assert.match(
     complaints({ api: { events: { _internal: { a: Number.POSITIVE_INFINITY } } } })[0] ?? '',
-    /Infinity is no JSON number/,
+    /Infinity is not a JSON number/,
   )
 })
