@@ -9,7 +9,7 @@ const lowest = 19
 /**
  * Lowers the scheduling priority of the current thread (raises its nice value), so that others go first when CPUs are
  * scarce. Only Linux has priorities per thread; elsewhere, or without permission, nothing changes. Threads started by
- * this one inherit the priority. So it must not be the first to use libuv's thread pool: it does file I/O synchronously.
+ * this one inherit the priority, so it must not be the first to use libuv's thread pool: its file I/O is synchronous.
  */
 export function letOthersGoFirst(steps: number): void {
   if (process.platform !== 'linux') return

@@ -28,7 +28,7 @@ const examples: [string, Json, RegExp][] = [
     /^\/: Property conditions are not met\. \(Additional property 'foo' is not allowed; allowed are: swarm, admin, licensing, api, eventRouting\.\)$/,
   ],
   [
-    'a name that is none',
+    'an unknown name',
     { eventRouting: { streams: { 'a b': {} } } },
     /^\/eventRouting\/streams: Property conditions are not met\. \(Additional property 'a b' is not allowed; allowed are: names that match \^\[a-zA-Z0-9_-\]\+\$\.\)$/,
   ],
@@ -108,7 +108,7 @@ const examples: [string, Json, RegExp][] = [
     /^\/swarm\/initialPeers\/0: Format is wrong\. \(Expected multiaddr with peer id/,
   ],
   [
-    'an address with a peer that is none',
+    'an address with a malformed peer ID',
     { swarm: { initialPeers: ['/ip4/10.0.0.1/tcp/4001/p2p/rubbish'] } },
     /^\/swarm\/initialPeers\/0: Format is wrong\. \(Malformed multiaddr\. /,
   ],
