@@ -7,7 +7,7 @@ import * as fc from './support/property.ts'
 
 const [kib, mib] = [1024, 1024 * 1024]
 
-test('the account is charged what its holders hold, whatever they charge, refund and close', () => {
+test('the used memory of an account is the sum of its holders after any charges, refunds and closes', () => {
   const steps = fc.array(
     fc.record({
       holder: fc.nat(4),
@@ -38,7 +38,7 @@ test('the account is charged what its holders hold, whatever they charge, refund
   )
 })
 
-test('a holder that is closed is charged nothing more', () => {
+test('a closed holder cannot be charged, and its refunds are ignored', () => {
   const account = MemoryAccount.create(mib)
   const holding = new Holding(account)
   ok(holding.charge(5000))
@@ -48,7 +48,7 @@ test('a holder that is closed is charged nothing more', () => {
   equal(account.usedBytes, 0)
 })
 
-test('large holders leave a reserve to small ones', () => {
+test('large holders cannot use the reserve of small ones', () => {
   const account = MemoryAccount.create(16 * mib)
   const large = new Holding(account)
   equal(large.charge(11 * mib), false)
@@ -60,7 +60,7 @@ test('large holders leave a reserve to small ones', () => {
   equal(small.charge(1), false)
 })
 
-test('each thread charges a counter of its own, and what one that has ended held is refunded', () => {
+test('each thread has its own counter, which is reset when the thread has ended', () => {
   const main = MemoryAccount.create(mib)
   const reader = new MemoryAccount(main.memory, 'reader')
   ok(new Holding(main).charge(100 * kib))
@@ -70,13 +70,13 @@ test('each thread charges a counter of its own, and what one that has ended held
   equal(reader.usedBytes, 100 * kib)
 })
 
-test('more is never refunded than was charged', () => {
+test('refunding more than was charged fails an assertion', () => {
   const holding = new Holding(MemoryAccount.create(mib))
   ok(holding.charge(10))
   throws(() => holding.refund(11), /refunds no more than it was charged/)
 })
 
-test('the share of a connection admits one largest request while the account has room', () => {
+test('the share of a connection is enough for a request of maximum size', () => {
   const account = MemoryAccount.create(limits.clientMemory)
   const holding = new Holding(account, connectionShare(account))
   ok(holding.charge(limits.connectionBytes))
@@ -84,7 +84,7 @@ test('the share of a connection admits one largest request while the account has
   equal(holding.charge(account.limitBytes * 0.6), false)
 })
 
-test('1,024 idle subscriptions fit, also on a small machine', () => {
+test('1,024 idle subscriptions fit into the memory limit of a small machine', () => {
   const account = MemoryAccount.create(defaultMemoryLimit(512 * mib, 4096 * mib))
   equal(account.limitBytes, 128 * mib)
   for (let i = 0; i < limits.openStreams; i++) {
@@ -93,14 +93,14 @@ test('1,024 idle subscriptions fit, also on a small machine', () => {
   }
 })
 
-test('the limit follows from the memory of the process and from the heap', () => {
+test('the default memory limit is a quarter of the process memory or of the heap, whichever is smaller', () => {
   equal(defaultMemoryLimit(24 * 1024 * mib, 4096 * mib), 512 * mib)
   equal(defaultMemoryLimit(512 * mib, 4096 * mib), 128 * mib)
   equal(defaultMemoryLimit(24 * 1024 * mib, 256 * mib), 128 * mib)
   equal(defaultMemoryLimit(mib, mib), limits.leastClientMemory)
 })
 
-test('a memory limit is a number with a unit', () => {
+test('a memory limit is a number with an optional unit, and anything else is refused', () => {
   const sizes = { '256MiB': 256, '256M': 256, '256mb': 256, '1g': 1024, '65536k': 64, '67108864': 64, '67108864b': 64 }
   for (const [text, expected] of Object.entries(sizes)) equal(parseMemoryLimit(text), expected * mib, text)
   for (const text of ['', '1MiB', '-5M', '1.5G', '256 M', 'M', '999999G', '256MiBB', 'all'])

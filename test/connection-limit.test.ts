@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { ConnectionLimit } from '../src/listening/connection-limit.ts'
 import { until } from './support/process.ts'
 
-/** Two servers with one limit, as those of a port with two addresses. */
+/** Two servers with a shared limit, like a port on two addresses. */
 async function servers(t: TestContext, limit: ConnectionLimit): Promise<[Server, Server]> {
   const make = async (): Promise<Server> => {
     const server = createServer((socket) => socket.on('error', () => {}).resume())
@@ -16,7 +16,7 @@ async function servers(t: TestContext, limit: ConnectionLimit): Promise<[Server,
   return [await make(), await make()]
 }
 
-/** A connection, and whether it is still open when it has answered or was closed. */
+/** Opens a connection, and waits until it is established or closed. */
 async function connected(t: TestContext, server: Server): Promise<Socket> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => {}).resume()
@@ -31,7 +31,7 @@ const closed = (socket: Socket): Promise<true> =>
     () => 'the connection is open',
   )
 
-test('connections above the limit of a port are closed at once, whichever address they come to', async (t) => {
+test('connections above the limit of a port are closed at once, on each of its addresses', async (t) => {
   let refused = 0
   const [first, second] = await servers(t, new ConnectionLimit(3, () => refused++))
   const open = [await connected(t, first), await connected(t, second), await connected(t, second)]
@@ -43,7 +43,7 @@ test('connections above the limit of a port are closed at once, whichever addres
     [false, false, false],
   )
   open[1]?.destroy()
-  // Whether the node has noticed is seen by whether another one stays.
+  // Polls with new connections until the server has noticed the closed one.
   await until(
     async () => {
       const before = refused
@@ -55,7 +55,7 @@ test('connections above the limit of a port are closed at once, whichever addres
   )
 })
 
-test('an error of a server that listens counts as a refused connection, and does not end the process', async (t) => {
+test('an accept error counts as a refused connection and does not crash the process', async (t) => {
   let refused = 0
   const [server] = await servers(t, new ConnectionLimit(3, () => refused++))
   server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))

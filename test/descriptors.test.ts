@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { limits } from '../src/base/limits.ts'
 import { connectionShares, openFileLimit, parseOpenFileLimit } from '../src/runtime/descriptors.ts'
 
-test('the limit of open files is read from what Linux says of the process', () => {
+test('the limit of open files is read from /proc/self/limits', () => {
   const text = (soft: string) =>
     `Limit                     Soft Limit           Hard Limit           Units     \nMax processes             95000                95000                processes \nMax open files            ${soft.padEnd(20)} 524288               files     \n`
   assert.equal(parseOpenFileLimit(text('1024')), 1024)
@@ -13,7 +13,7 @@ test('the limit of open files is read from what Linux says of the process', () =
   assert.equal(openFileLimit('win32'), Number.POSITIVE_INFINITY)
 })
 
-test('connections follow from the limit of open files, and leave the reserve', () => {
+test('the connection limits of all ports together leave the reserved file descriptors free', () => {
   for (const openFiles of [160, 161, 256, 1024, 4096, 10_240, 12_000, 65_536]) {
     const { api, admin, swarm } = connectionShares(openFiles)
     assert.ok(api + admin + swarm <= openFiles - limits.reservedDescriptors, String(openFiles))

@@ -14,7 +14,7 @@ function write(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-test('the commit is that of the branch, also when it is packed, or that of a detached head', (t) => {
+test('the commit is read from a branch, a packed ref or a detached HEAD', (t) => {
   const folder = temporaryFolder(t)
   write(folder, { '.git/HEAD': 'ref: refs/heads/some/branch\n', '.git/refs/heads/some/branch': `${hash}\n` })
   assert.equal(gitCommit(folder), '01234567')
@@ -27,7 +27,7 @@ test('the commit is that of the branch, also when it is packed, or that of a det
   assert.equal(gitCommit(folder), 'aaaaaaaa')
 })
 
-test('a worktree has the branch that is in the folder it belongs to', (t) => {
+test('the commit of a worktree is read from the branch in its main repository', (t) => {
   const folder = temporaryFolder(t)
   write(folder, {
     'tree/.git': `gitdir: ${join(folder, 'main/.git/worktrees/tree')}\n`,
@@ -38,7 +38,7 @@ test('a worktree has the branch that is in the folder it belongs to', (t) => {
   assert.equal(gitCommit(join(folder, 'tree')), '01234567')
 })
 
-test('a folder without git, or with something else in its place, has no commit', (t) => {
+test('a folder without a valid .git has no commit', (t) => {
   const folder = temporaryFolder(t)
   assert.equal(gitCommit(folder), undefined)
   for (const head of ['', 'rubbish', 'ref: refs/heads/none']) {

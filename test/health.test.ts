@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Health } from '../src/observability/health.ts'
 
-test('a problem is a reason from when it is reported until it is resolved, with its latest detail', () => {
+test('a reported problem is a reason with its latest detail until it is resolved', () => {
   const health = new Health(['API'])
   health.set('API', 'started')
   assert.deepEqual(health.reasons(), [])
@@ -18,7 +18,7 @@ test('a problem is a reason from when it is reported until it is resolved, with 
   assert.deepEqual(health.reasons(), [{ component: 'Memory', state: 'failed', detail: 'it is used up' }])
 })
 
-test('a problem that is checked for is a reason whenever the check finds it', () => {
+test('a failing health check is a reason', () => {
   const health = new Health(['API'])
   let found: string | undefined
   health.check('Clock', () => found)

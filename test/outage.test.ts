@@ -10,7 +10,7 @@ function observed() {
   return { lines, clock, outage: new Outage('storing', { error: write, info: write }, () => clock.now) }
 }
 
-test('an outage is one log line when it begins, a summary now and then, and one line when it ends', () => {
+test('an outage logs one line when it begins, periodic summaries, and one line when it ends', () => {
   const { lines, clock, outage } = observed()
   for (let i = 0; i < 106; i++, clock.now += 10) outage.failed('it is full')
   assert.deepEqual(lines.splice(0), ['storing fails: it is full'])
@@ -25,7 +25,7 @@ test('an outage is one log line when it begins, a summary now and then, and one 
   assert.equal(outage.detail, undefined)
 })
 
-test('the next outage counts from its own beginning', () => {
+test('a second outage starts counting from zero', () => {
   const { lines, clock, outage } = observed()
   outage.failed('one')
   outage.succeeded()

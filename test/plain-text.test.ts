@@ -4,7 +4,7 @@ import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/json/plai
 import { ByteWriter } from '../src/protocol/bytes.ts'
 import * as fc from './support/property.ts'
 
-/** Bytes around all borders: control characters, quotes, backslashes, what is no ASCII. */
+/** Any byte, and edge cases: control characters, quotes, backslashes, non-ASCII. */
 const byte = fc.oneof(
   fc.constantFrom(0x00, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x5b, 0x5c, 0x5d, 0x7f, 0x80, 0xa2, 0xdc, 0xff),
   fc.nat(255),
@@ -12,7 +12,7 @@ const byte = fc.oneof(
 const plain = fc.constantFrom(...'abc 019:~!')
 const isPlain = (b: number): boolean => b >= 0x20 && b < 0x80 && b !== 0x22 && b !== 0x5c
 
-test('of four bytes the first is found that does not stand for itself in ASCII', () => {
+test('the first of four bytes that needs an escape or is not ASCII is found', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.array(byte, { maxLength: 4 }), (any, special) => {
       const bytes = Uint8Array.from(any, (b, i) => special[i] ?? b)
@@ -24,16 +24,16 @@ test('of four bytes the first is found that does not stand for itself in ASCII',
   )
 })
 
-test('each byte stands for itself, or JSON writes it in another way', () => {
+test('an ASCII byte needs no escape exactly when JSON.stringify does not escape it', () => {
   for (let b = 0; b < 0x80; b++)
     assert.equal(standsForItself(b), JSON.stringify(String.fromCharCode(b)).length === 3, `${b}`)
 })
 
-test('text is written up to where it does not stand for itself in JSON, wherever it is and however long', () => {
+test('text is copied up to the first byte that needs an escape, at any position and length', () => {
   const text = fc.oneof(fc.array(byte, { maxLength: 40 }), fc.string({ unit: plain, maxLength: 40 }).map(Buffer.from))
   fc.assert(
     fc.property(fc.nat(9), text, fc.nat(9), fc.nat(7), (before, part, after, written) => {
-      // Within other bytes, none of which belong to it.
+      // Surrounded by other bytes, which must not be copied.
       const bytes = Buffer.concat([Buffer.alloc(before, 'x'), Buffer.from(part), Buffer.alloc(after, 'y')])
       const writer = new ByteWriter(1).bytes(Buffer.alloc(written, 'w'))
       const end = before + part.length
@@ -46,7 +46,7 @@ test('text is written up to where it does not stand for itself in JSON, wherever
   )
 })
 
-test('parts are copied as they are, wherever they stand and however long', () => {
+test('a short range is copied unchanged, at any position and length', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(), fc.nat(), fc.nat(9), (bytes, a, b, shift) => {
       const [start, end] = [a % (bytes.length + 1), b % (bytes.length + 1)].sort((x, y) => x - y) as [number, number]

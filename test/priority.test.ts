@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 
 const isLinux = process.platform === 'linux'
 
-test('a thread can let others go first, and only that thread does', { skip: !isLinux }, async () => {
+test('a thread lowers its own scheduling priority only', { skip: !isLinux }, async () => {
   const before = getPriority()
   const code = `
     const { parentPort } = require('node:worker_threads')

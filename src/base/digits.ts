@@ -1,4 +1,4 @@
-/** How many digits a number has that is not negative; `known` is a good guess. */
+/** The number of decimal digits of a non-negative number; `known` is a guess, exact for most numbers. */
 export function digitsOf(value: number, known: number): number {
   let digits = known
   while (digits > 1 && value < (powers[digits - 1] as number)) digits--
@@ -8,7 +8,7 @@ export function digitsOf(value: number, known: number): number {
 
 const powers = Float64Array.from({ length: 18 }, (_, exponent) => 10 ** exponent)
 
-/** Writes the digits of a number into the place that has room for just those. */
+/** Writes a number as exactly `digits` decimal ASCII digits. */
 export function putDigits(bytes: Uint8Array, start: number, digits: number, value: number): void {
   let at = start + digits
   let rest = value

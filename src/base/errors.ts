@@ -1,13 +1,13 @@
 /**
- * The one table of error codes: what the code means, the HTTP status it has where it goes out over HTTP, and the text.
- * `<name>` in a text is filled in by the place that raises the error. docs/errors.md is made from this table.
+ * The table of all error codes, with the HTTP status, the message template and the condition. The caller that raises
+ * the error fills in each placeholder `<name>`. docs/errors.md is generated from this table.
  */
 export const errorTable = {
-  ERR_BAD_REQUEST: { status: 400, text: 'Invalid request. <cause>', when: 'a request that cannot be understood' },
+  ERR_BAD_REQUEST: { status: 400, text: 'Invalid request. <cause>', when: 'a malformed request' },
   ERR_MANIFEST_INVALID: {
     status: 400,
     text: 'Invalid manifest. <cause>',
-    when: 'the signature of an app manifest that cannot be read or is not valid',
+    when: 'an app manifest with a malformed or invalid signature',
   },
   ERR_MISSING_AUTH_HEADER: {
     status: 401,
@@ -22,82 +22,82 @@ export const errorTable = {
   ERR_UNSUPPORTED_AUTH_TYPE: {
     status: 401,
     text: `Unsupported authentication type '<type>'. Only "Bearer" is supported.`,
-    when: 'another kind of authorization than a bearer token',
+    when: 'an authentication scheme other than a bearer token',
   },
   ERR_TOKEN_INVALID: {
     status: 401,
     text: "Invalid token: '<token>'. <cause>. Please provide a valid bearer token.",
-    when: 'a token that is none',
+    when: 'a malformed token',
   },
   ERR_TOKEN_UNAUTHORIZED: {
     status: 401,
     text: 'Unauthorized token.',
-    when: 'a token that this node has not signed',
+    when: 'a token that was not signed by this node',
   },
   ERR_TOKEN_EXPIRED: {
     status: 401,
     text: 'Expired token.',
-    when: 'a token of more than a day ago, or from before the last start of the node: ask for a new one',
+    when: 'a token older than a day, or issued before the node was last started: request a new one',
   },
   ERR_APP_UNAUTHORIZED: {
     status: 401,
     text: "App '<appId>' is not authorized: <reason>. Provide a valid app license in the node settings.",
-    when: 'an app without a valid licence, on a node that has one',
+    when: 'an app without a valid licence, on a licensed node',
   },
   ERR_NODE_UNAUTHORIZED: {
     status: 401,
     text: 'Node is not licensed: <reason>. Please correct this in the settings.',
-    when: 'a node licence that is not valid',
+    when: 'an invalid node licence',
   },
   ERR_HOST_NOT_ALLOWED: {
     status: 403,
     text: "Requests for the host '<host>' are not answered. `shoal run --api-host <name>` allows it.",
-    when: 'a Host header with a name that is not known to mean this node: another website could be behind it',
+    when: 'a Host header that is not a known name of this node: protects against DNS rebinding by other websites',
   },
   ERR_NOT_FOUND: {
     status: 404,
     text: 'The requested resource could not be found.',
-    when: 'a path that does not exist',
+    when: 'an unknown path',
   },
   ERR_METHOD_NOT_ALLOWED: {
     status: 405,
     text: 'Method not supported.',
-    when: 'a path that exists, with another method',
+    when: 'a known path with an unsupported method',
   },
   ERR_PAYLOAD_TOO_LARGE: {
     status: 413,
     text: 'Payload too large (<size> > <limit>).',
-    when: 'more bytes than a limit allows',
+    when: 'a request body that exceeds a size limit',
   },
   ERR_RANGE_NOT_SATISFIABLE: {
     status: 416,
     text: 'The file has <size> bytes, none of which is in the range.',
-    when: 'a Range header that asks for bytes after the end of a file',
+    when: 'a Range header beyond the end of the file',
   },
   ERR_UNSUPPORTED_FEATURE: {
     status: 418,
     text: 'Feature `<feature>` is not supported on endpoint `<endpoint>`.',
-    when: 'a part of the query language that this endpoint does not have',
+    when: 'a feature of the query language that this endpoint does not support',
   },
   ERR_NOT_ACCEPTABLE: {
     status: 406,
     text: "Content with type '<accept>' was requested but the resource is only capable of generating content of the following type(s): */*, <type>.",
-    when: 'an Accept header that excludes every answer',
+    when: 'an Accept header that excludes every available content type',
   },
   ERR_UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     text: "The request's content-type is not supported.",
-    when: 'a body of another type than the one that is understood',
+    when: 'a request body with an unsupported content type',
   },
   ERR_SERVICE_OVERLOADED: {
     status: 503,
     text: 'Service overloaded. Channel towards event store is overloaded.',
-    when: 'more waits for the store than a limit allows; nothing of the request was stored, try again',
+    when: 'the write queue or the memory for clients is full; nothing of the request was stored, retry',
   },
   ERR_SHUTTING_DOWN: {
     status: 503,
     text: 'Service shutting down. Event store was stopped while request was queued or running.',
-    when: 'the node is stopping',
+    when: 'a request while the node shuts down',
   },
   ERR_INTERNAL: { status: 500, text: 'Internal server error.', when: 'a defect of shoal; the log says more' },
   ERR_INTERNAL_ERROR: {
@@ -105,54 +105,54 @@ export const errorTable = {
     text: '<cause> This is a defect of shoal, please report it.',
     when: 'a defect of shoal, in a command',
   },
-  ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an argument that cannot be parsed or makes no sense' },
-  ERR_IO: { status: 500, text: '<cause>', when: 'a file, a folder or the network refused; a data folder in use' },
+  ERR_INVALID_INPUT: { status: 400, text: '<cause>', when: 'an invalid argument' },
+  ERR_IO: { status: 500, text: '<cause>', when: 'an I/O error of a file, folder or the network; a data folder in use' },
   ERR_INVALID_NODE_STATE: {
     status: 500,
     text: '<cause>',
-    when: 'a data folder that this version cannot use: damaged, made by a later version, or of another product',
+    when: 'an unusable data folder: damaged, written by a later version, or of another product',
   },
   ERR_DATA_DAMAGED: {
     status: 500,
     text: 'Stored data is damaged: <cause>. Stop the node and run `shoal store verify`.',
-    when: 'stored bytes that are not as they were written: they are never served',
+    when: 'stored data with a wrong checksum: it is never served',
   },
   ERR_STORAGE: {
     status: 503,
     text: 'This could not be stored: <cause>.',
-    when: 'the disk is full or fails; nothing of the request was stored, reading goes on',
+    when: 'the disk is full or fails; nothing of the request was stored, reads still work',
   },
   ERR_STORAGE_READ: {
     status: 503,
     text: 'This could not be read: <cause>.',
-    when: 'the disk fails',
+    when: 'a read error of the disk',
   },
   ERR_CLOCK: {
     status: 503,
     text: 'The clock of this machine shows <time>, but times can only be stored from 1970 to 2255. Nothing was stored: set the clock, and try again.',
-    when: 'the clock is so wrong that its time cannot be stored; reading goes on',
+    when: 'a wall clock outside the storable range; reads still work',
   },
   ERR_PORT_COLLISION: {
     status: 500,
     text: '<component> cannot listen on <address>: port <port> is in use by another process. Choose another one with <option>.',
-    when: 'a port that another process has',
+    when: 'a port that is in use by another process',
   },
-  ERR_SETTINGS_INVALID: { status: 422, text: '<cause>', when: 'settings that break a rule; nothing was changed' },
+  ERR_SETTINGS_INVALID: { status: 422, text: '<cause>', when: 'settings that fail validation; nothing was changed' },
   ERR_SETTINGS_NOT_FOUND_AT_SCOPE: {
     status: 404,
     text: "No settings found at scope '<scope>'.",
-    when: 'a scope with nothing in it, defaults included',
+    when: 'a scope without a value, not even a default',
   },
   ERR_SETTINGS_REVISION_UNKNOWN: {
     status: 404,
     text: 'There is no revision <revision> of the settings.',
-    when: 'a rollback to a revision that was never stored',
+    when: 'a rollback to an unknown revision',
   },
 } as const satisfies Record<string, { status: number; text: string; when: string }>
 
 export type ErrorCode = keyof typeof errorTable
 
-/** The names in angle brackets of a text, so that none is forgotten at the place that raises the error. */
+/** The placeholders of a message template: the compiler checks that the caller fills in each of them. */
 type Placeholders<Text extends string> = Text extends `${string}<${infer Name}>${infer Rest}`
   ? Name | Placeholders<Rest>
   : never
@@ -161,7 +161,7 @@ export type ErrorDetails<Code extends ErrorCode> = Record<
   string | number
 >
 
-/** An error that is meant for whoever caused it: it has a code and a text that says what to do. */
+/** An error for the user or client that caused it: it has a code and a message that says what to do. */
 export class ShoalError extends Error {
   readonly code: ErrorCode
 
@@ -181,7 +181,7 @@ export class ShoalError extends Error {
   }
 }
 
-/** An error with the text of the table. */
+/** Makes an error with the message template of the table. */
 export function failure<Code extends ErrorCode>(
   code: Code,
   details: ErrorDetails<Code>,
@@ -192,12 +192,12 @@ export function failure<Code extends ErrorCode>(
   return new ShoalError(code, message, options)
 }
 
-/** The message of whatever was thrown. */
+/** The message of a thrown value, which need not be an `Error`. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
-/** The code of an error of the operating system (`EADDRINUSE`, `ENOENT`, …). */
+/** The code of a system error (`EADDRINUSE`, `ENOENT`, …). */
 export function systemCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
 }
@@ -205,7 +205,7 @@ export function systemCode(thrown: unknown): string | undefined {
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */
 const corrupt: ReadonlySet<number> = new Set([11, 26])
 
-/** Whether SQLite says that a database is damaged. */
+/** Whether SQLite reports a corrupt database. */
 export function isCorrupt(thrown: unknown): boolean {
   return (
     thrown instanceof Error &&
@@ -215,7 +215,7 @@ export function isCorrupt(thrown: unknown): boolean {
   )
 }
 
-/** An error that says that stored data is damaged, as one for whoever asked for it; nothing for any other error. */
+/** Converts an error about corrupt data to `ERR_DATA_DAMAGED` for the client; undefined for any other error. */
 export function damageOf(thrown: unknown): ShoalError | undefined {
   if (!(thrown instanceof Error) || (thrown.name !== 'DamagedData' && !isCorrupt(thrown))) return undefined
   return failure('ERR_DATA_DAMAGED', { cause: thrown.message }, { cause: thrown.cause })

@@ -1,41 +1,42 @@
 /**
- * Numbers that are part of what is on disks and wires: nodes of all versions have to agree on them. Test vectors pin them.
+ * Constants of the storage format and the wire protocol: nodes of all versions have to agree on them. Test vectors pin
+ * them.
  */
 export const format = {
-  /** Events of one frame. */
+  /** Maximum number of events in a frame. */
   eventsPerFrame: 1024,
-  /** Events after which a chunk ends with the next frame. */
+  /** Number of events after which the next frame ends the chunk with a checkpoint. */
   eventsPerCheckpoint: 1024,
-  /** Bytes of records after which a chunk ends with the next frame. */
+  /** Bytes of frame records after which the next frame ends the chunk with a checkpoint. */
   bytesPerCheckpoint: 1024 * 1024,
-  /** Events of one chunk. */
+  /** Maximum number of events in a chunk. */
   eventsPerChunk: 2047,
-  /** Bytes of one chunk: a full one, and a frame that ends with the largest event. */
+  /** Maximum size of a chunk: a full one plus a frame that ends with the largest possible event. */
   chunkBytes: 12 * 1024 * 1024,
-  /** Streams of one topic, of all nodes, ever. */
+  /** Maximum number of streams in a topic, of all nodes, over its whole life. */
   streamsPerTopic: 8191,
-  /** Events of one block of a segment: what is decompressed to read one event. */
+  /** Number of events in a block of a segment: the unit that is decompressed to read one event. */
   eventsPerBlock: 128,
-  /** Bytes of payloads after which a block is full, however few its events are. */
+  /** Bytes of payloads after which a block of a segment is full, whatever its number of events. */
   blockBytes: 128 * 1024,
-  /** Events of a merged range of the index: positions in it have 20 bits. */
+  /** Maximum number of events in a merged range of the index: positions in it have 20 bits. */
   mergedRangeEvents: 2 ** 18,
-  /** Events of one stream, ever. */
+  /** Maximum number of events in a stream over its whole life. */
   eventsPerStream: 2 ** 40 - 1,
-  /** Bytes of the text of a payload. */
+  /** Maximum size of a payload as JSON text. */
   payloadBytes: 8 * 1024 * 1024,
-  /** Tags of one event. */
+  /** Maximum number of tags on an event. */
   tagsPerEvent: 128,
-  /** Bytes of a tag. */
+  /** Maximum size of a tag. */
   tagBytes: 1024,
-  /** Bytes of an app ID. */
+  /** Maximum size of an app ID. */
   appIdBytes: 256,
-  /** Bytes of the name of a topic: 60 characters of at most 4 bytes. */
+  /** Maximum size of a topic name: 60 characters of at most 4 bytes. */
   topicBytes: 240,
-  /** Bytes of a file that become one block. */
+  /** Bytes of file content in a leaf block of the UnixFS tree. */
   fileChunkBytes: 256 * 1024,
-  /** Blocks that one block of a file links to. */
+  /** Maximum number of links in an inner block of the UnixFS tree of a file. */
   linksPerBlock: 174,
-  /** Bytes of the block of a directory. */
+  /** Maximum size of a directory block. */
   directoryBytes: 512 * 1024,
 } as const

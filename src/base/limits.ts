@@ -1,164 +1,164 @@
 /**
- * What is refused, and how long something may take. Going past one is an error that names it, never a crash and never silent
- * growth. Numbers of formats are in `format.ts`, those that only change the speed in `tuning.ts`.
+ * Limits and timeouts. Exceeding one is an error that names it, never a crash and never unbounded growth. Constants of
+ * formats are in `format.ts`, tuning parameters in `tuning.ts`. Sizes are in bytes.
  */
 export const limits = {
-  /** Bytes of a settings document as JSON text. */
+  /** Maximum size of a settings document as JSON text. */
   settingsDocumentBytes: 1024 * 1024,
-  /** Levels of nesting in any JSON document. */
+  /** Maximum nesting depth of a JSON document. */
   jsonNesting: 512,
-  /** Values in the JSON of a request that is parsed: payloads are not, however many are in them. */
+  /** Maximum number of JSON values in a request. Event payloads are not parsed and do not count. */
   requestValues: 100_000,
-  /** Characters of the path of a setting. */
+  /** Maximum length of a settings scope, in characters. */
   scopeLength: 4096,
-  /** Chunks of one stream that are kept until those before them have come. */
+  /** Out-of-order chunks kept per stream until the gap before them is filled. */
   waitingChunks: 64,
-  /** Bytes of a blob that an app keeps on its node. */
+  /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
-  /** Bytes of such a blob after compression. */
+  /** Maximum size of a blob after compression. */
   packedBlobBytes: 1024 * 1024,
-  /** Bytes of the form with which files are uploaded. */
+  /** Maximum size of the multipart body of a file upload. */
   uploadBytes: 128 * 1024 * 1024,
-  /** Uploads that are under way. */
+  /** Maximum number of concurrent uploads. */
   uploadsTogether: 64,
-  /** Files of one upload. */
+  /** Maximum number of files in an upload. */
   filesPerUpload: 20_000,
-  /** Directories of one upload. */
+  /** Maximum number of directories in an upload. */
   foldersPerUpload: 20_000,
-  /** Bytes of the head of one part of a form. */
+  /** Maximum size of the headers of a multipart part. */
   partHeadBytes: 16 * 1024,
-  /** Bytes of the path of an uploaded file. */
+  /** Maximum size of the path of an uploaded file. */
   filePathBytes: 4096,
-  /** Bytes of the paths of all files of one upload. */
+  /** Maximum size of all file paths of an upload together. */
   pathBytesPerUpload: 4 * 1024 * 1024,
-  /** Uploads without a name that are listed, the newest first. */
+  /** Maximum number of unnamed uploads in a listing, newest first. */
   uploadsListed: 1000,
-  /** Bytes of a name that files are given. */
+  /** Maximum size of a file name. */
   fileNameBytes: 255,
-  /** Evicted blocks that are remembered as evicted. */
+  /** Maximum number of evicted blocks that are remembered as evicted. */
   evictedBlocks: 100_000,
-  /** Milliseconds after which events about files are followed again, when that has failed. */
+  /** Milliseconds before the subscription to file events is retried after a failure. */
   followAgainMs: 5000,
-  /** Standing queries for files to be kept, one an app. */
+  /** Maximum number of standing queries that pin files, one per app. */
   standingQueries: 256,
-  /** Files and directories that one standing query keeps. */
+  /** Maximum number of files and directories that one standing query pins. */
   standingQueryResults: 100_000,
-  /** Bytes of the text of a query. */
+  /** Maximum size of the text of a query. */
   queryBytes: 1024 * 1024,
-  /** Queries and subscriptions that are under way, of all clients. */
+  /** Maximum number of open queries and subscriptions, over all clients. */
   openStreams: 1024,
-  /** Bytes that each of them is charged for being there, beside its text and what it holds. */
+  /** Bytes charged for each open query or subscription, beside its text and the results it holds. */
   openStreamBytes: 16 * 1024,
-  /** Bytes that each character of its text is charged: what a query is made into is much longer than its text. */
+  /** Bytes charged per character of query text: the compiled query is much larger than its text. */
   openBytesPerCharacter: 100,
-  /** Offsets in a bound of a query or subscription: one for each stream of a large swarm. */
+  /** Maximum number of offsets in a bound of a query: one per stream of a large swarm. */
   offsetsPerBound: 32_768,
-  /** Bytes that each offset of its bounds is charged. */
+  /** Bytes charged per offset in the bounds of a query. */
   openBytesPerOffset: 512,
-  /** Queries and subscriptions that are under way on one WebSocket. */
+  /** Maximum number of open queries and subscriptions per WebSocket. */
   openStreamsPerSocket: 128,
-  /** Requests for offsets that are under way, of all clients. */
+  /** Maximum number of pending offset requests, over all clients. */
   offsetsWaiting: 1024,
-  /** Milliseconds without anything to say after which a stream over HTTP says an empty line. */
+  /** Milliseconds of silence after which a streaming HTTP response sends an empty line as keep-alive. */
   keepAliveMs: 15_000,
-  /** Bytes of one message of a WebSocket. */
+  /** Maximum size of a WebSocket message. */
   socketMessageBytes: 64 * 1024 * 1024,
-  /** Requests of one WebSocket to publish, or for offsets, that are under way at the same time; more are not read. */
+  /** Concurrent publish and offset requests per WebSocket; at the limit the socket is not read (backpressure). */
   socketRequestsTogether: 256,
-  /** Bytes that wait for a client of a WebSocket that does not read; nothing more is read for it until it does. */
+  /** Unsent bytes per WebSocket client at which its queries are paused (backpressure). */
   socketBacklogBytes: 1024 * 1024,
-  /** Bytes of log text that wait for a reader that does not read; what comes after that is dropped and counted. */
+  /** Unsent bytes of log text for a slow reader; further lines are dropped and counted. */
   logBacklogBytes: 1024 * 1024,
-  /** Milliseconds after which repeated log lines that clients cause are written as one count. */
+  /** Milliseconds between summaries of repeated log lines that clients cause. */
   throttledLogMs: 60_000,
-  /** Kinds of such lines, of refused requests and of tokens each; what is of other kinds has one count. */
+  /** Kinds of such lines that are throttled separately; all other kinds share one count. */
   throttledLogKinds: 32,
-  /** Milliseconds that components get to finish their work when the node stops. */
+  /** Grace period for components to finish when the node stops, in milliseconds. */
   stopGraceMs: 500,
-  /** Milliseconds that the last log lines get to be written when the process ends. */
+  /** Milliseconds to flush the last log lines when the process exits. */
   logFlushMs: 200,
-  /** Open connections to the API; fewer where the limit of open files is low. */
+  /** Maximum number of open connections to the API; less when the limit of open files is low. */
   connections: 10_000,
-  /** Open connections to the admin port, and to the swarm port. */
+  /** Maximum number of open connections to the admin port and to the swarm port, each. */
   connectionsOfOtherPorts: 1000,
-  /** File descriptors that are not for connections, but for databases, threads and modules: a busy node has 70 of them open. */
+  /** File descriptors reserved for databases, threads and modules; a busy node has 70 of them open. */
   reservedDescriptors: 128,
-  /** Connections with which a node starts; with a lower limit of open files it does not. */
+  /** Minimum number of possible connections; a node with a lower limit of open files does not start. */
   leastConnections: 32,
-  /** Connections to the API below which a node warns of a low limit of open files when it starts. */
+  /** Possible API connections below which a node warns at startup about the limit of open files. */
   fewConnections: 1000,
-  /** Open files that are assumed to be possible where the limit cannot be read. */
+  /** Limit of open files that is assumed where it cannot be read. */
   assumedOpenFiles: 1024,
-  /** Milliseconds after which a thread that could not be started is tried again. */
+  /** Milliseconds before a thread that could not be started is retried. */
   threadRetryMs: 1000,
-  /** Milliseconds between two log lines about connections that were refused. */
+  /** Milliseconds between two log lines about refused connections. */
   refusalLogMs: 60_000,
-  /** Connections that wait to be accepted, per listener. */
+  /** Accept backlog of a listening socket: connections that are not accepted yet. */
   listenBacklog: 1024,
-  /** Milliseconds a client may take to send the head of a request. */
+  /** Timeout for receiving the request headers, in milliseconds. */
   requestHeadMs: 30_000,
-  /** Bytes of the head of a request. */
+  /** Maximum size of the request headers. */
   requestHeadBytes: 64 * 1024,
-  /** Bytes of the body of a request. */
+  /** Maximum size of a request body. */
   bodyBytes: 64 * 1024 * 1024,
-  /** Bytes that all clients together make the node hold, at most a quarter of the memory of the process; `--memory-limit`. */
+  /** Memory that all clients together may use, capped at a quarter of the process memory; `--memory-limit`. */
   clientMemory: 512 * 1024 * 1024,
-  /** The smallest value of `--memory-limit`. */
+  /** Minimum value of `--memory-limit`. */
   leastClientMemory: 16 * 1024 * 1024,
-  /** The largest value of `--memory-limit`. */
+  /** Maximum value of `--memory-limit`. */
   mostClientMemory: 64 * 1024 * 1024 * 1024,
-  /** Bytes up to which a connection or a query counts as small: the reserve of the account is for these. */
+  /** Bytes up to which a connection or query is small: only small ones may use the memory reserve. */
   smallHoldingBytes: 64 * 1024,
-  /** Bytes that a connection is charged for being there: its objects, buffers and the request at hand. */
+  /** Bytes charged for a connection: its objects, its buffers and the current request. */
   connectionBytes: 16 * 1024,
-  /** Bytes that a WebSocket is charged beside that. */
+  /** Additional bytes charged for a WebSocket. */
   socketBytes: 16 * 1024,
-  /** Bytes that a message of a WebSocket is charged beside its own, until it is answered. */
+  /** Bytes charged for a WebSocket message beside its own size, until it is answered. */
   socketRequestBytes: 1024,
-  /** Bytes that a further request of the same connection is charged while it waits for the one before it. */
+  /** Bytes charged for a pipelined request while the one before it is handled. */
   waitingRequestBytes: 4096,
-  /** The same when its body is chunked: tiny chunks take up a multiple of their bytes until they are read. */
+  /** The same with chunked transfer encoding: tiny HTTP chunks take a multiple of their size until they are read. */
   waitingChunkedBytes: 4 * 1024 * 1024,
-  /** Bytes that an upload is charged: the parts of it that are on their way to the disk. */
+  /** Bytes charged for an upload: the parts that are in flight to the disk. */
   uploadHeldBytes: 4 * 1024 * 1024,
-  /** Bytes that a download is charged at most: the piece that is sent and the one that is read meanwhile. */
+  /** Maximum bytes charged for a download: the piece being sent and the one being read ahead. */
   downloadHeldBytes: 512 * 1024,
-  /** Milliseconds after which a connection is closed on which nothing moves, although something waits to be sent or received. */
+  /** Timeout for a stalled connection: data is pending, but there is no progress. In milliseconds. */
   stalledMs: 120_000,
-  /** The same while the memory for clients is nearly used up. */
+  /** The same timeout under memory pressure. */
   stalledUnderPressureMs: 5000,
-  /** Bytes that have to move within that time to count as progress. */
+  /** Bytes that have to move within that timeout to count as progress. */
   progressBytes: 64 * 1024,
-  /** Milliseconds between two looks for connections without progress. */
+  /** Interval of the check for stalled connections, in milliseconds. */
   connectionAuditMs: 1000,
-  /** Bytes of a part of a body below which it counts as small: reading one takes as long as reading thousands of bytes. */
+  /** Size below which a part of a body is small: its overhead equals that of reading thousands of bytes. */
   smallPartBytes: 64,
-  /** Small parts of one body, such as chunks of one byte. */
+  /** Maximum number of small parts in a body, such as one-byte HTTP chunks. */
   smallParts: 16_384,
-  /** Milliseconds that a client gets to read its answer when the rest of a chunked body is not read. */
+  /** Milliseconds for a client to read the response before the unread rest of a chunked body is cut off. */
   lingerMs: 1000,
-  /** Milliseconds between two parts of a body. */
+  /** Timeout between two parts of a request body, in milliseconds. */
   bodyPauseMs: 30_000,
-  /** Milliseconds a client may take to send a whole request. */
+  /** Timeout for receiving a whole request, in milliseconds. */
   requestMs: 300_000,
-  /** Milliseconds that a connection may be idle between two requests. */
+  /** Keep-alive timeout of an idle connection, in milliseconds. */
   idleConnectionMs: 65_000,
-  /** Bytes of the manifest of an app. */
+  /** Maximum size of an app manifest. */
   manifestBytes: 64 * 1024,
-  /** Events of one publish call. */
+  /** Maximum number of events in a publish request. */
   eventsPerPublish: 20_000,
-  /** Publish calls that wait for the disk. */
+  /** Maximum number of publish requests in the write queue. */
   publishesWaiting: 1024,
-  /** Bytes of the publish calls that wait for the disk. */
+  /** Maximum size of all publish requests in the write queue together. */
   publishBytesWaiting: 128 * 1024 * 1024,
-  /** Milliseconds between two log lines about something that keeps failing. */
+  /** Milliseconds between two log lines about the same ongoing failure. */
   outageSummaryMs: 60_000,
-  /** Milliseconds between two tries to write while the disk fails. */
+  /** Milliseconds between two probe writes while the disk fails. */
   diskProbeMs: 5000,
-  /** Milliseconds between two tries of background work that failed, and of threads that ended. */
+  /** Milliseconds between two retries of failed background work and of threads that have ended. */
   failureRetryMs: 10_000,
-  /** Milliseconds between two looks for events that are beyond the limits of their streams. */
+  /** Interval of pruning: how often events beyond the retention limits are looked for, in milliseconds. */
   retentionMs: 30 * 60_000,
-  /** Microseconds by which the wall clock may be set between two looks before nothing is taken for old. */
+  /** Microseconds by which the wall clock may jump between two runs before pruning by age is skipped. */
   clockJump: 3_600_000_000,
 } as const

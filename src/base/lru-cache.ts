@@ -1,8 +1,8 @@
-/** Keeps what was used last, as long as it fits into a number of bytes. */
+/** An LRU cache with a capacity in bytes: evicts the least recently used entries. */
 export class LruCache<K, V> {
   readonly #entries = new Map<K, { value: V; size: number }>()
   readonly #capacity: number
-  /** Is told of what had to go for something else. */
+  /** Called for each evicted entry. */
   readonly #evicted: (value: V, key: K) => void
   #size = 0
 
@@ -19,12 +19,12 @@ export class LruCache<K, V> {
     return entry.value
   }
 
-  /** What is kept, without counting as a use of it. */
+  /** Gets a value without marking it as recently used. */
   peek(key: K): V | undefined {
     return this.#entries.get(key)?.value
   }
 
-  /** Answers whether it is kept. */
+  /** Adds an entry. Returns false when it exceeds the capacity. */
   set(key: K, value: V, size: number): boolean {
     this.#remove(key)
     if (size > this.#capacity) return false
@@ -38,7 +38,7 @@ export class LruCache<K, V> {
     return true
   }
 
-  /** Keeps it if nothing else has to go for it. Answers whether it is kept. */
+  /** Adds an entry only if nothing has to be evicted for it. Returns whether it was added. */
   setIfRoom(key: K, value: V, size: number): boolean {
     return this.#size + size <= this.#capacity && this.set(key, value, size)
   }

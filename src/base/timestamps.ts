@@ -1,12 +1,12 @@
-/** The last time that can be stored, in June 2255: numbers are stored with 53 bits. The first one is 0, in 1970. */
+/** The maximum storable time, in June 2255: times are stored with 53 bits. The minimum is 0, in 1970. */
 export const latestMicros = Number.MAX_SAFE_INTEGER
 
-/** Whether a time can be stored and signed. What a node writes has such a time, or is not written. */
+/** Whether a time can be stored and signed. A node refuses to write anything with another time. */
 export function isStorableTime(micros: number): boolean {
   return Number.isSafeInteger(micros) && micros >= 0
 }
 
-/** The nearest time that can be stored. */
+/** Clamps a time to the storable range. */
 export function storableTime(micros: number): number {
   return Math.min(Math.max(micros, 0), latestMicros)
 }

@@ -1,81 +1,82 @@
 /**
- * Numbers that make the node faster or smaller, and change nothing else: a client cannot tell.
+ * Tuning parameters for speed and memory: batch sizes, caches, time slices. They do not change what a client observes.
+ * Sizes are in bytes.
  */
 export const tuning = {
-  /** Events after which this node ends a frame: a frame is a row of the tail, all of which is read for one of its events. */
+  /** Events after which this node ends a frame. A frame is one row of the tail and is read as a whole. */
   eventsPerOwnFrame: 128,
-  /** Bytes of labels and payloads after which it ends a frame, however few its events are. */
+  /** Bytes of labels and payloads after which this node ends a frame, whatever its number of events. */
   ownFrameBytes: 128 * 1024,
-  /** Bytes of records above which a row of the tail is compressed; below, compressing costs more than it saves. */
+  /** Size above which a row of the tail is compressed; below it compression costs more than it saves. */
   compressFromBytes: 16 * 1024,
-  /** Different labels of events whose stream is kept ready while events are published. */
+  /** Size of the routing cache: distinct labels of events whose stream is known while publishing. */
   knownLabels: 8192,
-  /** Chunks that are sealed and indexed together. */
+  /** Batch size of sealing: chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
-  /** Chunks that wait before any are sealed while events are published without a pause: sealing takes time from that. */
+  /** Backlog of chunks at which sealing starts under constant load, since it takes time from publishing. */
   chunksBeforeSeal: 24,
-  /** Chunks that wait to be sealed before whoever appends has to wait for them: the tail stays short. */
+  /** Backlog of unsealed chunks at which publishing waits for sealing (backpressure): the tail stays short. */
   chunksBehind: 42,
-  /** Bytes of memory through which small requests go to the writer; what finds no room goes as a message. */
+  /** Size of the shared-memory mailbox to the writer thread; requests that find no room are posted as messages. */
   mailboxBytes: 512 * 1024,
-  /** Bytes of a request that is small. */
+  /** Maximum size of a request that goes through the mailbox. */
   letterBytes: 32 * 1024,
-  /** Bytes of requests that go into one commit; what comes after that goes into the next. */
+  /** Maximum size of a group commit; further requests go into the next one. */
   commitBytes: 16 * 1024 * 1024,
-  /** Bytes of lines that a reader hands over at a time. */
+  /** Bytes of result lines that a reader thread hands over at a time. */
   pieceBytes: 512 * 1024,
-  /** Bytes of memory of pieces that a reader keeps for the next ones. */
+  /** Size of the pool of result buffers that a reader thread reuses. */
   sparePieceBytes: 2 * 1024 * 1024,
-  /** Bytes of lines of one query that wait for whoever reads it. */
+  /** Flow control: unread bytes of results per query before the reader thread pauses it. */
   bytesAhead: 2 * 512 * 1024,
-  /** Milliseconds that one query may take before it is another one's turn. */
+  /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */
   sliceMs: 10,
-  /** Milliseconds of the first slice of a query while others wait: most end in it. */
+  /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
-  /** Milliseconds that a query may run, of all its slices together, before it goes behind those that have not. */
+  /** Total run time in milliseconds after which a query is a long job and goes behind the short ones. */
   shortJobMs: 20,
-  /** Milliseconds after which one of those gets a slice all the same. */
+  /** Milliseconds of waiting after which a long job gets a slice, so that it does not starve. */
   starvingMs: 50,
-  /** Mebibytes of young objects of a thread: buffers that nobody needs any more are only seen when these are gone through. */
+  /** Young generation of a thread's heap in MiB: a scavenge is what frees buffers that are garbage. */
   youngGenerationMb: 4,
-  /** Mebibytes of young objects of the thread that reads: queries make many objects, and with less they take longer. */
+  /** Young generation of the reader thread in MiB: queries allocate much, and get slower with less. */
   readerYoungGenerationMb: 8,
-  /** Milliseconds that the thread that reads gets to end what it does when the node stops. */
+  /** Milliseconds for the reader thread to finish when the node stops. */
   readersStopMs: 300,
-  /** Bytes of the tail that a reader keeps decompressed. */
+  /** Cache of decompressed rows of the tail, per reader thread. */
   tailCacheBytes: 4 * 1024 * 1024,
-  /** Bytes of blocks that a reader keeps ready to be used. */
+  /** Cache of decoded blocks, per reader thread. */
   blockCacheBytes: 8 * 1024 * 1024,
-  /** Ranges of the index that become one. */
+  /** Index ranges that are merged into one. */
   rangesPerMerge: 8,
-  /** Public keys of nodes that are kept ready to verify signatures. */
+  /** Cache of key objects for verifying signatures, one per node. */
   cachedVerifiers: 1024,
-  /** Bytes of files that are moved in a millisecond while events are published: files give way to them. */
+  /** Throttle of file transfers while events are published, in bytes per millisecond. */
   fileBytesPerMs: 64 * 1024,
-  /** Chunks of one upload that go from one thread to another together. */
+  /** Batch size of an upload: file chunks that are passed between threads together. */
   chunksTogether: 4,
-  /** How often chunks of one upload are on their way before more is taken from the network. */
+  /** Batches of an upload in flight before reading from the network is paused (backpressure). */
   chunksAhead: 2,
-  /** Bytes of small blocks that go into one commit; large ones have slots, and wait for none. */
+  /** Bytes of small blocks per commit. Large blocks go to slots and do not wait for a commit. */
   blockCommitBytes: 16 * 1024 * 1024,
-  /** Bytes of large blocks that are written before the disk is asked to begin with them: others who need it wait for no more. */
+  /** Written bytes of large blocks at which a background fsync starts: keeps the waits of others short. */
   slotBytesAhead: 1024 * 1024,
-  /** Bytes of large blocks by which the disk may fall behind before nothing more is written. */
+  /** Unsynced bytes of large blocks at which writing blocks until the fsync is done (backpressure). */
   slotBytesBehind: 16 * 1024 * 1024,
-  /** Bytes of blocks of directories and large files that are kept ready to be used. */
+  /** Cache of decoded directory blocks and inner blocks of large files. */
   linkCacheBytes: 1024 * 1024,
-  /** Blocks that are evicted before other work gets its turn. */
+  /** Batch size of eviction: blocks evicted before other work gets a turn. */
   evictionsPerTurn: 64,
-  /** Large blocks that are moved, to give room back to the disk, before other work gets its turn. */
+  /** Batch size of compaction: large blocks moved before other work gets a turn. */
   movesPerTurn: 16,
-  /** Messages that go into one message of a WebSocket. */
+  /** Maximum number of protocol messages batched into one WebSocket message. */
   messagesPerFrame: 128,
-  /** Bytes of a JSON text that is parsed at once; of longer ones, one per turn of the event loop. */
+  /** Size up to which JSON is parsed at once; larger texts are parsed one per turn of the event loop. */
   parsedAtOnceBytes: 256 * 1024,
-  /** Tokens that are kept as verified. */
+  /** Cache of verified tokens. */
   cachedTokens: 1024,
-  /** Bytes of a publish call that are read before other work gets its turn. */
+  /** Bytes of a publish request that are scanned before other work gets a turn. */
   scanSliceBytes: 1024 * 1024,
-  /** Chunks that are pruned in one commit: whoever publishes waits for no more than these. */
+  /** Batch size of pruning: chunks removed per commit, which bounds how long publishing waits. */
   chunksPerPrune: 64,
 } as const

@@ -3,22 +3,22 @@ import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { tuning } from '../base/tuning.ts'
 
-/** Bytes of one accounting unit. In units, totals beyond 2 GiB fit into 32-bit counters. */
+/** Bytes per accounting unit. Counted in units, totals beyond 2 GiB fit into 32-bit counters. */
 const unitBytes = 1024
 
-/** The part of the account that is a reserve: only small holders are charged to it. */
+/** The reserve of the account, as a fraction of its limit: only small holders are charged to it. */
 const reserveShare = 3 / 8
 
-/** The threads that charge, each to a counter of its own: when one ends, what it held is gone with it. */
+/** The threads that charge. Each has its own counter, which is reset when the thread ends and its memory is gone. */
 const threads = ['main', 'reader'] as const
 export type ChargingThread = (typeof threads)[number]
 
-/** Slots of the shared memory: the limit, then one counter per thread. */
+/** Layout of the shared memory: the limit, then one counter per thread. */
 const limitSlot = 0
 
 /**
- * The account of all memory that clients make the node hold: bodies, unfinished messages, what queries hold, answers that
- * were not read. Its counters are in shared memory, so that each thread charges what it allocates itself.
+ * Memory accounting for clients: request bodies, partial messages, results held by queries, unread responses. Admission
+ * control refuses what does not fit. The counters are in shared memory: each thread charges its own allocations.
  *
  * A reserve keeps small clients going while large ones have used up the rest.
  */
@@ -27,7 +27,7 @@ export class MemoryAccount {
   readonly #units: Int32Array
   readonly #slot: number
 
-  /** The view of one thread on an account that was made by `create`. */
+  /** One thread's view of an account that was made by `create`. */
   constructor(memory: SharedArrayBuffer, thread: ChargingThread) {
     this.memory = memory
     this.#units = new Int32Array(memory)
@@ -49,12 +49,12 @@ export class MemoryAccount {
     return this.#used() * unitBytes
   }
 
-  /** Bytes to give up while what large holders may use is nearly used up: time to close connections that make no progress. */
+  /** Memory pressure: bytes to free by closing stalled connections, before large holders reach their limit. */
   get pressureBytes(): number {
     return Math.max(0, this.#used() - this.#limit * 0.5) * unitBytes
   }
 
-  /** Charges units; answers false, and charges nothing, when there is no room for them. */
+  /** Charges units. Returns false and charges nothing when they do not fit. */
   charge(units: number, isSmall: boolean): boolean {
     Atomics.add(this.#units, this.#slot, units)
     const available = isSmall ? this.#limit : this.#limit * (1 - reserveShare)
@@ -68,7 +68,7 @@ export class MemoryAccount {
     assert(before >= units, 'no more client memory is refunded than was charged')
   }
 
-  /** Refunds all that a thread has charged: it has ended. */
+  /** Refunds all charges of a thread that has ended. */
   refundAll(thread: ChargingThread): void {
     Atomics.store(this.#units, 1 + threads.indexOf(thread), 0)
   }
@@ -84,16 +84,16 @@ export class MemoryAccount {
   }
 }
 
-/** Somebody who is charged for memory. */
+/** A holder of memory that can be charged. */
 export interface MemoryHolder {
-  /** Charges bytes; answers false, and charges nothing, when there is no room for them. */
+  /** Charges bytes. Returns false and charges nothing when they do not fit. */
   charge(bytes: number): boolean
   refund(bytes: number): void
-  /** The error for what could not be charged. */
+  /** The error for a request that could not be charged. */
   readonly refusal: Error
 }
 
-/** What one connection or one query holds, at most its share of the account. */
+/** The memory charged to one connection or query, up to its share of the account. */
 export class Holding {
   readonly #account: MemoryAccount
   readonly #shareBytes: number
@@ -110,7 +110,7 @@ export class Holding {
     return this.#bytes
   }
 
-  /** Charges bytes; answers false, and charges nothing, when the share or the account has no room for them. */
+  /** Charges bytes. Returns false and charges nothing when they exceed the share or the account. */
   charge(bytes: number): boolean {
     return this.#set(this.#bytes + bytes)
   }
@@ -121,7 +121,7 @@ export class Holding {
     this.#set(this.#bytes - bytes)
   }
 
-  /** Refunds everything, for good: what its parts refund later is covered already. */
+  /** Refunds everything and closes the holding; later refunds are ignored. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -144,28 +144,28 @@ export class Holding {
   }
 }
 
-/** The share of one connection: a quarter of the account, yet enough for the largest request where the account has that. */
+/** The share of one connection: a quarter of the account, but at least the cost of the largest request. */
 export function connectionShare(account: MemoryAccount): number {
   const largest = bodyCost(limits.bodyBytes) + parseCost(limits.bodyBytes) + 2 * tuning.scanSliceBytes
   return Math.max(account.limitBytes / 4, largest)
 }
 
-/** What a body, or a message, of so many bytes costs: its parts and the whole, later the whole and the copy for the writer. */
+/** The cost of a body or message: its parts and their concatenation, later that and the copy for the writer thread. */
 export function bodyCost(bytes: number): number {
   return 2 * bytes
 }
 
-/** What it costs on top of that to parse a body of so many bytes as JSON: its text, and the values in it. */
+/** The additional cost of parsing a body as JSON: its text as a string, and the parsed values. */
 export function parseCost(bytes: number): number {
   return 2 * bytes
 }
 
-/** What values of so many bytes on the heap of a thread cost: V8 collects when about as much garbage has gathered as is held. */
+/** The cost of live objects on the V8 heap: before a collection there may be as much garbage as live data. */
 export function heapCost(bytes: number): number {
   return 2 * bytes
 }
 
-/** The error of a request that the account of client memory has no room for. */
+/** The error for a request that does not fit into the memory for clients. */
 export function outOfClientMemory(account: MemoryAccount): ShoalError {
   const mebibytes = Math.round(account.limitBytes / 2 ** 20)
   return new ShoalError(

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
-/** What `--memory-limit` and `SHOAL_MEMORY_LIMIT` take, as bytes. */
+/** Parses the value of `--memory-limit` or `SHOAL_MEMORY_LIMIT` into bytes. */
 export function parseMemoryLimit(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,12})(?:([kmg])(?:i?b)?|b)?$/i.exec(text.trim()) ?? []
   const factor = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }[unit.toLowerCase()] ?? 1
@@ -17,12 +17,11 @@ export function parseMemoryLimit(text: string): number {
 }
 
 /**
- * The limit that is used unless one was given: a quarter of the memory that the process may use, which is that of its
- * cgroup where there is one. Part of what is charged is in the heaps of V8:
- * at most half of one.
+ * The default limit: a quarter of the memory available to the process, which is the cgroup limit where there is one.
+ * Part of the charged memory is on V8's heap, so the limit is at most half of a heap.
  */
 export function defaultMemoryLimit(
-  // Without a cgroup limit Node answers with 0 or with 2^64.
+  // Without a cgroup limit Node returns 0 or 2^64.
   processBytes = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()),
   heapBytes = getHeapStatistics().heap_size_limit,
 ): number {

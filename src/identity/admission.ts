@@ -5,7 +5,7 @@ import { licenceProblem, nodeLicenceSubject } from './licences.ts'
 import { checkManifest, type Manifest } from './manifests.ts'
 import type { App } from './tokens.ts'
 
-/** The licences of a node and its apps, as they stand in its settings. */
+/** The licences of a node and its apps, from its settings. */
 export interface Licensing {
   /** `development`, or a licence. */
   readonly node: string
@@ -13,15 +13,15 @@ export interface Licensing {
 }
 
 export interface Admitted extends App {
-  /** What the operator should know about it. */
+  /** A warning for the operator. */
   readonly warning?: string
 }
 
 const trialPrefix = 'com.example.'
 
 /**
- * Decides whether an app gets a token. On a node that is not licensed every app does; a signature that it brings has to
- * be valid all the same. `root` is the key that signs certificates and licences, `now` is in microseconds.
+ * Admission control for apps: decides whether an app gets a token. An unlicensed node admits every app, but a signature
+ * must be valid if there is one. `root` is the key that signs certificates and licences, `now` is in microseconds.
  */
 export function admit(manifest: Manifest, licensing: Licensing, root: PublicKey | undefined, now: number): Admitted {
   const { appId, version, signature } = manifest
@@ -43,7 +43,7 @@ export function admit(manifest: Manifest, licensing: Licensing, root: PublicKey 
   return isLicensed ? { ...app, ...licensed(appId, licensing, root, now) } : app
 }
 
-/** Throws unless node and app have a licence. */
+/** Throws unless node and app have a valid licence. */
 function licensed(appId: string, { node, apps }: Licensing, root: PublicKey, now: number): { warning?: string } {
   const nodeProblem = licenceProblem(node, nodeLicenceSubject, root, now)
   if (nodeProblem !== undefined) throw failure('ERR_NODE_UNAUTHORIZED', { reason: nodeProblem })

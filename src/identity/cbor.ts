@@ -1,6 +1,6 @@
 /**
- * The part of CBOR that tokens, manifests and licences are made of: unsigned numbers, texts, lists and maps with texts as
- * keys. What is written has definite lengths, and members in the order of the object.
+ * The subset of CBOR that tokens, manifests and licences use: unsigned integers, text strings, arrays, and maps with
+ * text keys. The encoder writes definite lengths, and map entries in insertion order.
  */
 export type Cbor = number | string | readonly Cbor[] | { readonly [key: string]: Cbor }
 
@@ -9,7 +9,7 @@ class CborError extends Error {}
 const kinds = { unsigned: 0, text: 3, list: 4, map: 5 } as const
 const indefinite = 31
 const breakByte = 0xff
-/** More than anything that is signed has; it keeps a hostile text from filling the stack. */
+/** Deeper than any valid document; protects the stack against hostile input. */
 const maxDepth = 8
 
 export function encodeCbor(value: Cbor): Buffer {
@@ -28,7 +28,7 @@ export function decodeCbor(bytes: Uint8Array): Cbor {
   return value
 }
 
-/** The same, or nothing when the bytes are no such CBOR. */
+/** Decodes CBOR; undefined when it is malformed. */
 export function cborIn(bytes: Uint8Array): Cbor | undefined {
   try {
     return decodeCbor(bytes)
@@ -78,10 +78,10 @@ class CborReader {
   #map(argument: number, depth: number): Cbor {
     const members = this.#items(argument, () => {
       const key = this.value(depth + 1)
-      if (typeof key !== 'string') throw new CborError('a key is no text')
+      if (typeof key !== 'string') throw new CborError('a key is not a text string')
       return [key, this.value(depth + 1)] as const
     })
-    if (new Set(members.map(([key]) => key)).size < members.length) throw new CborError('a key is there twice')
+    if (new Set(members.map(([key]) => key)).size < members.length) throw new CborError('duplicate key')
     return Object.fromEntries(members)
   }
 

@@ -2,8 +2,8 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import type { PublicKey } from './keys.ts'
 
 /**
- * Why these 32 bytes cannot be somebody's public key, if they cannot. OpenSSL takes any 32 bytes, but a key that is no
- * point of the curve can sign nothing, and for a point of small order anyone can make signatures.
+ * Why 32 bytes are not a usable public key; undefined if they are. OpenSSL accepts any 32 bytes. But for a key that is
+ * not a point on the curve no signature is valid, and for a point of small order anyone can forge signatures.
  */
 export function weaknessOf(key: PublicKey): string | undefined {
   try {

@@ -11,13 +11,13 @@ export function nodeIdOf(key: PublicKey): NodeId {
 }
 
 export function parseNodeId(text: string): NodeId {
-  if (keyBytes(text) === undefined) throw invalid(`'${text}' is no node ID: 43 characters of ./0-9A-Za-z`)
+  if (keyBytes(text) === undefined) throw invalid(`'${text}' is not a node ID: 43 characters of ./0-9A-Za-z`)
   return text as NodeId
 }
 
 export function publicKeyOf(node: NodeId): PublicKey {
   const bytes = keyBytes(node)
-  if (bytes === undefined) throw invalid(`'${node}' is no node ID`)
+  if (bytes === undefined) throw invalid(`'${node}' is not a node ID: 43 characters of ./0-9A-Za-z`)
   return bytes as PublicKey
 }
 
@@ -26,7 +26,7 @@ function keyBytes(text: string): Uint8Array | undefined {
   return bytes?.length === 32 ? bytes : undefined
 }
 
-/** A stream: the node that writes it, and a number that tells the streams of that node apart. */
+/** A stream ID: the node that writes the stream, and the stream's number within that node. */
 export interface StreamId {
   readonly node: NodeId
   readonly number: bigint
@@ -41,11 +41,11 @@ export function formatStreamId({ node, number }: StreamId): string {
 export function parseStreamId(text: string): StreamId {
   const [node = '', number = '', ...rest] = text.split('-')
   if (rest.length > 0 || !/^(0|[1-9][0-9]{0,19})$/.test(number) || BigInt(number) > maxStreamNumber)
-    throw invalid(`'${text}' is no stream ID: <node ID>-<number>`)
+    throw invalid(`'${text}' is not a stream ID: <node ID>-<number>`)
   return { node: parseNodeId(node), number: BigInt(number) }
 }
 
-/** Multihash "identity" around the protobuf form of an Ed25519 key: what libp2p calls this node. */
+/** Prefix of a libp2p peer ID: an identity multihash of the protobuf encoding of an Ed25519 key. */
 const peerIdPrefix = Uint8Array.of(0x00, 0x24, 0x08, 0x01, 0x12, 0x20)
 
 export function peerIdOf(key: PublicKey): string {
@@ -57,10 +57,10 @@ export function parsePeerId(text: string): PublicKey {
   try {
     bytes = base58btc.baseDecode(text)
   } catch {
-    throw invalid(`'${text}' is no peer ID`)
+    throw invalid(`'${text}' is not a peer ID (12D3KooW…)`)
   }
   const isKey = bytes.length === peerIdPrefix.length + 32 && peerIdPrefix.every((byte, i) => bytes[i] === byte)
-  if (!isKey) throw invalid(`'${text}' is no peer ID of an Ed25519 key (12D3KooW…)`)
+  if (!isKey) throw invalid(`'${text}' is not a peer ID of an Ed25519 key (12D3KooW…)`)
   return bytes.slice(peerIdPrefix.length) as PublicKey
 }
 

@@ -11,11 +11,11 @@ import { ShoalError } from '../base/errors.ts'
 /** The 32 bytes of an Ed25519 public key. */
 export type PublicKey = Uint8Array & { readonly __brand: 'PublicKey' }
 
-/** The fixed head of an Ed25519 key in DER, before its 32 bytes. */
+/** The constant DER prefix of an Ed25519 key, before its 32 bytes. */
 const privateHead = Buffer.from('302e020100300506032b657004220420', 'hex')
 const publicHead = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** An Ed25519 key pair: made from 32 random bytes, the seed, which is all that has to be kept. */
+/** An Ed25519 key pair, derived from a seed of 32 random bytes, which is all that has to be stored. */
 export class KeyPair {
   readonly publicKey: PublicKey
   readonly #seed: Uint8Array
@@ -43,7 +43,7 @@ export class KeyPair {
   }
 }
 
-/** Verifies signatures of one key: making the key object costs more than using it. */
+/** Verifies signatures of one key. Worth caching: creating the key object costs more than using it. */
 export class Verifier {
   readonly #key: KeyObject
 
@@ -76,8 +76,8 @@ function keyText(bytes: Uint8Array): string {
 function parseKeyText(text: string, what: string): Uint8Array {
   const bytes = Buffer.from(text.slice(1), 'base64')
   if (bytes.length !== 32 || keyText(bytes) !== text) {
-    // Never shown: it could be somebody's private key.
-    throw new ShoalError('ERR_INVALID_INPUT', `This is no ${what}: '0' and the base64 of 32 bytes, 45 characters.`)
+    // The text is not in the message: it could be a private key.
+    throw new ShoalError('ERR_INVALID_INPUT', `This is not a ${what}: '0' and the base64 of 32 bytes, 45 characters.`)
   }
   return new Uint8Array(bytes)
 }

@@ -2,7 +2,7 @@ import { decodeBase64 } from './base64.ts'
 import { type Cbor, cborIn, encodeCbor } from './cbor.ts'
 import { type PublicKey, Verifier } from './keys.ts'
 
-/** The subject of a licence of the node itself. */
+/** The subject of a node licence. */
 export const nodeLicenceSubject = 'com.actyx.node'
 
 interface Licence {
@@ -13,7 +13,7 @@ interface Licence {
   readonly signature: Buffer
 }
 
-/** Why a licence does not license the subject, if it does not. `now` is in microseconds since the Unix epoch. */
+/** Why a licence is invalid for a subject; undefined if it is valid. `now` is in microseconds since the Unix epoch. */
 export function licenceProblem(text: string, subject: string, root: PublicKey, now: number): string | undefined {
   const licence = parse(text)
   if (licence === undefined) return 'invalid license key format'

@@ -3,16 +3,16 @@ import { decodeBase64 } from './base64.ts'
 import { type Cbor, decodeCbor, encodeCbor } from './cbor.ts'
 import { type PublicKey, parsePublicKey, Verifier } from './keys.ts'
 
-/** What an app says of itself. */
+/** The manifest with which an app authenticates. */
 export interface Manifest {
   readonly appId: string
   readonly displayName: string
   readonly version: string
-  /** Made by its developer, whose certificate is in it. */
+  /** The signature of the developer, with the developer's certificate. */
   readonly signature?: string
 }
 
-/** The signature of a manifest, with the certificate that allows the developer to sign. */
+/** The signature of a manifest, and the developer certificate: public key and app domains, signed by the root key. */
 interface ManifestSignature {
   readonly devSignature: Buffer
   readonly devPubkey: string
@@ -20,7 +20,7 @@ interface ManifestSignature {
   readonly axSignature: Buffer
 }
 
-/** Throws unless a developer whom the root key certifies for such app IDs has signed the manifest. */
+/** Throws unless the manifest is signed by a developer whose certificate is valid for the app ID. */
 export function checkManifest({ appId, displayName, version }: Manifest, signature: string, root: PublicKey): void {
   const { devSignature, devPubkey, appDomains, axSignature } = parseSignature(signature)
   const certificate = encodeCbor({ devPubkey, appDomains })
@@ -42,7 +42,7 @@ function parseSignature(text: string): ManifestSignature {
   try {
     value = decodeCbor(bytes)
   } catch (error) {
-    throw invalid(`The signature is no CBOR: ${messageOf(error)}.`)
+    throw invalid(`The signature is not valid CBOR: ${messageOf(error)}.`)
   }
   const members = value as Record<string, Cbor | undefined>
   const { sig_version: version, dev_signature: devSignature, devPubkey, appDomains, axSignature } = members
@@ -61,7 +61,7 @@ function isTexts(value: Cbor | undefined): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** `com.acme.*` allows every app ID below these two labels. */
+/** The wildcard `com.acme.*` allows every app ID below these two labels. */
 function allows(domain: string, appId: string): boolean {
   return /^[a-z0-9-]+\.[a-z0-9-]+\.\*$/.test(domain) && appId.startsWith(domain.slice(0, -1))
 }

@@ -4,7 +4,7 @@ import { decodeBase64 } from './base64.ts'
 import { type Cbor, cborIn, encodeCbor } from './cbor.ts'
 import { type KeyPair, Verifier } from './keys.ts'
 
-/** Who a token was made out to. */
+/** The app that a token was issued to. */
 export interface App {
   readonly appId: string
   readonly version: string
@@ -19,22 +19,22 @@ interface Claims extends App {
   readonly validity: number
 }
 
-/** How long a token is good for, unless the node is started again. */
+/** The lifetime of a token; a restart of the node ends it early. */
 export const tokenValiditySeconds = 86_400
-/** Ed25519, the public key, the signature. */
+/** Scheme (Ed25519), public key, signature. */
 const signatureLength = 1 + 32 + 64
 const ed25519 = 1
 
-/** Issues and checks bearer tokens: what says which app a request comes from. They end with the day, and with the node's run. */
+/** Issues and verifies bearer tokens, which identify the app of a request. They expire after a day and on restart. */
 export class Tokens {
   readonly #key: KeyPair
   readonly #cycle: number
   readonly #now: () => number
   readonly #verifier: Verifier
-  /** A signature is checked once, not with every request; the oldest go first. */
+  /** A FIFO cache: a signature is verified once, not with every request. */
   readonly #verified = new Map<string, Claims>()
 
-  /** `cycle` is the number of this start of the node, `now` answers in microseconds since the Unix epoch. */
+  /** `cycle` is the number of this start of the node, `now` returns microseconds since the Unix epoch. */
   constructor(key: KeyPair, cycle: number, now: () => number) {
     this.#key = key
     this.#cycle = cycle
@@ -57,7 +57,7 @@ export class Tokens {
     return Buffer.concat([length, message, Buffer.of(ed25519), this.#key.publicKey, signature]).toString('base64')
   }
 
-  /** The app that a token belongs to; throws when it is not, or no longer, valid. */
+  /** The app of a token; throws when the token is invalid or expired. */
   check(token: string): App {
     const claims = this.#verified.get(token) ?? this.#verify(token)
     const ends = claims.created + claims.validity * 1e6
@@ -87,7 +87,7 @@ export class Tokens {
   }
 }
 
-/** The signed message and its signatures, or nothing when the bytes are no such envelope. */
+/** Splits an envelope into message and signatures; undefined when it is malformed. */
 function parts(envelope: Buffer): { message: Buffer; signatures: Buffer[] } | undefined {
   if (envelope.length < 4) return undefined
   const end = 4 + envelope.readUInt32BE()
@@ -110,7 +110,7 @@ function claimsOf(message: Buffer): Claims | undefined {
   return { created, appId, cycle: cycles, version: appVersion, validity, mode: appMode }
 }
 
-/** The longest part of a token that an error shows: it goes into answers and logs. */
+/** Maximum length of a token in an error message, which goes into responses and logs. */
 const shownLength = 512
 
 function invalid(token: string, cause: string): Error {

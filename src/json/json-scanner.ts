@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { limits } from '../base/limits.ts'
 import { lowestByte, notPlain, standsForItself, wordsOf } from './plain-text.ts'
 
-/** Text that is not the JSON it should be; the message says what and where. */
+/** A JSON syntax error or a value of the wrong type; the message has the line and column. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
 }
 
-/** Takes the bytes of a value without the space between its parts. */
+/** Receives the bytes of a JSON value without insignificant whitespace. */
 export interface ByteSink {
   bytes(bytes: Uint8Array, start: number, end: number): unknown
 }
@@ -16,7 +16,7 @@ const quote = 0x22
 const backslash = 0x5c
 const [comma, colon, minus, plus, dot] = [0x2c, 0x3a, 0x2d, 0x2b, 0x2e]
 
-/** The brackets of lists and objects. */
+/** The brackets of arrays and objects. */
 export const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 const [zero, nine, lowerE, upperE, lowerU] = [0x30, 0x39, 0x65, 0x45, 0x75]
@@ -24,37 +24,37 @@ const literals = new Map(['true', 'false', 'null'].map((word) => [word.charCodeA
 
 const noNames: readonly Buffer[] = []
 
-/** What may follow a backslash; `u` has digits after it. */
+/** Lookup table of the characters that may follow a backslash; `u` takes four hex digits. */
 const escapes = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\/bfnrtu'.includes(String.fromCharCode(byte)) ? 1 : 0,
 )
 const hexDigits = Uint8Array.from({ length: 256 }, (_, byte) => (/[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0))
 
-/** What closes the lists and objects that are open: for all scanners, since none of them stops within a value. */
+/** Stack of closing brackets. All scanners share it, since a scanner never pauses within a value. */
 const closing = new Uint8Array(limits.jsonNesting)
 
-/** Digits that a number can have and be sure to be in the range of a double. */
-const harmlessDigits = 300
+/** A number with fewer characters and without an exponent is always in the range of a double. */
+const safeLength = 300
 
 /**
- * Walks over JSON text once and checks it, strictly by RFC 8259: nothing is parsed that nobody asked for. Numbers
- * beyond the range of a double, and nesting beyond the limit, are errors too.
+ * A single-pass JSON scanner that validates strictly by RFC 8259 and parses lazily: it makes no values unless asked to.
+ * Numbers beyond the range of a double, and nesting beyond the limit, are errors too.
  */
 export class JsonScanner {
   readonly bytes: Buffer
   readonly words: DataView
-  /** Where it stands. */
+  /** The position of the next byte to scan. */
   at = 0
   readonly #end: number
   readonly #maxValues: number
   #values = 0
-  /** Where the bytes of the value are copied to, and where the part begins that is still to be copied. */
+  /** Receives the bytes of the current value; `#from` is the start of what was not copied yet. */
   #sink: ByteSink | undefined
   #from = 0
 
   constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY) {
-    // What comes from the network as one piece is a buffer of another kind than what was put together: code that has to
-    // expect both is slower, and that which was compiled for one of them is thrown away when the other one comes.
+    // Normalises the hidden class: a buffer from the network has another one than a concatenated buffer. Code that
+    // handles both is polymorphic and slower, and code optimised for one is deoptimised when the other one arrives.
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#end = bytes.length
     this.words = wordsOf(bytes)
@@ -62,27 +62,27 @@ export class JsonScanner {
     if (!isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
   }
 
-  /** The next byte that is no space, or -1 at the end. */
+  /** Skips whitespace and peeks at the next byte; -1 at the end. */
   next(): number {
     const byte = this.at < this.#end ? (this.bytes[this.at] as number) : -1
     return byte > 0x20 ? byte : this.#skipSpace()
   }
 
-  /** Passes over the start of a list or an object. */
+  /** Skips the opening bracket of an array or object. */
   open(bracket: number, expected: string): void {
     const byte = this.next()
     if (byte !== bracket) throw this.#wrongType(byte, expected)
     this.at++
   }
 
-  /** Whether there is a first item after the start of a list or an object; passes over its end when there is none. */
+  /** Whether an array or object has a first item; skips the closing bracket of an empty one. */
   begins(close: number): boolean {
     if (this.next() !== close) return true
     this.at++
     return false
   }
 
-  /** Whether there is another item after one; passes over the comma, or over the end. */
+  /** Whether another item follows; skips the comma or the closing bracket. */
   continues(close: number): boolean {
     const byte = this.next()
     if (byte !== comma && byte !== close) throw this.error(`expected \`,\` or \`${String.fromCharCode(close)}\``)
@@ -90,7 +90,7 @@ export class JsonScanner {
     return byte === comma
   }
 
-  /** Passes over the name of a member and its colon; answers which of the names it is, or -1. */
+  /** Skips the key of a member and its colon. Returns its index in `names`, or -1. */
   key(names: readonly Buffer[]): number {
     const byte = this.next()
     if (byte !== quote) throw this.error('key must be a string')
@@ -103,42 +103,42 @@ export class JsonScanner {
     if (!isPlain) return names.findIndex((name) => name.toString() === this.text(start, end))
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as Buffer
-      if (name.length === end - start && this.#stands(name, start)) return i
+      if (name.length === end - start && this.#matchesAt(name, start)) return i
     }
     return -1
   }
 
-  /** Passes over a name and its colon, if just these stand there, as they nearly always do; answers whether they do. */
+  /** Fast path: skips a key and its colon if it equals `name`, byte by byte, without whitespace. Returns if it did. */
   #skipKey(name: Buffer, start: number): boolean {
     const { bytes } = this
     const end = start + name.length
     if (end + 2 > this.#end || bytes[end] !== quote || bytes[end + 1] !== colon) return false
-    if (!this.#stands(name, start)) return false
+    if (!this.#matchesAt(name, start)) return false
     this.at = end + 2
     return true
   }
 
-  /** The text of a string whose quotes are around these bytes. */
+  /** Decodes the string between two quotes, given the range of bytes without the quotes. */
   text(start: number, end: number): string {
     return JSON.parse(this.bytes.toString('utf8', start - 1, end + 1)) as string
   }
 
-  /** Nothing but space may follow. */
+  /** Checks that only whitespace follows. */
   finish(): void {
     if (this.next() >= 0) throw this.error('trailing characters')
   }
 
-  /** Passes over a value. With a sink its bytes go there, without the space between its parts. */
+  /** Skips a value, and copies its bytes without insignificant whitespace to the sink if there is one. */
   value(sink?: ByteSink): void {
     if (this.next() < 0) throw this.error('EOF while parsing a value')
     this.#sink = sink
     this.#from = this.at
-    this.#nested()
+    this.#anyValue()
     sink?.bytes(this.bytes, this.#from, this.at)
     this.#sink = undefined
   }
 
-  /** Passes over a string that has to come next; answers whether it is plain: ASCII without escapes. */
+  /** Skips a string, which has to come next. Returns whether it is plain: ASCII without escapes. */
   string(): boolean {
     if (this.next() !== quote) throw this.#wrongType(this.next(), 'a string')
     const { bytes } = this
@@ -158,7 +158,7 @@ export class JsonScanner {
     throw this.error('EOF while parsing a string', end)
   }
 
-  /** Where the next byte is that is no plain part of a string: a quote, a backslash, a control character, or no ASCII. */
+  /** The position of the next byte that is not plain: a quote, a backslash, a control character or non-ASCII. */
   #afterPlain(start: number): number {
     const { words, bytes } = this
     const end = this.#end
@@ -171,7 +171,7 @@ export class JsonScanner {
     return at
   }
 
-  /** An error about a place in the text, by default where it stands. Columns count bytes. */
+  /** An error at a position, by default the current one. Columns count bytes. */
   error(what: string, at = this.at): JsonError {
     const before = this.bytes.subarray(0, at)
     const lineStart = before.lastIndexOf(0x0a) + 1
@@ -181,7 +181,7 @@ export class JsonScanner {
     return new JsonError(`${at >= this.#end ? endOf(what) : what} at line ${line} column ${column}`)
   }
 
-  #nested(): void {
+  #anyValue(): void {
     let depth = 0
     while (true) {
       const byte = this.next()
@@ -195,14 +195,14 @@ export class JsonScanner {
           if (byte === openObject) this.key(noNames)
           continue
         }
-      } else this.#plain(byte)
-      depth = this.#after(depth)
+      } else this.#scalar(byte)
+      depth = this.#afterValue(depth)
       if (depth === 0) return
     }
   }
 
-  /** What comes after a value: the end of lists and objects, or another item; answers how deep that is. */
-  #after(start: number): number {
+  /** Skips what follows a value: closing brackets, then the comma (and key) of the next item. Returns the new depth. */
+  #afterValue(start: number): number {
     let depth = start
     while (depth > 0) {
       const close = closing[depth - 1] as number
@@ -215,7 +215,7 @@ export class JsonScanner {
     return 0
   }
 
-  #plain(byte: number): void {
+  #scalar(byte: number): void {
     if (byte === quote) this.string()
     else if (byte === minus || (byte >= zero && byte <= nine)) this.#number()
     else this.#literal(byte)
@@ -224,11 +224,11 @@ export class JsonScanner {
   #literal(first: number): void {
     const word = literals.get(first)
     if (word === undefined) throw this.error('expected value')
-    if (!this.#stands(word, this.at)) throw this.error('expected ident')
+    if (!this.#matchesAt(word, this.at)) throw this.error('expected ident')
     this.at += word.length
   }
 
-  #stands(word: Buffer, at: number): boolean {
+  #matchesAt(word: Buffer, at: number): boolean {
     for (let i = 0; i < word.length; i++) if (this.bytes[at + i] !== word[i]) return false
     return true
   }
@@ -252,11 +252,11 @@ export class JsonScanner {
       at = this.#digits(sign === plus || sign === minus ? at + 2 : at + 1)
     }
     this.at = at
-    if (!hasExponent && at - start < harmlessDigits) return
+    if (!hasExponent && at - start < safeLength) return
     if (!Number.isFinite(Number(bytes.toString('latin1', start, at)))) throw this.error('number out of range', start)
   }
 
-  /** Passes over one digit or more. */
+  /** Skips one or more digits. */
   #digits(start: number): number {
     const { bytes } = this
     const end = this.#end
@@ -266,7 +266,7 @@ export class JsonScanner {
     return at
   }
 
-  /** Passes over a backslash and what belongs to it. */
+  /** Skips an escape sequence. */
   #escape(at: number): number {
     const { bytes } = this
     if (bytes[at] !== backslash)
@@ -292,7 +292,7 @@ export class JsonScanner {
   }
 }
 
-/** The value of the JSON text of a request. What is small as text can be large as a value: hence the limit on their number. */
+/** Parses the JSON of a request. The number of values is limited, since a short text can become a large object. */
 export function parseJson(bytes: Buffer): unknown {
   const scanner = new JsonScanner(bytes, limits.requestValues)
   scanner.value()
@@ -311,12 +311,12 @@ function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Where the text ends too early, that is what is wrong with it. */
+/** At the end of the text every error is an unexpected EOF. */
 function endOf(what: string): string {
   return what.startsWith('EOF') ? what : `EOF while parsing: ${what}`
 }
 
-/** The first byte that is not what a decoder would have made of it. */
+/** The position of the first invalid UTF-8 byte: a decoder replaces it. */
 function firstInvalid(bytes: Buffer): number {
   const decoded = Buffer.from(bytes.toString('utf8'))
   let at = 0

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'node:net'
 
-/** Bounds the connections of all servers of one port together; there is one server for each address. */
+/** Limits the open connections of one port, over all its servers: there is one server per address. */
 export class ConnectionLimit {
   readonly max: number
   readonly #refused: () => void
@@ -8,7 +8,7 @@ export class ConnectionLimit {
   readonly #servers = new Map<Server, number>()
   #open = 0
 
-  /** `refused` is called for each connection that is closed at once. */
+  /** `refused` is called for each connection that is closed because of the limit. */
   constructor(max: number, refused: () => void) {
     this.max = max
     this.#refused = refused
@@ -22,7 +22,8 @@ export class ConnectionLimit {
       socket.once('close', () => this.#count(server, -1))
     })
     server.on('drop', this.#refused)
-    // A connection that could not be accepted, say for want of descriptors, is no reason to stop. Errors of `listen` have a listener.
+    // A failed accept, for example because of file descriptor exhaustion, must not crash the node. Errors of `listen`
+    // have a listener of their own.
     server.on('error', () => {
       if (server.listening) this.#refused()
     })
@@ -34,7 +35,7 @@ export class ConnectionLimit {
     this.#divide()
   }
 
-  /** Node closes connections above `maxConnections` at once, without making objects for them. */
+  /** Node closes connections above `maxConnections` at once, without allocating a socket object. */
   #divide(): void {
     const free = this.max - this.#open
     for (const [server, open] of this.#servers) server.maxConnections = open + free

@@ -5,13 +5,13 @@ import { failure, messageOf, ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { ComponentName } from '../observability/health.ts'
 
-/** Where a component listens: addresses or names, each with a port; 0 picks a free one. */
+/** An address or host name to listen on, with a port; port 0 picks a free one. */
 export interface Endpoint {
   readonly host: string
   readonly port: number
-  /** A machine without IPv6 still starts: the second address of a pair may be missing. */
+  /** An optional address may be unavailable: `::1` on a machine without IPv6. */
   readonly optional?: boolean
-  /** Only addresses of this kind of a name. */
+  /** Restricts name resolution to one address family. */
   readonly family?: 4 | 6
 }
 
@@ -20,13 +20,13 @@ export interface Listening {
   readonly port: number
 }
 
-/** Who listens, for error messages: the option is what the user can change. */
+/** The component and its command-line option, for error messages. */
 export interface ListenerName {
   readonly component: Exclude<ComponentName, 'Events'>
   readonly option: string
 }
 
-/** Listens on every endpoint with a server of its own. When one of them cannot be had, none is kept. */
+/** Listens on all endpoints, with one server each. If one fails, all are closed. */
 export async function listenOnAll<S extends Server>(
   endpoints: readonly Endpoint[],
   who: ListenerName,
@@ -58,7 +58,7 @@ export function multiaddressText({ address, port }: Listening): string {
   return `/${isIPv6(address) ? 'ip6' : 'ip4'}/${address}/tcp/${port}`
 }
 
-/** The same endpoints with IP addresses in the place of names. */
+/** Resolves host names to IP addresses. */
 export async function resolveEndpoints(endpoints: readonly Endpoint[], who: ListenerName): Promise<Endpoint[]> {
   const resolved: Endpoint[] = []
   for (const endpoint of endpoints) {
@@ -70,14 +70,14 @@ export async function resolveEndpoints(endpoints: readonly Endpoint[], who: List
       throw new ShoalError('ERR_IO', cause, { cause: error })
     }
   }
-  // A name can stand for one address twice.
+  // A name can resolve to the same address twice.
   return resolved.filter(
     ({ host, port }, i) =>
       port === 0 || resolved.findIndex((other) => other.host === host && other.port === port) === i,
   )
 }
 
-/** Where the server listens, or nothing when the address is an optional one that this machine does not have. */
+/** Starts a server. Returns its address, or undefined when an optional address is unavailable. */
 async function listenOn(server: Server, endpoint: Endpoint, who: ListenerName): Promise<Listening | undefined> {
   const { host, port, optional } = endpoint
   try {

@@ -11,12 +11,12 @@ interface Directive {
 }
 
 /**
- * What a log filter lets through: one level (`INFO`), or a list like `swarm=debug,info` where a word of its own is the
- * level for everything else and `module=level` is for one module. A word that is no level names a module in full detail.
+ * A log filter: one level (`INFO`), or a list of directives like `swarm=debug,info`. `module=level` sets the level of
+ * one module, a bare level is the default for all others. A bare word that is not a level is a module: it logs TRACE.
  */
 export class LogFilter {
   readonly text: string
-  /** What whoever set the filter should know of it: parts that mean nothing, and words that are perhaps misspelt levels. */
+  /** Warnings about the filter: invalid directives, and module names that may be misspelt levels. */
   readonly remarks: readonly string[]
   #limit: number
   #directives: Directive[] = []
@@ -32,18 +32,18 @@ export class LogFilter {
       if (level === undefined) {
         if (parsed === undefined) {
           this.#directives.push({ module: name.toLowerCase(), limit: severity('TRACE') })
-          remarks.push(`'${name}' in the log filter is no level: it is taken as the name of a module`)
+          remarks.push(`'${name}' in the log filter is not a level: it is taken as the name of a module`)
         } else limit = parsed
       } else if (parsed === undefined || name === '' || rest.length > 0) {
-        remarks.push(`'${part}' in the log filter means nothing`)
+        remarks.push(`'${part}' in the log filter is ignored: it is neither a level nor module=level`)
       } else {
         this.#directives.push({ module: name.toLowerCase(), limit: parsed })
       }
     }
-    // Only modules named: the rest is silent, except that errors are always worth a line.
+    // Without a default level other modules only log errors.
     if (limit !== undefined) this.#limit = limit
     else if (this.#directives.length > 0) this.#limit = severity('ERROR')
-    // The longest name is the most specific one.
+    // The longest module name is the most specific and matches first.
     this.#directives.sort((a, b) => b.module.length - a.module.length)
     this.remarks = remarks
   }

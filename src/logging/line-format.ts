@@ -19,13 +19,13 @@ export function jsonLine({ micros, level, target, message, fields }: LogRecord):
 
 const colours: Record<Level, number> = { ERROR: 31, WARN: 33, INFO: 32, DEBUG: 34, TRACE: 35 }
 
-/** `<time>  LEVEL target: message key=value`; only the level is coloured, so that programs can read the rest. */
+/** `<time>  LEVEL target: message key=value`. Only the level is coloured, so that the rest stays easy to parse. */
 export function textLine(coloured: boolean): Format {
   return ({ micros, level, target, message, fields }) => {
     const word = level.padStart(5)
     const shown = coloured ? `\x1b[${colours[level]}m${word}\x1b[0m` : word
     const rest = Object.entries(fields).map(([key, value]) => ` ${key}=${fieldText(value)}`)
-    return `${rfc3339(micros)} ${shown} ${target}: ${harmless(message + rest.join(''))}\n`
+    return `${rfc3339(micros)} ${shown} ${target}: ${escapeControls(message + rest.join(''))}\n`
   }
 }
 
@@ -34,8 +34,8 @@ function fieldText(value: unknown): string {
   return typeof plain === 'string' && /^[\w.:/@+-]+$/.test(plain) ? plain : (JSON.stringify(plain) ?? 'undefined')
 }
 
-/** What came from outside can neither start a log line of its own nor send commands to the terminal. */
-function harmless(text: string): string {
+/** Escapes control characters against log injection: input can neither forge a log line nor send terminal sequences. */
+function escapeControls(text: string): string {
   return text
     .replace(/\r?\n/g, '\n    ')
     .replace(/(?![\n\t])\p{Cc}/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -4,12 +4,12 @@ import { LogFilter } from './level-filter.ts'
 import type { Fields, Format } from './line-format.ts'
 import type { Sink } from './sink.ts'
 
-/** What the filter can be changed on while loggers made from it are in use. */
+/** The output that all loggers share. Its filter can be replaced at runtime. */
 export interface LogOutput {
   filter: LogFilter
   readonly format: Format
   readonly sink: Sink
-  /** How many lines were written, by level. */
+  /** Number of lines written, by level. */
   readonly written: Map<Level, number>
 }
 
@@ -33,12 +33,12 @@ export class Logger {
     return new Logger(this.#output, name)
   }
 
-  /** The same module under the name of an event that supervisors look for, like `API_BOUND`. */
+  /** A logger of the same module with another target, for events that supervisors look for, like `API_BOUND`. */
   as(target: string): Logger {
     return new Logger(this.#output, this.#module, target)
   }
 
-  /** Whether details are written: making them can cost more than writing them. */
+  /** Whether DEBUG is enabled, to skip building expensive messages. */
   get isDebug(): boolean {
     return this.#output.filter.allows('DEBUG', this.#module, this.#target)
   }

@@ -1,4 +1,4 @@
-/** Lets one message through in each interval, with the number of occurrences since the last one. */
+/** A rate limit for log lines: one message per interval, with the number of occurrences since the last one. */
 export class RateLimit {
   readonly #intervalMs: number
   readonly #now: () => number
@@ -10,7 +10,7 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** To be called for each occurrence. */
+  /** Counts an occurrence, and calls `write` at most once per interval. */
   occurred(write: (count: number) => void): void {
     this.#count++
     if (this.#now() - this.#last < this.#intervalMs) return

@@ -12,8 +12,8 @@ export interface Sink {
 }
 
 /**
- * Writes to a file descriptor. A terminal or a file is written at once. A pipe is written in the background, because a
- * supervisor that stopped reading must not stop the node; past the limit lines are dropped, and counted in a line that follows.
+ * Writes to a file descriptor: synchronously to a terminal or file, asynchronously to a pipe, because a supervisor that
+ * has stopped reading must not block the node. Beyond the backlog limit lines are dropped; a later line counts them.
  */
 export function descriptorSink(descriptor: number, format: Format): Sink {
   const stat = fstatSync(descriptor)
@@ -27,7 +27,7 @@ function directSink(descriptor: number): Sink {
       try {
         writeSync(descriptor, text)
       } catch {
-        // A closed terminal or a full disk: there is nowhere left to say so, and the node goes on.
+        // A closed terminal or a full disk: there is nowhere left to report it.
       }
     },
     flush: () => Promise.resolve(),
@@ -49,7 +49,7 @@ function streamSink(stream: Socket, format: Format): Sink {
         return
       }
       if (dropped > 0) {
-        const message = `${dropped} log lines were dropped: their reader did not read`
+        const message = `${dropped} log lines were dropped: the reader of the log was too slow`
         stream.write(format({ micros: nowMicros(), level: 'WARN', target: 'log', message, fields: {} }))
         dropped = 0
       }

@@ -1,16 +1,17 @@
 import { limits } from '../base/limits.ts'
 
-/** How one kind of line is written. */
+/** Writes one kind of log line. */
 export interface ThrottledLine {
-  /** Writes the first one. */
+  /** Writes the first line. */
   first(): void
-  /** Writes how many more there were since. */
+  /** Writes the number of suppressed lines since. */
   more(count: number): void
 }
 
 /**
- * Bounds log lines that clients cause: the first of a kind is written at once, those after it as one count a minute. A
- * kind is new again after a minute without any. Kinds are bounded too; what exceeds them is one count of its own.
+ * Throttles log lines that clients cause. The first line of a kind is written at once, repeated ones as one count per
+ * interval. A kind is forgotten after an interval without a line. The number of kinds is bounded; further kinds share
+ * one count.
  */
 export class ThrottledLog {
   readonly #intervalMs: number
@@ -19,7 +20,7 @@ export class ThrottledLog {
   #otherCount = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `others` writes the count of lines that were of too many kinds. */
+  /** `others` writes the count of lines of the kinds beyond the limit. */
   constructor(others: (count: number) => void, intervalMs: number = limits.throttledLogMs) {
     this.#others = others
     this.#intervalMs = intervalMs

@@ -19,15 +19,15 @@ import type { Metrics } from '../observability/metrics.ts'
 import { nowMicros } from '../runtime/clock.ts'
 import type { Settings } from '../settings/index.ts'
 
-/** How the API is to behave towards its clients. */
+/** Command-line options of the API. */
 export interface ApiOptions {
   /** The key that signs developer certificates and licences. */
   readonly rootKey?: PublicKey
-  /** Further host names under which the API is reached. */
+  /** Additional host names of the API. */
   readonly hosts?: readonly string[]
-  /** The websites that may use the API; all of them when it is not given. */
+  /** The allowed CORS origins; all of them by default. */
   readonly corsOrigins?: readonly string[]
-  /** The domain under whose names websites are served. */
+  /** The domain whose subdomains serve websites. */
   readonly namingDomain?: string
 }
 
@@ -44,17 +44,16 @@ interface Parts {
   readonly log: Logger
 }
 
-/** Domains that mean this machine everywhere: the one that existing apps and bookmarks have, and our own. */
+/** Domains that resolve to this machine everywhere: the one of existing apps and bookmarks, and shoal's own. */
 const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as const
 
-/** The API of a node. */
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
   const { key, cycle, settings, health, events, files, blobs, metrics, connections, log } = parts
   const nodeId = nodeIdOf(key.publicKey)
-  // Tokens are also issued while the clock is wrong: whoever reads events needs one.
+  // Tokens are issued even while the clock is wrong: reading events needs one.
   const tokens = new Tokens(key, cycle, () => storableTime(nowMicros()))
-  // Until nodes talk to each other, this one is all of its swarm.
+  // Without replication over the network the swarm has one node.
   const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({
     nodeId,
@@ -70,20 +69,16 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     now: nowMicros,
     swarm,
   })
-  metrics.gauge('peers_connected', 'Nodes of the swarm that this one is connected to.', () => ({
+  metrics.gauge('peers_connected', 'Connected nodes of the swarm.', () => ({
     value: swarm().connectedNodes,
   }))
-  metrics.gauge('peers_discovered', 'Nodes of the swarm that this one knows of.', () => ({
+  metrics.gauge('peers_discovered', 'Known nodes of the swarm.', () => ({
     value: Object.keys(swarm().peersStatus).length - 1,
   }))
-  const requests = metrics.counter(
-    'shoal_http_requests_total',
-    'Requests to the API, by the status answered.',
-    'status',
-  )
+  const requests = metrics.counter('shoal_http_requests_total', 'Requests to the API, by response status.', 'status')
   const socketErrors = metrics.counter(
     'shoal_socket_errors_total',
-    'Requests over WebSockets that were answered with an error, by its kind.',
+    'Error responses on WebSockets, by kind of error.',
     'kind',
   )
   const domains = [namingDomain, namingDomains.own]

@@ -27,24 +27,24 @@ const words: Readonly<Record<BackgroundWork, string>> = {
   metrics_event: 'publishing metrics events',
 }
 
-/** Background work that fails, of the event store, of files, of blobs and of the node. */
+/** Reports failing background work of the event store, files, blobs and the node. */
 export class BackgroundErrors {
   readonly #failures: Failures<BackgroundWork>
 
   constructor(parts: Parts) {
-    const help = 'Failures of work that no client waits for, by work.'
+    const help = 'Failures of background work, by work.'
     const counter = { name: 'shoal_background_errors_total', help, label: 'work' }
     this.#failures = new Failures({ ...parts, problem: 'Background', counter })
   }
 
   readonly take = ({ work, error, isDisk = false }: BackgroundNotice): void => {
     if (error === undefined) this.#failures.succeeded(work)
-    // A disk that fails is one reason, and has one log line: `DiskErrors` has both.
+    // Only counted: `DiskErrors` logs disk failures and reports them as a reason.
     else if (isDisk) this.#failures.count(work)
     else this.#failures.failed(work, `${words[work]} fails: ${error}`)
   }
 
-  /** Sets how some work is tried again while it fails. */
+  /** Sets how failing work is retried. */
   setRetry(works: readonly BackgroundWork[], retry: () => Promise<void>): void {
     this.#failures.setRetry(works, retry)
   }

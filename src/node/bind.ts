@@ -2,26 +2,26 @@ import { isIP, isIPv6 } from 'node:net'
 import { ShoalError } from '../base/errors.ts'
 import { type Endpoint, type ListenerName, socketText } from '../listening/listen.ts'
 
-/** How a component's bind option is read. */
+/** How the bind option of a component is parsed. */
 export interface BindRule extends ListenerName {
   readonly defaultPort: number
-  /** The addresses that a port without a host means. */
+  /** The addresses for a port without a host. */
   readonly barePort: readonly string[]
 }
 
 const loopback = ['127.0.0.1', '::1']
 
-/** API and admin interface stay on this machine unless a host says otherwise; other nodes must reach the swarm port. */
+/** API and admin port bind to loopback unless a host is given; the swarm port must be reachable for other nodes. */
 export const bindRules = {
   api: { component: 'API', option: '--bind-api', defaultPort: 4454, barePort: ['127.0.0.1'] },
   admin: { component: 'Admin', option: '--bind-admin', defaultPort: 4458, barePort: loopback },
   swarm: { component: 'Swarm', option: '--bind-swarm', defaultPort: 4001, barePort: ['0.0.0.0', '::'] },
 } as const satisfies Record<string, BindRule>
 
-/** What a bind option means when it is not given. */
+/** Default values of the bind options. */
 export const bindDefaults = { api: 'localhost', admin: 'localhost', swarm: '4001' } as const
 
-/** Reads the values of one bind option: ports, hosts, `host:port` or `/ip4/…/tcp/…`. */
+/** Parses the values of one bind option: ports, hosts, `host:port` or `/ip4/…/tcp/…`. */
 export function parseBinds(specs: readonly string[], rule: BindRule): Endpoint[] {
   const parsed = specs.map((spec) => parseSpec(spec, rule))
   const barePorts = parsed.filter(({ host }) => host === undefined).length
@@ -33,14 +33,14 @@ export function parseBinds(specs: readonly string[], rule: BindRule): Endpoint[]
   )
 }
 
-/** The same addresses with ports that the system picks. */
+/** The same addresses with port 0, for which the system picks a free one. */
 export function onFreePorts(endpoints: readonly Endpoint[]): Endpoint[] {
   return endpoints.map((endpoint) => ({ ...endpoint, port: 0 }))
 }
 
 /**
- * Throws when two components are to listen on one address. The operating system would refuse the second one as if another
- * process had the port.
+ * Throws when two components have the same address and port. Otherwise the operating system would refuse the second one
+ * as if another process had the port.
  */
 export function checkDistinct(endpoints: Readonly<Record<keyof typeof bindRules, readonly Endpoint[]>>): void {
   const all = (Object.keys(bindRules) as (keyof typeof bindRules)[]).flatMap((name) =>
@@ -56,7 +56,7 @@ export function checkDistinct(endpoints: Readonly<Record<keyof typeof bindRules,
   }
 }
 
-/** Whether two endpoints cannot be bound together: an any-address takes its port on all addresses of its family. */
+/** Whether two endpoints conflict: a wildcard address takes its port on all addresses of its family. */
 function overlaps(one: Endpoint, other: Endpoint): boolean {
   if (one.port !== other.port || one.port === 0) return false
   const [a, b] = [one.host.toLowerCase(), other.host.toLowerCase()]
@@ -72,7 +72,7 @@ interface Spec {
 
 function endpoints(host: string | undefined, port: number, { barePort }: BindRule): Endpoint[] {
   if (host !== undefined && host.toLowerCase() !== 'localhost') return [{ host, port }]
-  // The first of a pair has to work, the second only where the machine has IPv6.
+  // The first address is required, the second one only on a machine with IPv6.
   const [first = '127.0.0.1', ...others] = host === undefined ? barePort : loopback
   return [{ host: first, port }, ...others.map((other) => ({ host: other, port, optional: true }))]
 }
@@ -83,7 +83,7 @@ function parseSpec(spec: string, rule: BindRule): Spec {
   if (isIPv6(spec)) return { host: spec, port: rule.defaultPort }
   const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*))(?::(.*))?$/.exec(spec) ?? []
   const host = bracketed ?? plain ?? ''
-  if (bracketed !== undefined ? !isIPv6(bracketed) : !isHost(host)) throw invalid(rule, `'${spec}' is no host`)
+  if (bracketed !== undefined ? !isIPv6(bracketed) : !isHost(host)) throw invalid(rule, `'${spec}' is not a host`)
   return { host, port: port === undefined ? rule.defaultPort : parsePort(port, rule) }
 }
 
@@ -91,14 +91,14 @@ function parseMultiaddress(spec: string, rule: BindRule): Spec {
   const [, protocol, host = '', port = ''] = /^\/(ip4|ip6|dns|dns4|dns6)\/([^/]+)\/tcp\/([^/]+)$/.exec(spec) ?? []
   const fits = protocol === 'ip4' ? isIP(host) === 4 : protocol === 'ip6' ? isIP(host) === 6 : isHost(host)
   if (protocol === undefined || !fits)
-    throw invalid(rule, `'${spec}' is no TCP multiaddress like /ip4/127.0.0.1/tcp/4454`)
+    throw invalid(rule, `'${spec}' is not a TCP multiaddress like /ip4/127.0.0.1/tcp/4454`)
   const family = { dns4: 4, dns6: 6 }[protocol] as 4 | 6 | undefined
   return { host, port: parsePort(port, rule), ...(family !== undefined && { family }) }
 }
 
 function parsePort(text: string, rule: BindRule): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN
-  if (!(port <= 65535)) throw invalid(rule, `'${text}' is no port: 0 to 65535`)
+  if (!(port <= 65535)) throw invalid(rule, `'${text}' is not a port: 0 to 65535`)
   return port
 }
 

@@ -6,13 +6,13 @@ import { type ConnectionShares, connectionShares, openFileLimit, raiseOpenFiles 
 
 const ports = { api: 'API', admin: 'admin port', swarm: 'swarm port' } as const
 
-/** The limit of connections of each port, with a counter and log lines for those that were refused. */
+/** The connection limit of each port, with a counter and rate-limited log lines for refused connections. */
 export function connectionLimits(
   shares: ConnectionShares,
   metrics: Metrics,
   log: Logger,
 ): Record<keyof ConnectionShares, ConnectionLimit> {
-  const help = 'Connections that were closed at once since too many were open, by port.'
+  const help = 'Connections that were refused because of the connection limit, by port.'
   const refused = metrics.counter('shoal_connections_refused_total', help, 'listener')
   const limitOf = (port: keyof typeof ports): ConnectionLimit => {
     const max = shares[port]
@@ -30,7 +30,7 @@ export function connectionLimits(
   return { api: limitOf('api'), admin: limitOf('admin'), swarm: limitOf('swarm') }
 }
 
-/** How many connections the limit of open files leaves room for; warns when they are few, and throws when they are too few. */
+/** The number of connections that the limit of open files allows; warns when it is low, throws when it is too low. */
 export function availableConnections(log: Logger): ConnectionShares {
   const openFiles = openFileLimit()
   const shares = connectionShares(openFiles)

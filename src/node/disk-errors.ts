@@ -11,7 +11,7 @@ interface Parts {
   readonly log: Logger
 }
 
-/** What is on the disk, by what it is used for, with the subjects of log lines and reasons. */
+/** Disk work by area, with the subjects of log lines and reasons. */
 const areas = {
   events: {
     publish: 'storing events',
@@ -31,7 +31,7 @@ type Area = keyof typeof areas
 
 const words: Readonly<Record<DiskWork, string>> = { ...areas.events, ...areas.files, ...areas.blobs }
 
-/** The one place where failures of the disk come together: the log, a counter, and a reason for not being ready. */
+/** Collects disk failures: logs and counts them, and reports a readiness problem. */
 export class DiskErrors {
   readonly #health: Health
   readonly #counter: Counter
@@ -57,8 +57,8 @@ export class DiskErrors {
   }
 
   /**
-   * Sets what is tried from time to time while an area of the disk fails, and tells when it works again. A supervisor may
-   * keep requests away from a node that is not ready, so that none would ever show that.
+   * Sets the probe that runs periodically while an area of the disk fails, to detect recovery. A load balancer may keep
+   * requests away from a node that is not ready, so that no request would ever detect it.
    */
   setProbe(area: Area, probe: () => Promise<void>): void {
     this.#probes.set(area, probe)
@@ -88,7 +88,7 @@ export class DiskErrors {
   }
 
   #probe(): void {
-    // A probe that fails says what is known already.
+    // The failure of a probe is known already.
     for (const [area, probe] of this.#probes)
       if (Object.keys(areas[area]).some((work) => this.#detail(work as DiskWork) !== undefined)) probe().catch(() => {})
   }

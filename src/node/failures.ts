@@ -9,19 +9,16 @@ interface FailuresOptions {
   readonly log: Logger
   /** The reason in `/readyz`. */
   readonly problem: string
-  /** The metric: each failure has its name as the value of the label. */
+  /** The metric; the label value is the name of the failure. */
   readonly counter: { readonly name: string; readonly help: string; readonly label: string }
 }
 
-/**
- * Things that fail by themselves, without a caller who is told: the log, a counter, and a reason in `/readyz` until each
- * works again.
- */
+/** Reports failures of work without a caller: logs and counts them, and keeps a reason in `/readyz` until recovery. */
 export class Failures<Name extends string> {
   readonly #options: FailuresOptions
   readonly #counter: Counter
   readonly #lines: ThrottledLog
-  /** What fails, with the words for it. */
+  /** Ongoing failures, with their messages. */
   readonly #failing = new Map<Name, string>()
   readonly #retries = new Map<Name, () => Promise<void>>()
   #timer: NodeJS.Timeout | undefined
@@ -34,7 +31,7 @@ export class Failures<Name extends string> {
     this.#lines = new ThrottledLog((count) => log.error(`${count} more failures of other kinds`))
   }
 
-  /** Counts a failure that the log and `/readyz` have by other means. */
+  /** Only counts a failure that is logged and reported elsewhere. */
   count(name: Name): void {
     this.#counter.add(1, name)
   }
@@ -56,8 +53,8 @@ export class Failures<Name extends string> {
   }
 
   /**
-   * Sets what is tried from time to time while something fails. A supervisor may keep requests away from a node that is not
-   * ready, so that none would ever show that it works again.
+   * Sets the retry that runs periodically during a failure, to detect recovery. A load balancer may keep requests away
+   * from a node that is not ready, so that no request would ever detect it.
    */
   setRetry(names: readonly Name[], retry: () => Promise<void>): void {
     for (const name of names) this.#retries.set(name, retry)
@@ -82,7 +79,7 @@ export class Failures<Name extends string> {
 
   #retry(): void {
     const retries = new Set([...this.#failing.keys()].map((name) => this.#retries.get(name)))
-    // A retry that fails is reported where the work is done, like every other try.
+    // A failed retry is reported where the work is done, like every other attempt.
     for (const retry of retries) retry?.().catch(() => {})
   }
 }

@@ -22,12 +22,12 @@ export interface Endpoints {
   readonly swarm: readonly Endpoint[]
 }
 
-/** Where the node can be reached. */
+/** The bound addresses of a node. */
 export type Addresses = Readonly<Record<keyof Endpoints, readonly Listening[]>>
 
 interface Part {
   readonly name: keyof Endpoints
-  /** The log line by which supervisors learn the port. */
+  /** The log target of the line from which supervisors learn the port. */
   readonly target: string
   readonly text: (at: Listening) => string
   readonly servers: (parts: Served) => () => Server
@@ -71,8 +71,8 @@ const parts: readonly Part[] = [
 ]
 
 /**
- * Throws unless the node can listen on all of these addresses. A start that creates a data folder checks this first, so
- * that a port in use leaves no folder behind.
+ * Throws unless the node can listen on all addresses. Checked before a data folder is created, so that a port in use
+ * leaves no folder behind.
  */
 export async function checkAddresses(endpoints: Endpoints): Promise<void> {
   const resolved = await resolveAll(endpoints)
@@ -96,7 +96,7 @@ async function resolveAll(endpoints: Endpoints): Promise<Endpoints> {
   return resolved
 }
 
-/** The ports of the node: opened one after the other, the API first so that it can say what is still missing. */
+/** The ports of the node, opened one after the other. The API is first, so that `/readyz` can report the progress. */
 export class Listeners {
   readonly #health: Health
   readonly #log: Logger
@@ -134,7 +134,7 @@ export class Listeners {
     }
   }
 
-  /** Takes no new connections, lets running requests end within the grace, then closes what is left. */
+  /** Graceful shutdown: stops accepting, lets requests finish within the grace period, then closes all connections. */
   async close(): Promise<void> {
     for (const component of ['API', 'Admin', 'Swarm'] satisfies ComponentName[]) this.#health.set(component, 'stopping')
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))

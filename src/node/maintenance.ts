@@ -14,7 +14,7 @@ interface Parts {
   readonly background: (notice: BackgroundNotice) => void
 }
 
-/** What a node does from time to time, as long as it runs. */
+/** The periodic tasks of a node: pruning, and metrics events. */
 export class Maintenance {
   readonly #retention: Recurring
   readonly #metricsEvents: Recurring
@@ -39,12 +39,12 @@ export class Maintenance {
     this.#endListening = settings.onChange(({ paths, after }) => {
       if (!paths.includes('/swarm/metricsInterval')) return
       this.#metricsEvents.every(metricsMs(after))
-      // What nobody wants any more does not fail.
+      // Disabled metrics events no longer count as failing.
       if (metricsMs(after) === 0) reporter.succeeded('metrics_event')
     })
   }
 
-  /** Looks now for events that are beyond the limits of their streams. */
+  /** Prunes now: removes events beyond the retention limits of their streams. */
   prune(): Promise<void> {
     return this.#stopped ? Promise.resolve() : this.#retention.run()
   }
@@ -54,7 +54,7 @@ export class Maintenance {
     return this.#stopped ? Promise.resolve() : this.#metricsEvents.run()
   }
 
-  /** Nothing begins after this. */
+  /** Stops all timers; no task starts after this. */
   stop(): void {
     this.#stopped = true
     this.#endListening()

@@ -10,10 +10,10 @@ type Measured = readonly [
   samples: readonly (readonly [kind: number, NumberBody | Histogram])[],
 ]
 
-/** The numbers by which readers of metrics events tell kinds of metrics apart. */
+/** The type codes of metrics in a metrics event. */
 const kinds: Readonly<Record<Metric['type'], number>> = { counter: 0, gauge: 1, histogram: 4 }
 
-/** The payload of a metrics event: everything that is measured, as it is now. */
+/** The payload of a metrics event: a snapshot of all metrics. */
 export function metricsPayload(metrics: Metrics, milliseconds: number): Measured[] {
   return metrics.all.map((metric) => {
     const bodies = metric.type === 'histogram' ? [histogram(metric, milliseconds)] : numbers(metric, milliseconds)

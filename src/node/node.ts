@@ -23,29 +23,29 @@ import { openFiles } from './open-files.ts'
 import { ThreadFailures } from './thread-failures.ts'
 
 export interface NodeOptions {
-  /** The data folder; made when it is not there. */
+  /** The data folder; created if it does not exist. */
   readonly folder: string
   readonly endpoints: Endpoints
   readonly api?: ApiOptions
   readonly output: LogOutput
-  /** A log filter that is in force instead of the one in the settings. */
+  /** A log filter that overrides the one in the settings. */
   readonly logFilter?: string
-  /** Bytes that all clients together may make the node hold; by default it follows from the memory of the process. */
+  /** Memory limit for all clients together, in bytes; by default derived from the memory of the process. */
   readonly memoryLimit?: number
-  /** Milliseconds between two runs of retention; half an hour when it is not given. */
+  /** Interval of pruning in milliseconds; half an hour by default. */
   readonly retentionMs?: number
-  /** Is told when something has failed that the node cannot go on without: it should be stopped then. */
+  /** Called on a fatal failure: the node should be stopped then. */
   readonly failed?: (error: Error) => void
 }
 
-/** Why a node stops: the name of the log line that says so. */
+/** Why a node stops, as the target of its last log line. */
 export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODE'
 
-/** A running node: the one place that knows all of its parts. */
+/** A running node: the composition root that creates and connects all components. */
 export class Node {
   readonly id: NodeId
   readonly key: KeyPair
-  /** How often a node was started on this data folder before. */
+  /** Number of earlier starts with this data folder. */
   readonly cycle: number
   readonly settings: Settings
   readonly folder: string
@@ -61,7 +61,7 @@ export class Node {
     this.#resources = resources
   }
 
-  /** Starts a node, or fails and leaves nothing behind but data that a client may have been told of. */
+  /** Starts a node. If it fails, everything is cleaned up except data that a client may have seen. */
   static async start(options: NodeOptions): Promise<Node> {
     const log = new Logger(options.output, 'node')
     const available = availableConnections(log)
@@ -81,9 +81,9 @@ export class Node {
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
       const settings = await openSettings(database, log)
-      obeySettings(settings, options, log)
+      applySettings(settings, options, log)
       const identity = database.beginStart(topicFiles(folder.path))
-      // The events take longer to open than anything else, so the ports are opened meanwhile.
+      // Events take longest to open, so the ports are opened concurrently.
       const metrics = metricsOf(identity, settings, options.output)
       health.check('Clock', () => clockProblem(nowMicros()))
       disk = new DiskErrors({ health, metrics, log: log.module('disk') })
@@ -97,10 +97,10 @@ export class Node {
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
       const onDamage = damageReporter(health, metrics, log.module('store'))
       events = openEvents({ ...shared, account, folder: folder.path, log: log.module('events'), onDamage, failed })
-      // It is awaited below, after the ports are open.
+      // Not unhandled: it is awaited below, after the ports are open.
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })
-      // They cannot be opened only when the events cannot, and whoever asks for files is told.
+      // Not unhandled: opening files only fails when opening events fails, and each request for files awaits it.
       files.catch(() => {})
       threads.setRestart('files', async () => (await files)?.probe())
       const blobStore = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic), {
@@ -134,7 +134,7 @@ export class Node {
       maintenance?.stop()
       for (const report of [disk, background, threads]) report?.stop()
       await listeners.close()
-      // What fails here follows from the error that is thrown.
+      // Errors of the cleanup follow from the error that is thrown.
       await files?.then((opened) => opened.close()).catch(() => {})
       await events?.then((opened) => opened.close()).catch(() => {})
       await blobs?.close().catch(() => {})
@@ -186,37 +186,37 @@ interface Resources {
   readonly maintenance: Maintenance
   readonly files: Promise<Files>
   readonly blobs: ThreadedBlobs
-  /** What tries again what has failed, until it is stopped. */
+  /** Failure reports with retry timers. */
   readonly reports: readonly { stop(): void }[]
   readonly health: Health
   readonly listeners: Listeners
   readonly log: Logger
 }
 
-/** What the node counts; every figure says of which node it is. */
+/** The metrics of the node; node ID and display name are constant labels. */
 function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput): Metrics {
   const nodeId = nodeIdOf(key.publicKey)
   const metrics = new Metrics(() => ({ node_id: nodeId, display_name: settings.document.admin.displayName }))
   const info = { labels: { version: versionString }, value: 1 }
-  metrics.gauge('shoal_node_info', 'Which version this is.', () => info)
-  metrics.counted('shoal_log_lines_total', 'Lines of the log, by level.', () =>
+  metrics.gauge('shoal_node_info', 'Version of the node, as a label.', () => info)
+  metrics.counted('shoal_log_lines_total', 'Log lines, by level.', () =>
     (['ERROR', 'WARN'] as const).map((level) => ({ labels: { level }, value: written.get(level) ?? 0 })),
   )
   addProcessMetrics(metrics)
   return metrics
 }
 
-/** The connections of all clients, and what is to be seen of the memory that they take up. */
+/** The connections of all clients, with metrics of their memory. */
 function connectionsOf(account: MemoryAccount, metrics: Metrics, log: Logger): Connections {
   const closed = metrics.counter(
     'shoal_connections_closed_total',
-    'Connections that were closed because of the memory they took up, by reason.',
+    'Connections that were closed because of their memory use, by reason.',
     'reason',
   )
-  metrics.gauge('shoal_client_memory_bytes', 'Memory that clients make the node hold.', () => ({
+  metrics.gauge('shoal_client_memory_bytes', 'Memory charged to clients.', () => ({
     value: account.usedBytes,
   }))
-  metrics.gauge('shoal_client_memory_limit_bytes', 'Memory that clients may make the node hold.', () => ({
+  metrics.gauge('shoal_client_memory_limit_bytes', 'Limit of the memory charged to clients.', () => ({
     value: account.limitBytes,
   }))
   return new Connections({ account, log, evicted: (reason) => closed.add(1, reason) })
@@ -229,22 +229,22 @@ function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {
   })
 }
 
-/** Reports damage that was found while a store was opened. What a power failure could have left behind is a warning. */
+/** Reports damage that was found when a store was opened. Damage that a power failure can explain is only a warning. */
 function damageReporter(health: Health, metrics: Metrics, log: Logger): (damage: StoreDamage) => void {
-  const found = metrics.counter('shoal_store_damage_total', 'Damage of stored data that was found at the start.')
+  const found = metrics.counter('shoal_store_damage_total', 'Damage of stored data that was found at startup.')
   return ({ text, isCertain }) => {
     found.add()
     if (!isCertain) log.warn(text)
     else {
       log.error(text)
-      // What was lost does not come back by itself: it is told until the node is started again.
+      // Lost data does not come back by itself: the problem is reported until the next restart.
       health.report('Store', text)
     }
   }
 }
 
-/** Puts the settings to work, now and after each change. */
-function obeySettings(settings: Settings, { output, logFilter }: NodeOptions, log: Logger): void {
+/** Applies the settings, now and after each change. */
+function applySettings(settings: Settings, { output, logFilter }: NodeOptions, log: Logger): void {
   const settingsLog = log.module('settings')
   const apply = (document: SettingsDocument): void => {
     output.filter = new LogFilter(logFilter ?? document.admin.logLevels.node)

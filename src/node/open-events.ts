@@ -18,7 +18,7 @@ import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
 
-/** From a commit of its own to the most that come together. */
+/** Buckets for the number of requests per group commit. */
 const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
 
 interface Parts {
@@ -31,27 +31,27 @@ interface Parts {
   readonly log: Logger
   readonly disk: DiskErrors
   readonly background: BackgroundErrors
-  /** Called for damage of the store that was found when it was opened. */
+  /** Called for damage that was found when the store was opened. */
   readonly onDamage: (damage: StoreDamage) => void
-  /** Is told when events cannot be stored any more. */
+  /** Called when events cannot be stored any more. */
   readonly failed: (error: Error) => void
   readonly threads: ThreadWatch
 }
 
 /**
- * Opens the events of the topic in the settings. Routes and limits of streams change while the node runs; the topic does
- * with the next start.
+ * Opens the events of the topic in the settings. Changes of routes and retention take effect at once, a change of the
+ * topic with the next start.
  */
 export async function openEvents(parts: Parts): Promise<Events> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
   const { swarm, eventRouting } = settings.document
-  const published = metrics.counter('shoal_events_published_total', 'Events that apps have published here.')
-  const commits = metrics.histogram('shoal_commit_requests', 'Requests that were stored together.', powersOfTwo)
+  const published = metrics.counter('shoal_events_published_total', 'Events published by apps on this node.')
+  const commits = metrics.histogram('shoal_commit_requests', 'Publish requests per group commit.', powersOfTwo)
   const readings = new ReadingMetrics(metrics)
   makeFolders(topicsFolder(folder))
   try {
     const file = topicFile(folder, swarm.topic)
-    metrics.gauge('block_store_size', 'Bytes of the events of the topic on disk.', () => ({ value: bytesOf(file) }))
+    metrics.gauge('block_store_size', 'Bytes of the event store on disk.', () => ({ value: bytesOf(file) }))
     const store = await SqliteEventStore.open({
       file,
       topic: swarm.topic,
@@ -67,7 +67,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       background: background.take,
     })
     disk.setProbe('events', () => store.probe())
-    // The writer does what is left to do in the background after each request.
+    // The writer runs pending background work after each request, so a probe is enough.
     background.setRetry(['seal', 'index', 'checkpoint', 'count_events'], () => store.probe())
     const events = await opened(store, {
       node: nodeIdOf(key.publicKey),
@@ -75,7 +75,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       log,
       startReading: (job, request) => {
         const reading = store.start(job, request)
-        // What the node asks itself is nobody's business.
+        // The node's own queries are not measured.
         return request.appId === nodeAppId ? reading : readings.measured(job, reading)
       },
       published: (count) => published.add(count),
@@ -92,7 +92,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
   }
 }
 
-/** With the write-ahead log, which is folded back from time to time. */
+/** Includes the write-ahead log, which is checkpointed from time to time. */
 function bytesOf(file: string): number {
   return [file, `${file}-wal`].reduce((sum, part) => sum + (statSync(part, { throwIfNoEntry: false })?.size ?? 0), 0)
 }

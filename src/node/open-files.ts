@@ -16,11 +16,11 @@ interface Parts {
   readonly disk: DiskErrors
   readonly background: BackgroundErrors
   readonly threads: ThreadWatch
-  /** Called for damage of the store that was found when it was opened. */
+  /** Called for damage that was found when the store was opened. */
   readonly onDamage: (damage: StoreDamage) => void
 }
 
-/** Opens the files of the topic in the settings, and has what nothing holds collected while the node runs. */
+/** Opens the files of the topic in the settings, and starts the garbage collection of unpinned blocks. */
 export async function openFiles(parts: Parts): Promise<Files> {
   const { folder, key, settings, events, log, disk, background, threads, onDamage } = parts
   const file = blockFile(folder, settings.document.swarm.topic)

@@ -1,23 +1,23 @@
 import type { Reading } from '../events/index.ts'
 import type { Histogram, Metrics } from '../observability/metrics.ts'
 
-/** From a lookup to the reading of everything, in seconds. */
+/** Histogram buckets in seconds, from an index lookup to a full scan. */
 const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** How many subscriptions there are, and how long queries take. */
+/** Metrics of reads: open subscriptions, and the duration of queries. */
 export class ReadingMetrics {
   readonly #durations: Histogram
   #subscriptions = 0
 
   constructor(metrics: Metrics) {
-    const help = 'How long answers to queries took, the time that clients need to take them included.'
+    const help = 'Duration of queries, including the time that clients take to read the response.'
     this.#durations = metrics.histogram('shoal_query_duration_seconds', help, durations)
-    metrics.gauge('shoal_subscriptions', 'Subscriptions that are open.', () => ({ value: this.#subscriptions }))
+    metrics.gauge('shoal_subscriptions', 'Open subscriptions.', () => ({ value: this.#subscriptions }))
   }
 
-  /** The same reading; what was refused does not count. */
+  /** Measures a query or subscription; refused ones do not count. */
   measured(job: string, reading: Reading): Reading {
-    // A query that is only looked at is neither.
+    // A validation is neither a query nor a subscription.
     if (job === 'validate') return reading
     const begun = performance.now()
     const count = job === 'query' ? () => this.#queried(reading, begun) : () => this.#subscribed(reading)

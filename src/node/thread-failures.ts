@@ -11,7 +11,7 @@ interface Parts {
   readonly log: Logger
 }
 
-/** Threads that end by themselves, which is a reason in `/readyz` until they are replaced, or cannot be started. */
+/** Reports worker threads that crash, with a reason in `/readyz` until they are replaced, or that fail to start. */
 export class ThreadFailures implements ThreadWatch {
   readonly #log: Logger
   readonly #startFailures: Counter
@@ -21,23 +21,23 @@ export class ThreadFailures implements ThreadWatch {
   constructor(parts: Parts) {
     const { metrics, log } = parts
     this.#log = log
-    const help = 'Threads that could not be started and are tried again, by thread.'
+    const help = 'Failed starts of threads, which are retried, by thread.'
     this.#startFailures = metrics.counter('shoal_thread_start_failures_total', help, 'thread')
     const counter = {
       name: 'shoal_thread_ends_total',
-      help: 'Threads that have ended without being asked to, by thread.',
+      help: 'Threads that have ended unexpectedly, by thread.',
       label: 'thread',
     }
     this.#ends = new Failures({ ...parts, problem: 'Threads', counter })
   }
 
-  /** The node goes on without the thread and tries again. */
+  /** The node continues without the thread and retries. */
   startFailed(thread: ThreadName, error: Error): void {
     this.#startFailures.add(1, thread)
     const rate = this.#rates.get(thread) ?? new RateLimit(limits.refusalLogMs)
     this.#rates.set(thread, rate)
     rate.occurred((count) =>
-      this.#log.warn(`the ${thread} thread could not be started, and is tried again: ${error.message}`, { count }),
+      this.#log.warn(`the ${thread} thread could not be started, retrying: ${error.message}`, { count }),
     )
   }
 
@@ -49,7 +49,7 @@ export class ThreadFailures implements ThreadWatch {
     this.#ends.succeeded(thread)
   }
 
-  /** Sets how a thread that has ended is started again, where that is not done by itself. */
+  /** Sets how a crashed thread is restarted, where that is not automatic. */
   setRestart(thread: ThreadName, restart: () => Promise<void>): void {
     this.#ends.setRetry([thread], restart)
   }

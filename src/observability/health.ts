@@ -1,8 +1,8 @@
-/** A part of the node that can be up or not. */
+/** A component with a lifecycle state. */
 export type ComponentName = 'API' | 'Admin' | 'Swarm' | 'Events'
 export type ComponentState = 'starting' | 'started' | 'stopping' | 'failed'
 
-/** Why the node is not ready. */
+/** A reason why the readiness check fails. */
 export interface Reason {
   /** A component, or the name of a problem. */
   readonly component: string
@@ -11,8 +11,8 @@ export interface Reason {
 }
 
 /**
- * Whether the node is ready: the states of its components, and problems of a node that runs, like a full disk. A problem
- * has a name that users see (`Disk`, `Clock`), and one detail at a time.
+ * Readiness of the node: the states of its components, and runtime problems like a full disk. A problem has a name that
+ * users see (`Disk`, `Clock`) and one detail at a time.
  */
 export class Health {
   readonly #components = new Map<ComponentName, Reason>()
@@ -36,12 +36,12 @@ export class Health {
     this.#problems.delete(problem)
   }
 
-  /** Adds a problem that is checked for whenever the reasons are asked for; the check answers with the detail, if there is one. */
+  /** Adds a health check that runs on each readiness request. It returns the detail of the problem, if there is one. */
   check(problem: string, check: () => string | undefined): void {
     this.#checks.set(problem, check)
   }
 
-  /** What keeps the node from doing its work; nothing when it is ready. */
+  /** All reasons why the node is not ready; empty when it is. */
   reasons(): Reason[] {
     const checked = [...this.#checks].flatMap(([problem, check]): [string, string][] => {
       const detail = check()

@@ -1,6 +1,6 @@
 import { residentBytes } from '../runtime/buffers.ts'
 
-/** Names with values that tell samples of one metric apart. */
+/** The labels of a sample. */
 export type MetricLabels = Readonly<Record<string, string | number>>
 
 export interface Sample {
@@ -8,7 +8,7 @@ export interface Sample {
   readonly value: number
 }
 
-/** How many values there were, and how many of them were up to each bound. */
+/** A histogram's count and sum, and cumulative buckets: the number of values up to each bound. */
 export interface Distribution {
   readonly count: number
   readonly sum: number
@@ -20,12 +20,12 @@ interface Described {
   readonly help: string
 }
 
-/** What is known under one name. */
+/** A metric family: all samples with one name. */
 export type Metric =
   | (Described & { readonly type: 'counter' | 'gauge'; readonly samples: () => Iterable<Sample> })
   | (Described & { readonly type: 'histogram'; readonly distribution: () => Distribution })
 
-/** A number that only grows; one for each value of its label. */
+/** A monotonic counter, with one value per label value. */
 export class Counter {
   readonly #label: string | undefined
   readonly #values = new Map<string | number, number>()
@@ -34,7 +34,7 @@ export class Counter {
     this.#label = label
   }
 
-  /** The values of a label are few: whoever counts sees to that. */
+  /** Callers have to keep the cardinality of labels low. */
   add(value = 1, label: string | number = ''): void {
     this.#values.set(label, (this.#values.get(label) ?? 0) + value)
   }
@@ -45,14 +45,14 @@ export class Counter {
   }
 }
 
-/** Values, counted by how large they are. */
+/** A histogram with fixed bucket bounds. */
 export class Histogram {
   readonly #bounds: readonly number[]
   readonly #counts: number[]
   #count = 0
   #sum = 0
 
-  /** The bounds are ascending. */
+  /** `bounds` are the upper bounds of the buckets, in ascending order. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#counts = bounds.map(() => 0)
@@ -75,12 +75,12 @@ export class Histogram {
   }
 }
 
-/** What the parts of the node count and measure, for monitoring systems and for metrics events. */
+/** The metrics registry of the node, for Prometheus and for metrics events. */
 export class Metrics {
   readonly #metrics: Metric[] = []
   readonly #everywhere: () => MetricLabels
 
-  /** The labels are those of every sample in the text, where figures of many nodes may come together. */
+  /** `everywhere` are the constant labels of every sample in the text, which tell nodes apart. */
   constructor(everywhere: () => MetricLabels = () => ({})) {
     this.#everywhere = everywhere
   }
@@ -95,13 +95,13 @@ export class Metrics {
     return counter
   }
 
-  /** A value that is asked for when somebody collects it; there may be none at that moment. */
+  /** A gauge that is sampled on collection; it may have no value at that moment. */
   gauge(name: string, help: string, sample: () => Sample | undefined): void {
     const samples = (): Sample[] => [sample()].filter((found) => found !== undefined)
     this.#metrics.push({ name, help, type: 'gauge', samples })
   }
 
-  /** Numbers that only grow and are counted elsewhere. */
+  /** A counter whose values are kept elsewhere and read on collection. */
   counted(name: string, help: string, samples: () => Iterable<Sample>): void {
     this.#metrics.push({ name, help, type: 'counter', samples })
   }
@@ -112,7 +112,7 @@ export class Metrics {
     return histogram
   }
 
-  /** The text exposition format, version 0.0.4. */
+  /** The Prometheus text exposition format, version 0.0.4. */
   text(): string {
     const everywhere = this.#everywhere()
     const blocks = this.#metrics.map((metric) => {
@@ -150,7 +150,7 @@ function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
 }
 
-/** What every process has. */
+/** The standard process metrics of Prometheus. */
 export function addProcessMetrics(metrics: Metrics): void {
   const cpuSeconds = (): number => {
     const { user, system } = process.cpuUsage()

@@ -1,14 +1,13 @@
 import { limits } from '../base/limits.ts'
 
-/** Where the lines go. */
 interface OutageLog {
   error(message: string): void
   info(message: string): void
 }
 
 /**
- * Something that fails for a while: the log says so once when it begins, at most every `outageSummaryMs` while it lasts, and
- * once when it has ended.
+ * Logs an outage without flooding the log: one line when it begins, at most one every `outageSummaryMs` while it lasts,
+ * and one when it is over.
  */
 export class Outage {
   readonly #what: string
@@ -19,14 +18,14 @@ export class Outage {
   #lastLine = 0
   #detail: string | undefined
 
-  /** `what` is the subject of the log lines, say "storing events"; `now` answers in milliseconds. */
+  /** `what` is the subject of the log lines, like "storing events"; `now` returns milliseconds. */
   constructor(what: string, log: OutageLog, now: () => number = () => performance.now()) {
     this.#what = what
     this.#log = log
     this.#now = now
   }
 
-  /** Why it failed the last time; nothing while it works. */
+  /** The reason of the last failure; undefined when there is no outage. */
   get detail(): string | undefined {
     return this.#detail
   }

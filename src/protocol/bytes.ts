@@ -2,15 +2,15 @@ import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
 import { notPlain, standsForItself, wordsOf } from '../json/plain-text.ts'
 
-/** Bytes that are not what they should be: from a peer, or from a damaged disk. */
+/** Malformed or invalid bytes, from a peer or from a damaged disk. */
 export class MalformedBytes extends Error {
   override readonly name = 'MalformedBytes'
 }
 
-/** Writes numbers, texts and bytes one after the other into a buffer that grows. */
+/** Appends varints, texts and bytes to a growing buffer. */
 export class ByteWriter {
   #buffer: Buffer
-  /** Made when they are needed first: many writers only write a little. */
+  /** Created lazily: many writers never need it. */
   #words: DataView | undefined
   #length = 0
 
@@ -18,7 +18,7 @@ export class ByteWriter {
     this.#buffer = Buffer.allocUnsafeSlow(capacity)
   }
 
-  /** Bytes of memory, also of what is not used yet. */
+  /** Allocated bytes, used or not. */
   get capacity(): number {
     return this.#buffer.length
   }
@@ -27,12 +27,12 @@ export class ByteWriter {
     return this.#length
   }
 
-  /** What was written so far: a view that is good until the next write. */
+  /** A view of the written bytes, valid until the next write. */
   get written(): Buffer {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   copy(): Buffer {
     return Buffer.from(this.written)
   }
@@ -48,12 +48,12 @@ export class ByteWriter {
     return this
   }
 
-  /** An unsigned number in base 128, the low digits first. */
+  /** An unsigned varint (LEB128). */
   uvarint(value: number): this {
     this.#reserve(8)
     const buffer = this.#buffer
     let rest = value
-    // Above 31 bits the digits are cut off by division, below that by shifting, which is much faster.
+    // Above 31 bits by division, below by shifting, which is much faster.
     while (rest > 0x7fffffff) {
       buffer[this.#length++] = (rest % 128) | 0x80
       rest = Math.floor(rest / 128)
@@ -66,7 +66,7 @@ export class ByteWriter {
     return this
   }
 
-  /** A number of either sign: 0, -1, 1, -2, … as 0, 1, 2, 3, … */
+  /** A signed varint with zigzag encoding: 0, -1, 1, -2, … as 0, 1, 2, 3, … */
   varint(value: number): this {
     return this.uvarint(value < 0 ? -2 * value - 1 : 2 * value)
   }
@@ -79,7 +79,7 @@ export class ByteWriter {
     return this
   }
 
-  /** Up to about a hundred bytes of those whose words are given: that few are copied fastest like this. */
+  /** Copies a range of up to about a hundred bytes, two words at a time: the fastest way for so few. */
   short(words: DataView, start: number, end: number): this {
     const own = this.#wordsFor(end - start)
     let at = this.#length
@@ -95,13 +95,13 @@ export class ByteWriter {
 
   #copy(at: number, bytes: Uint8Array, start: number, end: number): void {
     const length = end - start
-    // Copying a few bytes by hand is faster than calling out, and a plain view is made faster than a buffer.
+    // For a few bytes a loop is faster than a native call, and a Uint8Array is faster to create than a Buffer.
     if (length <= 24) for (let i = 0; i < length; i++) this.#buffer[at + i] = bytes[start + i] ?? 0
     else if (length === bytes.length) this.#buffer.set(bytes, at)
     else this.#buffer.set(new Uint8Array(bytes.buffer, bytes.byteOffset + start, length), at)
   }
 
-  /** A part of a text, up to where it does not stand for itself in the JSON of a string; answers whether that is its end. */
+  /** Copies text up to the first byte that needs an escape in a JSON string. Returns whether it copied everything. */
   plainText(words: DataView, start: number, end: number): boolean {
     const own = this.#wordsFor(end - start)
     let at = this.#length
@@ -120,14 +120,14 @@ export class ByteWriter {
     return i === end
   }
 
-  /** Takes back what was written after so many bytes. */
+  /** Truncates to a length. */
   cut(length: number): this {
-    assert(length <= this.#length, 'what is cut was written')
+    assert(length <= this.#length, 'a writer is truncated to at most its length')
     this.#length = length
     return this
   }
 
-  /** So many bytes once more that were written before. */
+  /** Appends a copy of bytes that were written before. */
   again(start: number, length: number): this {
     this.#reserve(length)
     this.#buffer.copyWithin(this.#length, start, start + length)
@@ -141,7 +141,7 @@ export class ByteWriter {
     return this
   }
 
-  /** The length in bytes, then the text. */
+  /** A length-prefixed UTF-8 text. */
   text(text: string): this {
     const length = Buffer.byteLength(text)
     this.uvarint(length)
@@ -150,7 +150,7 @@ export class ByteWriter {
     return this
   }
 
-  /** The words of the buffer, with room for so many bytes more. */
+  /** A `DataView` of the buffer, with room for `more` bytes. */
   #wordsFor(more: number): DataView {
     this.#reserve(more)
     this.#words ??= wordsOf(this.#buffer)
@@ -167,7 +167,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what a `ByteWriter` wrote. Whatever the bytes are, it throws `MalformedBytes` or answers within their bounds. */
+/** Reads what a `ByteWriter` wrote. Safe on any input: it throws `MalformedBytes` and never reads out of bounds. */
 export class ByteReader {
   #words: DataView | undefined
   readonly buffer: Buffer
@@ -184,36 +184,36 @@ export class ByteReader {
     return this.end - this.at
   }
 
-  /** The words of all bytes, not only of those that are read. */
+  /** A `DataView` of the whole buffer, not only of the range that is read. */
   get words(): DataView {
     this.#words ??= wordsOf(this.buffer)
     return this.#words
   }
 
   byte(): number {
-    if (this.at >= this.end) throw new MalformedBytes('the bytes end too early')
+    if (this.at >= this.end) throw new MalformedBytes('unexpected end of bytes')
     return this.buffer[this.at++] as number
   }
 
-  /** An unsigned number of at most 53 bits in its shortest form: there is one spelling of each number. */
+  /** An unsigned varint of at most 53 bits. Only the shortest form is allowed, so that the encoding is canonical. */
   uvarint(): number {
     const buffer = this.buffer
     const first = this.byte()
     if (first < 0x80) return first
-    // Two halves of 28 bits, since shifting is much faster than multiplying.
+    // Two parts of 28 bits, since shifting is much faster than multiplying.
     let low = first & 0x7f
     let high = 0
     for (let shift = 7; ; shift += 7) {
-      if (shift > 49) throw new MalformedBytes('a number is too large')
-      if (this.at >= this.end) throw new MalformedBytes('the bytes end too early')
+      if (shift > 49) throw new MalformedBytes('a varint is too large')
+      if (this.at >= this.end) throw new MalformedBytes('unexpected end of bytes')
       const byte = buffer[this.at++] as number
       if (shift < 28) low |= (byte & 0x7f) << shift
       else high |= (byte & 0x7f) << (shift - 28)
       if (byte >= 0x80) continue
-      if (byte === 0) throw new MalformedBytes('a number is not in its shortest form')
+      if (byte === 0) throw new MalformedBytes('a varint is not in its shortest form')
       break
     }
-    if (high >= 2 ** 25) throw new MalformedBytes('a number is too large')
+    if (high >= 2 ** 25) throw new MalformedBytes('a varint is too large')
     return high * 2 ** 28 + low
   }
 
@@ -227,15 +227,15 @@ export class ByteReader {
     return this.buffer.subarray(this.skip(length), this.at)
   }
 
-  /** Where the bytes that are passed over begin. */
+  /** Skips bytes. Returns the position where they start. */
   skip(length: number): number {
     const start = this.at
-    if (length > this.end - start) throw new MalformedBytes('the bytes end too early')
+    if (length > this.end - start) throw new MalformedBytes('unexpected end of bytes')
     this.at = start + length
     return start
   }
 
-  /** Passes over a text and its length, which is mostly one byte. */
+  /** Skips a length-prefixed text. The length is mostly one byte, which is the fast path. */
   skipText(): void {
     const { at, buffer, end } = this
     const length = at < end ? (buffer[at] as number) : 0x80
@@ -251,8 +251,8 @@ export class ByteReader {
     return bytes.toString('utf8')
   }
 
-  /** Nothing may follow. */
+  /** Checks that no bytes are left. */
   finish(): void {
-    if (this.at !== this.end) throw new MalformedBytes('there are bytes after the end')
+    if (this.at !== this.end) throw new MalformedBytes('trailing bytes')
   }
 }

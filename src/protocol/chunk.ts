@@ -5,7 +5,7 @@ import { type Head, heads } from './signed.ts'
 
 /**
  * A chunk: the frames between two heads of a stream, with the signed head at its end. It is the unit of transfer and of
- * verification: whoever knows the hash at its start can check it, whoever it came from.
+ * verification: a node that knows the chain hash at its start can verify a chunk from any peer.
  */
 export interface Chunk {
   readonly head: Head
@@ -23,15 +23,15 @@ export function encodeChunk(records: readonly Uint8Array[], signedHead: Uint8Arr
   return writer.written
 }
 
-/** Reads a chunk and checks its form, its size, its frames one by one and its signature: not how the frames go together. */
+/** Decodes a chunk. Checks its encoding, its size, each frame and the signature, but not how the frames are linked. */
 export function decodeChunk(bytes: Uint8Array): Chunk {
   if (bytes.length > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
   const reader = new ByteReader(bytes)
-  if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are no chunk')
+  if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are not a chunk')
   const signedHead = reader.bytes(reader.uvarint())
   const head = heads.verify(signedHead)
   const count = reader.uvarint()
-  if (count < 1 || count > format.eventsPerChunk) throw new MalformedBytes('a chunk has too many frames, or none')
+  if (count < 1 || count > format.eventsPerChunk) throw new MalformedBytes('a chunk has no frames or too many')
   const frames = Array.from({ length: count }, () => checkFrame(reader))
   reader.finish()
   const [{ first }] = frames as [Frame]

@@ -11,31 +11,31 @@ import { areShort, shortPayloads } from './short-payloads.ts'
 import { type Hash, hashLength, sha256 } from './stream.ts'
 
 /**
- * A frame: events of one stream that were committed together, and one link of its hash chain. Its record is what is
- * stored and sent; its canonical bytes, which the chain is made of, are the head of the record and the payload hashes.
+ * A frame: events of one stream that were committed together, and one link of its hash chain. Its record is stored and
+ * sent. Its canonical encoding, which the chain hashes, is the head of the record and the payload hashes.
  */
 const domain = 'shoal/frame/1\0'
 
-/** How the salts of a record are given. */
+/** How a record encodes its salts: one seed, or after a redaction a list of salts and payload hashes. */
 const secretKinds = { seed: 0, list: 1 } as const
-const secret = { removed: 0, salt: 1 } as const
+const secret = { redacted: 0, salt: 1 } as const
 
-/** What of a frame goes into the chain: where it is within the bytes of the frame. */
+/** The parts of a frame that the hash chain covers, as offsets into its bytes. */
 export interface Linkable {
   readonly bytes: Buffer
   readonly count: number
-  /** Start and end of the head: everything that is hashed as it is. */
+  /** Start and end of the head, which is hashed verbatim. */
   readonly head: readonly [number, number]
-  /** Start and end of the payload text of each event; the start is -1 where it was removed. */
+  /** Start and end of the payload text of each event; the start is -1 for a redacted payload. */
   readonly payloads: Int32Array
   readonly seed: Uint8Array | undefined
-  /** Without a seed: where the salt of each event is, or the hash of a payload that was removed. */
+  /** Without a seed: the offset of each event's salt, or of the hash of its redacted payload. */
   readonly secretsAt: Int32Array
 }
 
-/** A frame that was read: where its parts are within the bytes that it was read from. */
+/** A parsed frame, as offsets into the bytes that it was read from. */
 export interface Frame extends Linkable {
-  /** Its times cannot be read as they were written, see `legacyTimes`: it cannot be put together again from its parts. */
+  /** Its times are lossy, see `legacyTimes`: the record cannot be encoded again from its parts. */
   readonly hasLegacyTimes: boolean
   readonly words: DataView
   /** Start and end of the whole record. */
@@ -45,13 +45,13 @@ export interface Frame extends Linkable {
   readonly times: Float64Array
   /** Start and end of the labels of each event. */
   readonly labels: Int32Array
-  /** Start and end of the secrets: a seed, or a list of salts and hashes. */
+  /** Start and end of the seed, or of the list of salts and payload hashes. */
   readonly secrets: readonly [number, number]
 }
 
 const noSecrets = new Int32Array()
 
-/** Makes frames, one after the other. What is added stays where it is, and has to, until the frame is made. */
+/** Builds frames, one after the other. It keeps references to what is added, which must not change until `finish`. */
 export class FrameBuilder {
   #count = 0
   #size = 0
@@ -60,7 +60,7 @@ export class FrameBuilder {
   readonly #spans = new Int32Array(4 * format.eventsPerFrame)
   readonly #lamports = new Float64Array(format.eventsPerFrame)
   readonly #times = new Float64Array(format.eventsPerFrame)
-  /** Start and end of the payload of each event of the frame that was made last. */
+  /** Start and end of each payload of the last finished frame. */
   readonly #payloads = new Int32Array(2 * format.eventsPerFrame)
   readonly #head = new ByteWriter(16 * 1024)
   #lastTime = -1
@@ -70,12 +70,12 @@ export class FrameBuilder {
     return this.#count
   }
 
-  /** Bytes of labels and payloads that were added. */
+  /** Bytes of labels and payloads added so far. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds an event whose labels and payload stand in `source`. */
+  /** Adds an event whose labels and payload are ranges of `source`, given in `spans` from `at` on. */
   add(lamport: number, time: number, source: Buffer, spans: Int32Array, at: number): void {
     const labels = spans[at] as number
     const labelsEnd = spans[at + 1] as number
@@ -86,7 +86,7 @@ export class FrameBuilder {
     assert(payloadEnd > payload && labelsEnd > labels, 'an event has labels and a payload')
     assert(
       labels >= 0 && payload >= 0 && labelsEnd <= source.length && payloadEnd <= source.length,
-      'labels and payload of an event stand within its source',
+      'labels and payload of an event are within its source',
     )
     this.#lamports[index] = lamport
     this.#times[index] = time
@@ -99,8 +99,8 @@ export class FrameBuilder {
   }
 
   /**
-   * Writes the record of the frame; the builder is empty again. What is answered is good until the next frame is made, and as
-   * long as the record stays as it is.
+   * Writes the record of the frame and resets the builder. The result is valid until the next frame is finished or the
+   * record changes.
    */
   finish(first: number, seed: Uint8Array, record: ByteWriter): Linkable {
     const count = this.#count
@@ -139,7 +139,7 @@ export class FrameBuilder {
     return head.written
   }
 
-  /** The events of a request have one time, so its bytes are made once. */
+  /** The events of a request share one time, so its encoding is cached. */
   #bytesOf(time: number): Buffer {
     if (time !== this.#lastTime) {
       assert(isStorableTime(time), 'an event has a time that can be stored')
@@ -150,7 +150,7 @@ export class FrameBuilder {
   }
 }
 
-/** Reads a record that this node has written, or that was checked before. */
+/** Parses a trusted record: one that this node has written, or that `checkFrame` has validated. */
 export function readFrame(reader: ByteReader): Frame {
   const start = reader.at
   try {
@@ -162,7 +162,7 @@ export function readFrame(reader: ByteReader): Frame {
   }
 }
 
-/** Reads a record that an earlier version has written while the clock was wrong; nothing when it is no such record. */
+/** Parses a record with legacy times, which earlier versions wrote while the clock was wrong; undefined for others. */
 function readLegacyFrame(reader: ByteReader, start: number): Frame | undefined {
   for (const readTime of legacyTimes)
     try {
@@ -174,12 +174,12 @@ function readLegacyFrame(reader: ByteReader, start: number): Frame | undefined {
   return undefined
 }
 
-/** Reads a record from somebody else: everything about it is checked but its place in the chain. */
+/** Parses and validates an untrusted record from a peer. Only its place in the hash chain is not checked. */
 export function checkFrame(reader: ByteReader): Frame {
   const frame = parseFrame(reader, checkLabels)
   let before = -1
   for (const lamport of frame.lamports) {
-    if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame do not rise')
+    if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame are not ascending')
     before = lamport
   }
   for (let i = 0; i < frame.count; i++) {
@@ -193,7 +193,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const recordStart = reader.at
   const headLength = reader.uvarint()
   const headStart = reader.at
-  if (headLength > reader.remaining) throw new MalformedBytes('the bytes end too early')
+  if (headLength > reader.remaining) throw new MalformedBytes('unexpected end of bytes')
   const first = reader.uvarint()
   const count = reader.uvarint()
   if (count < 1 || count > format.eventsPerFrame) throw new MalformedBytes('a frame holds 1 to 1024 events')
@@ -202,7 +202,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const times = new Float64Array(count)
   const labels = new Int32Array(2 * count)
   const { words } = reader
-  /** Where a time stands that may come again: the events of a request have one. */
+  /** The offset of the last time. Fast path: the events of a request share one, so its bytes mostly repeat. */
   let timeAt = -1
   for (let i = 0; i < count; i++) {
     lamports[i] = reader.uvarint()
@@ -219,13 +219,13 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
     passLabels(reader)
     labels[2 * i + 1] = reader.at
   }
-  if (reader.at !== headStart + headLength) throw new MalformedBytes('the head of a frame has another length')
+  if (reader.at !== headStart + headLength) throw new MalformedBytes('the head of a frame has a wrong length')
   const head = [headStart, reader.at] as const
   const secretsAt = new Int32Array(count)
   const secretsStart = reader.at
-  const { seed, removed } = readSecrets(reader, secretsAt)
+  const { seed, redacted } = readSecrets(reader, secretsAt)
   const secrets = [secretsStart, reader.at] as const
-  const payloads = readPayloads(reader, count, removed)
+  const payloads = readPayloads(reader, count, redacted)
   const record = [recordStart, reader.at] as const
   return {
     hasLegacyTimes: readLegacyTime !== undefined,
@@ -245,7 +245,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   }
 }
 
-/** Bytes of a time of these centuries. */
+/** Length of the varint of a present-day time. */
 const timeBytes = 8
 
 function areSame(words: DataView, a: number, b: number): boolean {
@@ -254,31 +254,31 @@ function areSame(words: DataView, a: number, b: number): boolean {
 
 interface Secrets {
   readonly seed: Uint8Array | undefined
-  /** The events whose payloads were removed; nothing where there are none. */
-  readonly removed: ReadonlySet<number> | undefined
+  /** The events whose payloads are redacted; undefined when there are none. */
+  readonly redacted: ReadonlySet<number> | undefined
 }
 
 function readSecrets(reader: ByteReader, secretsAt: Int32Array): Secrets {
   const kind = reader.byte()
-  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), removed: undefined }
-  const removed = new Set<number>()
-  if (kind !== secretKinds.list) throw new MalformedBytes('the salts of a frame are of an unknown kind')
+  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), redacted: undefined }
+  const redacted = new Set<number>()
+  if (kind !== secretKinds.list) throw new MalformedBytes('the salts of a frame have an unknown encoding')
   for (let i = 0; i < secretsAt.length; i++) {
     const state = reader.byte()
-    if (state !== secret.removed && state !== secret.salt) throw new MalformedBytes('a salt is of an unknown kind')
-    if (state === secret.removed) removed.add(i)
-    secretsAt[i] = reader.skip(state === secret.removed ? hashLength : saltLength)
+    if (state !== secret.redacted && state !== secret.salt) throw new MalformedBytes('a salt has an unknown encoding')
+    if (state === secret.redacted) redacted.add(i)
+    secretsAt[i] = reader.skip(state === secret.redacted ? hashLength : saltLength)
   }
-  return { seed: undefined, removed }
+  return { seed: undefined, redacted }
 }
 
-function readPayloads(reader: ByteReader, count: number, removed: Secrets['removed']): Int32Array {
+function readPayloads(reader: ByteReader, count: number, redacted: Secrets['redacted']): Int32Array {
   const payloads = new Int32Array(2 * count)
   for (let i = 0; i < count; i++) {
     const length = reader.uvarint()
     if (length > format.payloadBytes) throw new MalformedBytes('a payload is too large')
-    if ((length === 0) !== (removed?.has(i) ?? false))
-      throw new MalformedBytes('a payload is missing, or there though it was removed')
+    if ((length === 0) !== (redacted?.has(i) ?? false))
+      throw new MalformedBytes('a payload is missing, or present although it is redacted')
     payloads[2 * i + 1] = length
   }
   for (let i = 0; i < count; i++) {
@@ -289,12 +289,12 @@ function readPayloads(reader: ByteReader, count: number, removed: Secrets['remov
   return payloads
 }
 
-/** The hash of the chain after a frame, from the hash before it. */
+/** Links a frame to the hash chain: the hash after it, from the hash before it. */
 export function hashAfter(frame: Linkable, previous: Hash): Hash {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
   const chain = new ChainLink(previous).bytes(bytes.subarray(...head))
   const salts = seed === undefined ? bytes : saltsOf(seed, count)
-  // Nothing was removed from a frame that has its seed.
+  // A frame with a seed has no redacted payloads.
   const short = seed !== undefined && areShort(payloads, count) ? shortPayloads() : undefined
   if (short !== undefined) return chain.hashes(short.hashes(salts, bytes, payloads, count)).hash()
   for (let i = 0; i < count; i++) {
@@ -306,7 +306,7 @@ export function hashAfter(frame: Linkable, previous: Hash): Hash {
   return chain.hash()
 }
 
-/** The record without one payload and its salt. The seed goes too, since the salt follows from it; the other salts stay. */
+/** Redacts a payload: drops it and its salt. The seed, which would reveal the salt, is replaced by the other salts. */
 export function withoutPayload(frame: Frame, index: number): Buffer {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
   assert(index >= 0 && index < count, 'the event is in the frame')
@@ -317,9 +317,9 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
     const start = payloads[2 * i] as number
     const saltAt = salts === undefined ? (secretsAt[i] as number) : i * saltLength
     const source = salts ?? bytes
-    if (start < 0) record.byte(secret.removed).bytes(bytes, saltAt, saltAt + hashLength)
+    if (start < 0) record.byte(secret.redacted).bytes(bytes, saltAt, saltAt + hashLength)
     else if (i === index)
-      record.byte(secret.removed).latin1(payloadHash(source, saltAt, bytes, start, payloads[2 * i + 1] as number))
+      record.byte(secret.redacted).latin1(payloadHash(source, saltAt, bytes, start, payloads[2 * i + 1] as number))
     else record.byte(secret.salt).bytes(source, saltAt, saltAt + saltLength)
   }
   const kept = (i: number): boolean => i !== index && (payloads[2 * i] as number) >= 0
@@ -330,7 +330,7 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
   return record.written
 }
 
-/** Up to so many bytes a payload is copied behind its salt, which is faster for short ones; long ones would take as much memory once more. */
+/** Up to this size a payload is copied behind its salt and hashed in one call, which is faster but takes memory. */
 const copiedBytes = 16 * 1024
 const scratch = new ByteWriter(saltLength + copiedBytes)
 
@@ -348,7 +348,7 @@ function payloadHash(salts: Buffer, saltAt: number, bytes: Buffer, start: number
 
 const link = new ByteWriter(256 * 1024)
 
-/** Gathers what goes into one link of the chain. Only one is made at a time. */
+/** The input of one link of the hash chain. The buffer is shared, so there is only one at a time. */
 class ChainLink {
   constructor(previous: Hash) {
     link.clear().latin1(previous).latin1(domain)
@@ -359,7 +359,7 @@ class ChainLink {
     return this
   }
 
-  /** Some or one, as bytes or as the string that a hash is. */
+  /** Adds one or more hashes, as bytes or as latin1. */
   hashes(hashes: Uint8Array | string): this {
     if (typeof hashes === 'string') link.latin1(hashes)
     else link.bytes(hashes)

@@ -3,22 +3,22 @@ import { format } from '../base/format.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 
 /**
- * What an event carries besides its payload and its place: the app that published it and its tags. Its bytes are part of
- * the canonical bytes of a frame: the app ID, the number of tags, the tags in the order of their bytes.
+ * The labels of an event: the ID of the app that published it, and its tags. Their canonical encoding is part of the
+ * frame's: the app ID, the number of tags, the tags in byte order.
  */
 export interface Labels {
   readonly appId: string
   readonly tags: readonly string[]
 }
 
-/** Tags become a set: normalised, without doubles, in the order of their bytes. */
+/** The canonical encoding of labels: tags are normalised to NFC, deduplicated and sorted by their bytes. */
 export function encodeLabels(appId: string, tags: readonly string[]): Buffer {
   const unique = [...new Set(tags.map((tag) => tag.normalize('NFC')))]
   const encoded = unique.map((tag) => Buffer.from(tag, 'utf8')).sort(Buffer.compare)
   return encodeLabelsExactly({ appId, tags: encoded.map((tag) => tag.toString('utf8')) })
 }
 
-/** The bytes of labels whose tags are in order already. */
+/** Encodes labels whose tags are canonical already. */
 export function encodeLabelsExactly({ appId, tags }: Labels): Buffer {
   const writer = new ByteWriter().text(appId).uvarint(tags.length)
   for (const tag of tags) writer.text(tag)
@@ -31,7 +31,7 @@ export function decodeLabels(reader: ByteReader): Labels {
   return { appId, tags }
 }
 
-/** Passes over labels from another node, and throws unless they are what `encodeLabels` would write. */
+/** Skips labels from another node. Throws unless they are in canonical encoding. */
 export function checkLabels(reader: ByteReader): void {
   const appLength = reader.uvarint()
   if (appLength === 0 || appLength > format.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
@@ -52,7 +52,7 @@ export function checkLabels(reader: ByteReader): void {
   }
 }
 
-/** Passes over labels that are known to be right. */
+/** Skips labels that were validated before. */
 export function skipLabels(reader: ByteReader): void {
   reader.skipText()
   for (let i = reader.uvarint(); i > 0; i--) reader.skipText()

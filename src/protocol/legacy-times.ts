@@ -2,14 +2,14 @@ import { latestMicros } from '../base/timestamps.ts'
 import type { ByteReader } from './bytes.ts'
 import { MalformedBytes } from './bytes.ts'
 
-/** Reads a time in a form that `ByteReader.uvarint` refuses; answers with the nearest time that can be stored. */
+/** Reads a time in an encoding that `ByteReader.uvarint` refuses, clamped to the storable range. */
 export type LegacyTime = (reader: ByteReader) => number
 
 const farBytes = 8
 
 /**
- * The forms of times that earlier versions wrote while the clock was wrong: before 1970 one byte, whatever it is, and after
- * 2255 eight bytes, of which the first seven say that another one follows. What time it was cannot be known from the first.
+ * Encodings of times that earlier versions wrote while the clock was wrong. Before 1970 it is one arbitrary byte, from
+ * which the time cannot be recovered. After 2255 it is eight bytes, the first seven with the continuation bit.
  */
 export const legacyTimes: readonly LegacyTime[] = [
   (reader) => {

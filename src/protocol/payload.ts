@@ -6,21 +6,21 @@ const [newline, quote, backslash] = [0x0a, 0x22, 0x5c]
 const opening = new Set([0x5b, 0x7b])
 const closing = new Set([0x5d, 0x7d])
 
-/** Throws unless the bytes are one JSON value on one line, not nested deeper than the limit. */
+/** Validates a payload: one JSON value on one line, within the nesting limit. */
 export function checkPayload(bytes: Buffer, start: number, end: number): void {
   const text = bytes.subarray(start, end)
   if (!isUtf8(text)) throw new MalformedBytes('a payload is not UTF-8')
-  // A line break can only stand between the parts of a value, never within one.
+  // In valid JSON a raw line break is insignificant whitespace, never part of a string.
   if (text.includes(newline)) throw new MalformedBytes('a payload is not on one line')
-  if (deepest(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deep')
+  if (deepest(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deeply')
   try {
     JSON.parse(text.toString('utf8'))
   } catch {
-    throw new MalformedBytes('a payload is no JSON')
+    throw new MalformedBytes('a payload is not JSON')
   }
 }
 
-/** The deepest nesting of brackets outside of strings. */
+/** The maximum nesting depth of brackets outside of strings. */
 function deepest(text: Buffer): number {
   let depth = 0
   let most = 0

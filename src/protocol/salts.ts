@@ -2,9 +2,9 @@ import { hash, randomFillSync } from 'node:crypto'
 import { format } from '../base/format.ts'
 
 /**
- * A payload goes into the chain as the hash of a salt and its text, so that it can be removed later without breaking the
- * chain, and without anyone being able to find out what it was by trying. A frame has one random seed, from which the
- * salts of its events follow: 16 bytes a frame instead of 16 an event, which no compression can make smaller.
+ * Salted payload hashes: the chain covers the hash of salt and payload text. A payload can be redacted without breaking
+ * the chain, and without its salt nobody can guess it by brute force. Salts derive from one random seed per frame: that
+ * is 16 incompressible bytes per frame instead of per event.
  */
 export const seedLength = 16
 export const saltLength = 16
@@ -15,7 +15,10 @@ domain.copy(input)
 
 const salts = Buffer.alloc(saltLength * format.eventsPerFrame)
 
-/** The salts of all events of a frame, one after the other, good until somebody asks for others. A string is made faster than a buffer. */
+/**
+ * The salts of all events of a frame, concatenated, valid until the next call. The digest goes through a string, which
+ * Node creates faster than a buffer.
+ */
 export function saltsOf(seed: Uint8Array, count: number): Buffer {
   input.set(seed, domain.length)
   const outputLength = saltLength * count
@@ -23,7 +26,7 @@ export function saltsOf(seed: Uint8Array, count: number): Buffer {
   return salts.subarray(0, outputLength)
 }
 
-// A call for random bytes costs as much as several events, so they are taken many at a time.
+// Random bytes are drawn in batches: one call costs as much as several events.
 const pool = Buffer.alloc(256 * seedLength)
 let used = pool.length
 
@@ -33,7 +36,7 @@ export function randomSeed(): Buffer {
     used = 0
   }
   const seed = Buffer.from(pool.subarray(used, used + seedLength))
-  // Nobody gets to know a seed that was given away, not even a dump of this memory.
+  // Used seeds are wiped, so that a memory dump does not reveal them.
   pool.fill(0, used, used + seedLength)
   used += seedLength
   return seed

@@ -14,40 +14,40 @@ import { saltLength } from './salts.ts'
 import { hashLength } from './stream.ts'
 
 /**
- * SHA-256 of four messages at once, one in each place of the vectors of WebAssembly. To hash a short message by the function
- * of Node takes longer for the call than for the hash, and a frame has many: this hashes all of them in one call.
+ * SHA-256 of four messages in parallel, one per SIMD lane of a wasm v128. For a short message a call of Node's hash
+ * costs more than the hash itself, and a frame has many: this hashes all of them in one call.
  */
 export const lanes = 4
-/** Bytes of a text, at most: a message is a salt and a text. */
+/** Maximum length of a text; a message is a salt and a text. */
 export const longestText = 1024
 
 const blockBytes = 64
 const vectorBytes = 16
-/** Behind a message there is room for a bit that says where it ends, and for its length. */
+/** Minimum padding of a message: the byte 0x80 and the length in 64 bits. */
 const endBytes = 9
 
 assert(saltLength === vectorBytes, 'a salt is moved as one vector')
 
 const laneBytes = Math.ceil((saltLength + longestText + endBytes) / blockBytes) * blockBytes
 
-/** Of each message in the list: where its salt is, where its text is, how long that is. */
+/** Size of a list entry: the address of the salt, the address of the text, and the length of the text. */
 export const entryBytes = 12
 
-/** Where things are in the memory. */
+/** Layout of the linear memory. */
 const schedule = 0
 const roundConstants = schedule + 16 * vectorBytes
 const startState = roundConstants + 64 * vectorBytes
 const messages = startState + 8 * vectorBytes
-/** From here on it is the caller's. */
+/** Start of the memory that the caller may use. */
 export const freeMemory = messages + lanes * laneBytes
 
 export interface Sha256Lanes {
   readonly memory: ArrayBuffer
-  /** Hashes the messages of the list that begins there, so many times four, and writes the hashes one after the other. */
+  /** Hashes `groups` × 4 messages of the list at address `list`, and writes their digests from address `hashes` on. */
   run(list: number, groups: number, hashes: number): void
 }
 
-/** Nothing where there are no vectors; where there is no WebAssembly, or no memory for it, it fails. */
+/** Undefined without SIMD support; throws without WebAssembly, or when out of memory. */
 export function sha256Lanes(pages: number): Sha256Lanes | undefined {
   const made = wasmFunction(program(pages))
   if (made === undefined) return undefined
@@ -72,7 +72,7 @@ function firstPrimes(count: number): number[] {
   return primes
 }
 
-/** The first 32 bits behind the point. */
+/** The first 32 bits of the fractional part. */
 function fraction(value: number): number {
   return Math.floor((value % 1) * 2 ** 32)
 }
@@ -84,14 +84,14 @@ function program(pages: number): Uint8Array<ArrayBuffer> {
   const locals = new Locals(3)
   const [list, groups, hashes] = [locals.parameter(0), locals.parameter(1), locals.parameter(2)]
   const [block, blocks] = [locals.number(), locals.number()]
-  /** How many blocks each message has. */
+  /** Number of blocks per message, one per lane. */
   const counts = locals.vector()
   const state = locals.vectors(8)
   const round = new Rounds(locals)
   const hashBlock = (): Code => [
     round.begin(number.do('shiftLeft', block.get, constant(6)), state),
     round.all(),
-    // A message that has ended before is left as it is.
+    // Masked: the state of a message that ended in an earlier block does not change.
     state.map((word, i) =>
       word.set(add(word.get, and(round.result(i), vector.isAbove(counts.get, vector.splat(block.get))))),
     ),
@@ -114,7 +114,7 @@ function program(pages: number): Uint8Array<ArrayBuffer> {
   return wasmModule(locals, repeat(body, groups.get), pages)
 }
 
-/** Puts four messages into their lanes: salt, text, a bit behind it, zeros, the length in bits. Counts their blocks, too. */
+/** Copies four messages into their lanes, with SHA-256 padding, and counts their blocks. */
 function placeMessages(locals: Locals, list: Local, counts: Local, most: Local): Code {
   const [length, blocks, bits] = [locals.number(), locals.number(), locals.number()]
   const plus = (value: Code, more: number): Code => number.do('add', value, constant(more))
@@ -132,24 +132,21 @@ function placeMessages(locals: Locals, list: Local, counts: Local, most: Local):
       memory.fill(end, constant(0), left),
       number.storeByte(end, constant(0x80)),
       bits.set(number.do('shiftLeft', plus(length.get, saltLength), constant(3))),
-      number.store(plus(lastBlockEnd, start - 4), swapped(bits.get)),
+      number.store(plus(lastBlockEnd, start - 4), byteSwapped(bits.get)),
       most.set(number.select(number.do('isAbove', blocks.get, most.get), blocks.get, most.get)),
       counts.set(vector.withLane(counts.get, lane, blocks.get)),
     ]
   })
 }
 
-/** The bytes of a number the other way round. */
-function swapped(value: Code): Code {
+/** Byte swap of an i32. */
+function byteSwapped(value: Code): Code {
   const turned = (bits: number, kept: number): Code =>
     number.do('and', number.do('rotateLeft', value, constant(bits)), constant(kept))
   return number.do('or', turned(8, 0x00ff00ff), turned(24, 0xff00ff00))
 }
 
-/**
- * Four vectors with four words each, and of these the first, the second, the third and the fourth words together. The bytes
- * of each word are turned round: in messages and in hashes the high ones come first.
- */
+/** Transposes a 4x4 matrix of words and swaps the bytes of each word: SHA-256 is big-endian, wasm little-endian. */
 function transposed(spare: readonly Local[], rows: readonly Local[], use: (index: number, words: Code) => Code): Code {
   const [a, b, c, d] = rows.map(({ get }) => get) as [Code, Code, Code, Code]
   const [low1, high1, low2, high2] = spare as [Local, Local, Local, Local]
@@ -171,23 +168,23 @@ function transposed(spare: readonly Local[], rows: readonly Local[], use: (index
   ]
 }
 
-/** The 64 rounds of a block, by the words of FIPS 180-4. */
+/** The 64 rounds of the compression function, in the notation of FIPS 180-4. */
 class Rounds {
   readonly #words: Local[]
   readonly #constants: Local
   readonly #sum: Local
   readonly #last: Local
-  /** Where `a` and `b` are different, and where they were in the round before: there `b` and `c` are. */
-  readonly #different: Local
-  readonly #differentBefore: Local
+  /** `a ^ b`, and that of the previous round, which is `b ^ c` now: saves an operation in `Maj`. */
+  readonly #aXorB: Local
+  readonly #bXorC: Local
 
   constructor(locals: Locals) {
     this.#constants = locals.number()
     this.#words = locals.vectors(8)
-    ;[this.#sum, this.#last, this.#different, this.#differentBefore] = locals.vectors(4) as [Local, Local, Local, Local]
+    ;[this.#sum, this.#last, this.#aXorB, this.#bXorC] = locals.vectors(4) as [Local, Local, Local, Local]
   }
 
-  /** Four that nobody needs before the first round, and after the last one. */
+  /** Four scratch vectors, free before the first round and after the last one. */
   get spare(): Local[] {
     return this.#words.slice(4)
   }
@@ -196,7 +193,7 @@ class Rounds {
     return (this.#words[index] as Local).get
   }
 
-  /** Takes the block of each lane that begins there, and the state before it. */
+  /** Loads the block of each lane at offset `at` into the message schedule, and initialises the working variables. */
   begin(at: Code, state: readonly Local[]): Code {
     const rows = this.#words.slice(0, lanes)
     const quarters = [0, 1, 2, 3].map((quarter) => [
@@ -207,7 +204,7 @@ class Rounds {
     return [
       quarters,
       this.#words.map((word, i) => word.set((state[i] as Local).get)),
-      this.#differentBefore.set(xor(b.get, c.get)),
+      this.#bXorC.set(xor(b.get, c.get)),
     ]
   }
 
@@ -225,24 +222,24 @@ class Rounds {
     ]
   }
 
-  /** Instead of moving the eight words on, their names move. */
+  /** The working variables are renamed each round instead of being moved. */
   #round(index: number): Code {
     const word = (place: number): Local => this.#words[(place - (index & 7) + 8) % 8] as Local
     const [a, b, d, e] = [word(0), word(1), word(3), word(4)]
     const [f, g, h] = [word(5), word(6), word(7)]
     const known = vector.load(this.#constants.get, roundConstants + vectorBytes * index)
     const choice = xor(and(xor(f.get, g.get), e.get), g.get)
-    const majority = xor(and(this.#different.get, this.#differentBefore.get), b.get)
+    const majority = xor(and(this.#aXorB.get, this.#bXorC.get), b.get)
     return [
       this.#sum.set(add(this.#last.get, known, h.get, rotated(e.get, [6, 11, 25]), choice)),
       d.set(add(d.get, this.#sum.get)),
-      this.#different.set(xor(a.get, b.get)),
+      this.#aXorB.set(xor(a.get, b.get)),
       h.set(add(rotated(a.get, [2, 13, 22]), this.#sum.get, majority)),
-      this.#differentBefore.set(this.#different.get),
+      this.#bXorC.set(this.#aXorB.get),
     ]
   }
 
-  /** The next word of the schedule takes the place of the one that is sixteen before it. */
+  /** Extends the message schedule by one word, in a ring buffer of sixteen. */
   #extend(index: number): Code {
     const [second, fifteenth] = [this.#scheduled(index + 1), this.#scheduled(index + 14)]
     const sigma0 = xor(rotated(second, [7, 18]), shiftRight(second, 3))
@@ -262,7 +259,7 @@ class Rounds {
   }
 }
 
-/** Rotations to the right, one xor the other. */
+/** The XOR of several right rotations. */
 function rotated(value: Code, all: readonly number[]): Code {
   const [first, ...rest] = all.flatMap((bits) => [shiftRight(value, bits), shiftLeft(value, 32 - bits)])
   return xor(first as Code, ...rest)

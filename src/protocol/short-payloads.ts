@@ -4,19 +4,19 @@ import { saltLength } from './salts.ts'
 import { entryBytes, freeMemory, lanes, longestText, type Sha256Lanes, sha256Lanes } from './sha256-lanes.ts'
 import { hashLength, sha256 } from './stream.ts'
 
-/** From so many payloads on, and up to so many bytes of each on average, hashing them together is faster than one by one. */
-const fewest = 8
+/** Minimum number of payloads and maximum average length for which SIMD lanes are faster than hashing one by one. */
+const minPayloads = 8
 const averageText = 256
 
-const most = format.eventsPerFrame
+const maxPayloads = format.eventsPerFrame
 const list = freeMemory
-const hashes = list + most * entryBytes
-const salts = hashes + most * hashLength
-const texts = salts + most * saltLength
+const hashes = list + maxPayloads * entryBytes
+const salts = hashes + maxPayloads * hashLength
+const texts = salts + maxPayloads * saltLength
 const pageBytes = 64 * 1024
-const pages = Math.ceil((texts + most * averageText) / pageBytes)
+const pages = Math.ceil((texts + maxPayloads * averageText) / pageBytes)
 
-/** The payloads of one frame, as far as they are short, and their hashes. There is one of it, with memory of its own. */
+/** Hashes the short payloads of a frame together. One instance per thread, with its own wasm memory. */
 export class ShortPayloads {
   readonly #sha256: Sha256Lanes
   readonly #bytes: Buffer
@@ -25,18 +25,18 @@ export class ShortPayloads {
   constructor(sha256: Sha256Lanes) {
     this.#sha256 = sha256
     this.#bytes = Buffer.from(sha256.memory)
-    this.#list = new Int32Array(sha256.memory, list, (most * entryBytes) / 4)
+    this.#list = new Int32Array(sha256.memory, list, (maxPayloads * entryBytes) / 4)
   }
 
   /**
-   * The hash of each payload with its salt, one after the other, good until the next ones. Start and end of each payload are
-   * given; they follow each other.
+   * The salted hashes of all payloads, concatenated, valid until the next call. `payloads` has the start and end of
+   * each payload in `source`, where they are contiguous.
    */
   hashes(saltsOfAll: Buffer, source: Buffer, payloads: Int32Array, count: number): Buffer {
-    assert(count > 0 && count <= most && saltsOfAll.length === count * saltLength, 'each payload has a salt')
+    assert(count > 0 && count <= maxPayloads && saltsOfAll.length === count * saltLength, 'each payload has a salt')
     const first = payloads[0] as number
     const length = (payloads[2 * count - 1] as number) - first
-    assert(length <= most * averageText, 'there is room for all payloads')
+    assert(length <= maxPayloads * averageText, 'there is room for all payloads')
     this.#bytes.set(saltsOfAll, salts)
     this.#bytes.set(new Uint8Array(source.buffer, source.byteOffset + first, length), texts)
     for (let i = 0; i < count; i++) {
@@ -45,18 +45,18 @@ export class ShortPayloads {
       this.#list[3 * i + 1] = texts + start - first
       this.#list[3 * i + 2] = (payloads[2 * i + 1] as number) - start
     }
-    // They are hashed four at a time: what is missing to that is empty.
+    // Pads the last group of four with empty messages.
     for (let i = count; i % lanes !== 0; i++) this.#list[3 * i + 2] = 0
     this.#sha256.run(list, Math.ceil(count / lanes), hashes)
     return this.#bytes.subarray(hashes, hashes + count * hashLength)
   }
 }
 
-let known: ShortPayloads | 'none' | undefined
+let instance: ShortPayloads | 'none' | undefined
 
-/** Whether the payloads of a frame are short. Start and end of each are given. */
+/** Whether the payloads of a frame are short enough for `ShortPayloads`. */
 export function areShort(payloads: Int32Array, count: number): boolean {
-  if (count < fewest) return false
+  if (count < minPayloads) return false
   let left = count * averageText
   for (let i = 0; i < count; i++) {
     const length = (payloads[2 * i + 1] as number) - (payloads[2 * i] as number)
@@ -66,25 +66,25 @@ export function areShort(payloads: Int32Array, count: number): boolean {
   return true
 }
 
-/** To hash short payloads with; nothing where that cannot be. It is made when it is asked for first, in each thread. */
+/** The instance of this thread, created lazily; undefined where SIMD is unavailable. */
 export function shortPayloads(): ShortPayloads | undefined {
-  known ??= trusted(() => sha256Lanes(pages)) ?? 'none'
-  return known === 'none' ? undefined : known
+  instance ??= selfTested(() => sha256Lanes(pages)) ?? 'none'
+  return instance === 'none' ? undefined : instance
 }
 
-/** Only what can be made, and does as the hash of Node does, is used. */
-export function trusted(make: () => Sha256Lanes | undefined): ShortPayloads | undefined {
+/** Self-test: the wasm code is used only if it can be compiled and agrees with Node's SHA-256. */
+export function selfTested(make: () => Sha256Lanes | undefined): ShortPayloads | undefined {
   try {
     const made = make()
     if (made === undefined) return undefined
     const payloads = new ShortPayloads(made)
-    return isRight(payloads) ? payloads : undefined
+    return agreesWithNode(payloads) ? payloads : undefined
   } catch {
     return undefined
   }
 }
 
-function isRight(payloads: ShortPayloads): boolean {
+function agreesWithNode(payloads: ShortPayloads): boolean {
   const examples = [0, 1, 39, 40, 103, 104, 255, 500, longestText].map((length, i) => Buffer.alloc(length, 0x30 + i))
   const salt = Buffer.alloc(saltLength, 'salt')
   const spans = new Int32Array(2 * examples.length)

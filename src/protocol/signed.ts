@@ -6,7 +6,7 @@ import { type KeyPair, Verifier } from '../identity/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
 
-/** Everything that a node signs begins with a domain word, the topic and the stream, so that no signature fits elsewhere. */
+/** Signed bytes start with a domain separator, the topic and the stream: no signature is valid elsewhere. */
 interface Signed {
   readonly topic: string
   readonly stream: StreamKey
@@ -14,22 +14,22 @@ interface Signed {
   readonly time: number
 }
 
-/** The node says: the first `count` events of my stream are those that this hash stands for. */
+/** A signed commitment to the first `count` events of a stream, by the hash of its chain. */
 export interface Head extends Signed {
   readonly count: number
   /** The lamport timestamp of the last of these events. */
   readonly lamport: number
   readonly hash: Hash
-  /** A chunk ends here: every node keeps this head. */
+  /** A checkpoint ends a chunk: every node keeps its head. */
   readonly checkpoint: boolean
 }
 
-/** The node says: the first `count` events of my stream are no longer needed. A checkpoint head has that count. */
+/** A signed request to prune the first `count` events of a stream, up to a checkpoint. */
 export interface PruneRecord extends Signed {
   readonly count: number
 }
 
-/** The node says: remove the payload at this offset of my stream. */
+/** A signed request to redact the payload at an offset of a stream. */
 export interface RedactionRecord extends Signed {
   readonly offset: number
 }
@@ -37,7 +37,7 @@ export interface RedactionRecord extends Signed {
 const signatureLength = 64
 const domains = { head: 'shoal/head/1\0', prune: 'shoal/prune/1\0', redaction: 'shoal/redaction/1\0' } as const
 
-/** Makes the signed bytes of one kind of object, and reads them back. */
+/** Encodes, signs, decodes and verifies one type of signed object. */
 class SignedForm<T extends Signed> {
   readonly #domain: Buffer
   readonly #write: (writer: ByteWriter, value: T) => void
@@ -53,7 +53,7 @@ class SignedForm<T extends Signed> {
     this.#read = read
   }
 
-  /** The bytes that are signed. */
+  /** The canonical encoding that is signed. */
   encode(value: T): Buffer {
     assert(isStorableTime(value.time), 'what is signed has a time that can be stored')
     const writer = new ByteWriter(256).bytes(this.#domain).text(value.topic)
@@ -62,18 +62,18 @@ class SignedForm<T extends Signed> {
     return writer.uvarint(value.time).copy()
   }
 
-  /** The bytes with their signature behind them. */
+  /** The encoding with its signature appended. */
   sign(value: T, key: KeyPair): Buffer {
     const bytes = this.encode(value)
     return Buffer.concat([bytes, key.sign(bytes)])
   }
 
-  /** What signed bytes say; their signature is looked at by `verify`. */
+  /** Decodes signed bytes without checking the signature, see `verify`. */
   decode(signed: Uint8Array): T {
     return this.#decode(signed, (reader) => reader.uvarint())
   }
 
-  /** The same for bytes that were stored: an earlier version may have signed them while the clock was wrong. */
+  /** Decodes stored bytes, which may have a legacy time: an earlier version signed them while the clock was wrong. */
   decodeStored(signed: Uint8Array): T {
     try {
       return this.decode(signed)
@@ -86,7 +86,7 @@ class SignedForm<T extends Signed> {
   #decode(signed: Uint8Array, readTime: (reader: ByteReader) => number): T {
     const reader = new ByteReader(signed, 0, signed.length - signatureLength)
     if (reader.remaining <= 0 || !reader.bytes(this.#domain.length).equals(this.#domain))
-      throw new MalformedBytes('signed bytes of another kind')
+      throw new MalformedBytes('signed bytes with another domain separator')
     const topic = reader.text(format.topicBytes)
     const stream = readStream(reader)
     const members = this.#read(reader)
@@ -95,12 +95,12 @@ class SignedForm<T extends Signed> {
     return { topic, stream, ...members, time } as T
   }
 
-  /** What the bytes say, if the node of the stream has signed them. */
+  /** Decodes signed bytes and checks the signature of the stream's node. */
   verify(signed: Uint8Array): T {
     return this.#verified(this.decode(signed), signed)
   }
 
-  /** The same for bytes that were stored. */
+  /** The same for stored bytes, see `decodeStored`. */
   verifyStored(signed: Uint8Array): T {
     return this.#verified(this.decodeStored(signed), signed)
   }
@@ -108,12 +108,12 @@ class SignedForm<T extends Signed> {
   #verified(value: T, signed: Uint8Array): T {
     const end = signed.length - signatureLength
     if (!verifierOf(value.stream).verify(signed.subarray(0, end), signed.subarray(end)))
-      throw new MalformedBytes('the signature does not fit')
+      throw new MalformedBytes('the signature is invalid')
     return value
   }
 }
 
-/** A time at the end of signed bytes, in a form that earlier versions wrote while the clock was wrong. */
+/** Reads a legacy time at the end of signed bytes, which earlier versions wrote while the clock was wrong. */
 function readLegacyEnd(reader: ByteReader, error: MalformedBytes): number {
   const { remaining } = reader
   const isBefore = remaining === 1
@@ -152,7 +152,7 @@ export const redactionRecords = new SignedForm<RedactionRecord>(
   (reader) => ({ offset: reader.uvarint() }),
 )
 
-/** Making a key object costs more than using it; nodes whose signatures were seen lately are kept. */
+/** A FIFO cache: creating a key object costs more than using it. */
 const verifiers = new Map<string, Verifier>()
 
 function verifierOf({ node }: StreamKey): Verifier {

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import type { PublicKey } from '../identity/index.ts'
 import { type ByteReader, ByteWriter } from './bytes.ts'
 
-/** A stream within a topic, as it stands in everything that is hashed or signed. */
+/** Identifies a stream within a topic, in everything that is hashed or signed. */
 export interface StreamKey {
   readonly node: PublicKey
   readonly number: number
 }
 
-/** The state of a hash chain after some frame: 32 bytes as a latin1 string, the form that costs least. */
+/** The hash of a chain after a frame: 32 bytes as a latin1 string, which is the cheapest representation. */
 export type Hash = string & { readonly __brand: 'Hash' }
 
 export function writeStream(writer: ByteWriter, { node, number }: StreamKey): void {
@@ -26,11 +26,11 @@ export function sha256(bytes: Uint8Array): Hash {
   return hash('sha256', bytes, 'binary') as Hash
 }
 
-/** How the events of a topic came to be here. */
+/** The origin of the events of a topic. */
 export type TopicKind =
   /** Written by their nodes; every stream is signed. */
   | 'live'
-  /** Restored from a dump: chained, but signed by nobody, and never told to other nodes. */
+  /** Restored from a dump: chained, but unsigned, and never replicated. */
   | 'imported'
 
 const genesisDomain: Record<TopicKind, string> = {
@@ -38,7 +38,7 @@ const genesisDomain: Record<TopicKind, string> = {
   imported: 'shoal/imported-genesis/1\0',
 }
 
-/** What the chain of a stream starts from: a stream of another topic has another chain, whatever its events are. */
+/** The genesis hash, which the chain of a stream starts from: the same events in another topic have another chain. */
 export function genesis(topic: string, stream: StreamKey, kind: TopicKind = 'live'): Hash {
   const writer = new ByteWriter().latin1(genesisDomain[kind]).text(topic)
   writeStream(writer, stream)

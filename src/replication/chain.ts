@@ -1,19 +1,16 @@
 import { type Frame, type Hash, hashAfter, type Linkable } from '../protocol/index.ts'
 
-/** The hash of a chain after some frames, from the hash before them. */
+/** Links frames to a hash chain: the hash after them, from the hash before them. */
 export function hashThrough(frames: readonly Frame[], previous: Hash): Hash {
   let hash = previous
   for (const frame of frames) hash = hashAfter(frame, hash)
   return hash
 }
 
-/**
- * Where the chain of a stream ends. The hash after a frame is computed lazily: a publish is acknowledged without
- * waiting for it.
- */
+/** The end of a stream's hash chain. The last link is computed lazily, so that a publish is acknowledged without it. */
 export class ChainEnd {
   #hash: Hash
-  /** The frame that follows that hash and is not linked yet. */
+  /** The last frame, if it is not linked yet. */
   #frame: Linkable | undefined
 
   constructor(hash: Hash, frame?: Linkable) {
@@ -26,12 +23,12 @@ export class ChainEnd {
     return this.#hash
   }
 
-  /** The end of the chain with one more frame, whose bytes must not change until it is linked. */
+  /** Appends a frame, whose bytes must not change until it is linked. */
   after(frame: Linkable): ChainEnd {
     return new ChainEnd(this.hash, frame)
   }
 
-  /** Computes the hash, unless that was done before. */
+  /** Computes the hash, unless it is known. */
   link(): void {
     if (this.#frame === undefined) return
     this.#hash = hashAfter(this.#frame, this.#hash)
@@ -39,7 +36,7 @@ export class ChainEnd {
   }
 }
 
-/** Follows the chain of a stream over frames of which nothing was checked but that they can be read. */
+/** Verifies offsets, lamport timestamps and the hash chain of a stream over frames that were only parsed. */
 export class ChainWalk {
   count: number
   lamport: number
@@ -54,7 +51,7 @@ export class ChainWalk {
   add(frame: Frame): void {
     if (frame.first !== this.count) throw new Error(`there is a gap: ${frame.first} follows ${this.count}`)
     for (const lamport of frame.lamports) {
-      if (lamport <= this.lamport) throw new Error(`the lamport timestamps do not rise at ${this.count}`)
+      if (lamport <= this.lamport) throw new Error(`the lamport timestamps are not ascending at ${this.count}`)
       this.lamport = lamport
     }
     this.hash = hashAfter(frame, this.hash)

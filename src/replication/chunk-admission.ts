@@ -8,18 +8,18 @@ import { type Growth, grow, type StreamPosition } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
 import { nextWaiting } from './waiting-chunks.ts'
 
-/** What became of a chunk from another node. */
+/** The outcome of receiving a chunk from another node. */
 export type Received =
-  /** It is stored; events up to `count` can be read. */
+  /** Stored; events up to `count` can be read. */
   | { readonly state: 'stored'; readonly count: number }
-  /** Everything in it was there already. */
+  /** A duplicate: all its events were stored before. */
   | { readonly state: 'known'; readonly count: number }
-  /** It is kept until the events before it have come, from `count` on. */
+  /** Out of order: kept until the gap before it, from `count` on, is filled. */
   | { readonly state: 'waiting'; readonly count: number }
-  /** Its lamport timestamps are too far in the future to be applied now. */
+  /** Deferred: its lamport timestamps are too far in the future. */
   | { readonly state: 'early'; readonly count: number }
 
-/** Why a chunk is neither stored nor kept; undefined when it may be. Throws when no honest node would have sent it here. */
+/** Why a chunk is skipped; undefined when it is to be admitted. Throws for a chunk that no honest node would send. */
 export function refusalOf(
   { head }: Chunk,
   known: StreamPosition | undefined,
@@ -32,41 +32,41 @@ export function refusalOf(
   return undefined
 }
 
-/** Whether events are missing between the end of a stream and a chunk. */
+/** Whether a chunk is out of order: there is a gap between the end of the stream and the chunk. */
 export function isAhead({ first }: Chunk, { count }: StreamPosition): boolean {
   return first > count
 }
 
-/** A stream of another node, and what the store keeps of it that the rules ask for. */
+/** A stream of another node, with the part of its stored state that admission needs. */
 export interface ReceivingStream {
   readonly position: StreamPosition
   readonly clock: LamportClock
-  /** The offsets from one up to another whose payloads are to be removed, also of events that have not come yet. */
+  /** The redacted offsets in a range, including those of events that were not received yet. */
   redactedBetween(from: number, to: number): readonly number[]
-  /** Takes all waiting chunks that begin at this offset or before it out of the store. */
+  /** Removes from the store and returns all waiting chunks that start at or before an offset. */
   takeWaiting(upTo: number): readonly Chunk[]
 }
 
 /** Verified events of another node, to be stored at the end of their stream. */
 export interface Addition extends Growth {
   readonly first: number
-  /** Without the payloads that are to be removed. */
+  /** Without redacted payloads. */
   readonly frames: readonly Frame[]
-  /** The head that they lead to. */
+  /** The head after these frames. */
   readonly head: Head
   readonly signedHead: Uint8Array
 }
 
 /**
- * Admits a chunk that continues a stream, and the chunks that waited for it. Position and clock have moved when an addition
- * is yielded; the store has to persist it. Throws before anything has changed when the chunk contradicts what is here.
+ * Admits a chunk that continues a stream, and the waiting chunks that follow it. Position and clock are updated before
+ * an addition is yielded; the store has to persist it. A chunk that conflicts with the stream throws before any change.
  */
 export function* admit(chunk: Chunk, stream: ReceivingStream): Generator<Addition> {
   yield accept(chunk, stream)
   yield* admitWaiting(stream)
 }
 
-/** Admits the waiting chunks that continue a stream now. One that turns out to be bad is dropped alone. */
+/** Admits the waiting chunks that continue a stream now. An invalid one is dropped; the others stay. */
 export function* admitWaiting(stream: ReceivingStream): Generator<Addition> {
   const { position } = stream
   for (;;) {
@@ -84,13 +84,13 @@ function accept(chunk: Chunk, stream: ReceivingStream): Addition {
   return addition
 }
 
-/** What a chunk adds to a stream. Throws when the events are not those that follow the ones that are here. */
+/** The frames that a chunk adds to a stream. Throws unless they continue its hash chain. */
 function continuation({ frames, head, signedHead }: Chunk, stream: ReceivingStream): Addition {
   const { count: first, lamport, chain, eventsSince } = stream.position
   const added = frames.filter((frame) => frame.first + frame.count > first)
   const count = head.count - first
-  if (added[0]?.first !== first) throw new MalformedBytes('a chunk is framed in another way than what is here')
-  if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps do not rise')
+  if (added[0]?.first !== first) throw new MalformedBytes('a chunk has other frame boundaries than the stream')
+  if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps are not ascending')
   if (eventsSince + count > format.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
   const hash = hashThrough(added, chain.hash)
   if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')

@@ -2,12 +2,12 @@ import { ShoalError } from '../base/errors.ts'
 
 const microsPerDay = 86_400e6
 
-/** Whether a lamport timestamp is too far ahead: a clock that follows it would pull every other clock with it, for good. */
+/** Whether a lamport timestamp is too far in the future: following it would advance the clocks of the whole swarm. */
 export function isTooFarAhead(lamport: number, now: number): boolean {
   return lamport > Math.min(Number.MAX_SAFE_INTEGER - 1, now + microsPerDay)
 }
 
-/** The logical clock of a node: ahead of every event that it has stored. It never goes back. */
+/** The logical clock of a node: monotonic, and ahead of every stored event. */
 export class LamportClock {
   #next = 0
 
@@ -16,15 +16,15 @@ export class LamportClock {
     return this.#next
   }
 
-  /** Takes consecutive lamport timestamps for own events, and returns the first. */
+  /** Allocates consecutive lamport timestamps for own events. Returns the first. */
   take(count: number): number {
     const first = this.#next
-    if (first + count > Number.MAX_SAFE_INTEGER) throw new ShoalError('ERR_IO', 'The logical clock is at its end.')
+    if (first + count > Number.MAX_SAFE_INTEGER) throw new ShoalError('ERR_IO', 'The logical clock is exhausted.')
     this.#next += count
     return first
   }
 
-  /** Moves ahead of an event that was stored. */
+  /** Advances past the lamport timestamp of a stored event. */
   follow(lamport: number): void {
     this.#next = Math.max(this.#next, lamport + 1)
   }

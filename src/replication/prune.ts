@@ -4,29 +4,29 @@ import { isTooFarAhead } from './lamport-clock.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { isSameStream, ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
-/** Signs that the events of an own stream before a checkpoint are no longer needed. */
+/** Signs a prune record: the events of an own stream before a checkpoint are to be removed. */
 export function signPrune(number: number, count: number, context: TopicContext): Buffer {
   const { topic, key } = context
   const stream = ownStreamKey(number, context)
   return pruneRecords.sign({ topic, stream, count, time: storableNow(context) }, key)
 }
 
-/** What a prune record says, if the node of the stream has signed it for this topic. */
+/** Decodes a prune record, and checks its signature and topic. */
 export function verifyPrune(signed: Uint8Array, context: TopicContext): PruneRecord {
   const record = pruneRecords.verify(signed)
   requireSameTopic(record.topic, context)
   return record
 }
 
-/** What a prune record asks for. */
+/** The effect of a prune record. */
 export type PruneEffect =
-  /** Nothing: as much is pruned already. */
+  /** None: as much is pruned already. */
   | { readonly is: 'none' }
-  /** All events before the checkpoint are removed; it has to be one that is here, see `noCheckpoint`. */
+  /** All events before the checkpoint are removed. The checkpoint has to be stored here, see `noCheckpoint`. */
   | { readonly is: 'remove' }
   | PruneStart
 
-/** All events are removed, and the stream goes on from the checkpoint head that came with the record. */
+/** All events are removed, and the stream continues from the checkpoint head that came with the record. */
 export interface PruneStart {
   readonly is: 'start'
   readonly head: Head
@@ -34,8 +34,8 @@ export interface PruneStart {
 }
 
 /**
- * Where less has come than was pruned, the checkpoint head is needed as well: what comes next is verified from there.
- * Throws when it is missing or not the right one.
+ * If the prune record is ahead of the stream, its checkpoint head is needed too: later chunks are verified from there.
+ * Throws when the head is missing or does not match.
  */
 export function effectOfPrune(
   record: PruneRecord,
@@ -49,7 +49,7 @@ export function effectOfPrune(
   return { is: 'start', head: verifyCheckpoint(signedHead, record, context), signedHead }
 }
 
-/** The head of the checkpoint that a prune record names. */
+/** Verifies that a head is the checkpoint that a prune record names. */
 function verifyCheckpoint(signedHead: Uint8Array, record: PruneRecord, { topic, now }: TopicContext): Head {
   const head = heads.verify(signedHead)
   const fits =
@@ -60,7 +60,7 @@ function verifyCheckpoint(signedHead: Uint8Array, record: PruneRecord, { topic, 
   return head
 }
 
-/** A prune record names a count at which there is no checkpoint. */
+/** The error for a prune record whose count is not a checkpoint. */
 export function noCheckpoint(count: number): ShoalError {
   return new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
 }

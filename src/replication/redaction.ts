@@ -10,14 +10,14 @@ import {
 import type { StreamPosition } from './stream-position.ts'
 import { ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
-/** Signs that the payload of an event of an own stream is to be removed everywhere. */
+/** Signs a redaction record: the payload of an event of an own stream is to be removed on all nodes. */
 export function signRedaction(
   number: number,
   offset: number,
   known: StreamPosition | undefined,
   context: TopicContext,
 ): Buffer {
-  // Other nodes would remove the event that is appended there later.
+  // A redaction of a future offset would remove the payload of the event that is appended there later.
   if (offset >= (known?.count ?? 0))
     throw new ShoalError('ERR_INVALID_INPUT', `There is no event ${offset} in this stream.`)
   const { topic, key } = context
@@ -25,32 +25,32 @@ export function signRedaction(
   return redactionRecords.sign({ topic, stream, offset, time: storableNow(context) }, key)
 }
 
-/** What a redaction record says, if the node of the stream has signed it for this topic. */
+/** Decodes a redaction record, and checks its signature and topic. */
 export function verifyRedaction(signed: Uint8Array, context: TopicContext): RedactionRecord {
   const record = redactionRecords.verify(signed)
   requireSameTopic(record.topic, context)
   return record
 }
 
-/** What a redaction record asks for. */
+/** The effect of a redaction record. */
 export type RedactionEffect =
-  /** Nothing: the event was pruned. */
+  /** None: the event was pruned. */
   | 'none'
-  /** The payload is here. It is removed, and the record is kept. */
+  /** The payload is stored here. It is removed, and the record is kept. */
   | 'remove'
-  /** The event has not come yet. The record is kept until it does. */
+  /** The event was not received yet. The record is kept until it is. */
   | 'expect'
 
 /**
- * Unless there is no effect, all waiting chunks are dropped as well: they may contain the payload, and come again. None
- * that contains it waits after that (`mayWait`).
+ * Unless there is no effect, all waiting chunks are dropped as well: they may contain the payload, and are sent again.
+ * After that `mayWait` refuses chunks with the payload.
  */
 export function effectOfRedaction({ offset }: RedactionRecord, { pruned, count }: StreamPosition): RedactionEffect {
   if (offset < pruned) return 'none'
   return offset < count ? 'remove' : 'expect'
 }
 
-/** The same frames without the payloads at some offsets; a frame that has none of them is the same object. */
+/** Redacts the payloads at the given offsets; a frame without any of them is returned as is. */
 export function withoutPayloads(frames: readonly Frame[], offsets: readonly number[]): readonly Frame[] {
   if (offsets.length === 0) return frames
   return frames.map((frame) => {
@@ -61,7 +61,7 @@ export function withoutPayloads(frames: readonly Frame[], offsets: readonly numb
   })
 }
 
-/** Whether a frame contains the event at an offset, with its payload. */
+/** Whether a frame contains the payload of the event at an offset. */
 export function hasPayload({ first, count, payloads }: Frame, offset: number): boolean {
   return offset >= first && offset < first + count && (payloads[2 * (offset - first)] as number) >= 0
 }

@@ -2,7 +2,7 @@ import { heads } from '../protocol/index.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { storableNow, type TopicContext } from './streams.ts'
 
-/** Signs where an own stream stands. */
+/** Signs the head of an own stream. */
 export function signHead(
   { key: stream, count, lamport, chain: { hash } }: StreamPosition,
   checkpoint: boolean,
@@ -12,7 +12,7 @@ export function signHead(
   return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: storableNow(context) }, key)
 }
 
-/** The newest head of a stream: of an own one it is signed now, of another one it is the newest that was received. */
+/** The newest head of a stream: freshly signed for an own stream, the last received one for other streams. */
 export function newestHead(
   position: StreamPosition,
   context: TopicContext,
@@ -23,8 +23,8 @@ export function newestHead(
 }
 
 /**
- * Where a chunk that starts at an offset ends: at the next checkpoint, or where there is none, at the newest head.
- * Undefined when there are no events after the start.
+ * The end of a chunk that starts at an offset: the next checkpoint, or without one the newest head. Undefined when the
+ * chunk would be empty.
  */
 export function endOfChunk(
   from: number,

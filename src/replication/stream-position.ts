@@ -3,24 +3,24 @@ import { format } from '../base/format.ts'
 import { genesis, type Head, type StreamKey, type TopicKind } from '../protocol/index.ts'
 import { ChainEnd } from './chain.ts'
 
-/** Where a stream stands: what the rules need to know of everything that came before. */
+/** The state at the end of a stream that the replication rules need. */
 export interface StreamPosition {
   readonly key: StreamKey
   readonly own: boolean
-  /** How many events there are, those that were pruned included. */
+  /** Number of events, including pruned ones. */
   count: number
-  /** The lamport timestamp of the last event; -1 while there is none. */
+  /** The lamport timestamp of the last event; -1 for an empty stream. */
   lamport: number
   chain: ChainEnd
-  /** How many events from the start are gone. */
+  /** Number of pruned events, from the start. */
   pruned: number
-  /** The count of the last checkpoint, and what came after it. */
+  /** The count of the last checkpoint, and the events and bytes since. */
   checkpoint: number
   eventsSince: number
   bytesSince: number
 }
 
-/** The position of a stream without events. */
+/** The position of an empty stream. */
 export function startOfStream(topic: string, kind: TopicKind, key: StreamKey, own: boolean): StreamPosition {
   return {
     key,
@@ -35,19 +35,19 @@ export function startOfStream(topic: string, kind: TopicKind, key: StreamKey, ow
   }
 }
 
-/** Events that are added at the end of a stream. */
+/** Events to append to a stream. */
 export interface Growth {
   readonly count: number
-  /** The lamport timestamp of the last one. */
+  /** The lamport timestamp of the last event. */
   readonly lamport: number
-  /** The chain after them. */
+  /** The end of the chain after them. */
   readonly chain: ChainEnd
-  /** Bytes of their records as they are stored. */
+  /** Size of their frame records as stored. */
   readonly bytes: number
 }
 
 export function grow(position: StreamPosition, { count, lamport, chain, bytes }: Growth): void {
-  assert(lamport > position.lamport, 'lamport timestamps rise within a stream')
+  assert(lamport > position.lamport, 'lamport timestamps ascend within a stream')
   position.count += count
   position.lamport = lamport
   position.chain = chain
@@ -55,19 +55,19 @@ export function grow(position: StreamPosition, { count, lamport, chain, bytes }:
   position.bytesSince += bytes
 }
 
-/** Whether the chunk at the end of an own stream ends here, with a checkpoint. */
+/** Whether the last chunk of an own stream is full and needs a checkpoint. */
 export function isChunkFull({ eventsSince, bytesSince }: StreamPosition): boolean {
   return eventsSince >= format.eventsPerCheckpoint || bytesSince >= format.bytesPerCheckpoint
 }
 
-/** Ends the chunk at the end of a stream: a checkpoint head was signed for it. */
+/** Ends the last chunk of a stream, after its checkpoint head was signed or received. */
 export function endChunk(position: StreamPosition): void {
   position.checkpoint = position.count
   position.eventsSince = 0
   position.bytesSince = 0
 }
 
-/** Moves a stream to a checkpoint, whose chunk has to be ended as well. */
+/** Moves a stream to a checkpoint. The caller has to call `endChunk`, too. */
 export function startAtCheckpoint(position: StreamPosition, { count, lamport, hash }: Head): void {
   position.count = count
   position.lamport = lamport

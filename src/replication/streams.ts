@@ -5,7 +5,7 @@ import { isStorableTime } from '../base/timestamps.ts'
 import type { KeyPair } from '../identity/index.ts'
 import type { StreamKey, TopicKind } from '../protocol/index.ts'
 
-/** A topic as the node that stores it sees it. */
+/** A topic and the identity of the node that stores it. */
 export interface TopicContext {
   readonly topic: string
   readonly kind: TopicKind
@@ -15,7 +15,7 @@ export interface TopicContext {
   readonly now: () => number
 }
 
-/** The time by the wall clock; throws when it cannot be stored. */
+/** The current wall-clock time; throws when it cannot be stored. */
 export function storableNow({ now }: Pick<TopicContext, 'now'>): number {
   const time = now()
   if (!isStorableTime(time)) throw clockError(time)
@@ -39,7 +39,7 @@ export function requireSameTopic(topic: string, context: TopicContext): void {
   if (topic !== context.topic) throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
 }
 
-/** Throws when a topic with so many streams has no room for another one. */
+/** Throws when a topic has the maximum number of streams. */
 export function requireRoomForStream(streams: number): void {
   if (streams >= format.streamsPerTopic)
     throw new ShoalError('ERR_IO', `A topic has at most ${format.streamsPerTopic} streams.`)

@@ -3,17 +3,17 @@ import type { Chunk } from '../protocol/index.ts'
 import { hasPayload } from './redaction.ts'
 
 /**
- * Whether a chunk that came too early is kept. Nothing of it can be verified before the chunks in front of it have come, so
- * the number of them is bounded, and one does not replace another.
- * @param waiting the offsets at which chunks of this stream wait already
- * @param redacted the offsets of the chunk whose payloads are to be removed: one that still has one has to come again
+ * Whether an out-of-order chunk is buffered. Its place in the chain cannot be verified before the gap is filled, so the
+ * buffer is bounded, and a chunk does not replace another one.
+ * @param waiting the start offsets of the chunks of this stream that are waiting
+ * @param redacted the redacted offsets within the chunk: one that still has such a payload is refused and sent again
  */
 export function mayWait(chunk: Chunk, waiting: readonly number[], redacted: readonly number[]): boolean {
   if (waiting.length >= limits.waitingChunks || waiting.includes(chunk.first)) return false
   return !redacted.some((offset) => chunk.frames.some((frame) => hasPayload(frame, offset)))
 }
 
-/** Of the waiting chunks that begin within a stream or at its end, the one that continues it; the others are of no use. */
+/** The waiting chunk that continues a stream, of those that start at or before its end; the others are obsolete. */
 export function nextWaiting(reached: readonly Chunk[], count: number): Chunk | undefined {
   return reached.toSorted((a, b) => b.first - a.first).find(({ head }) => head.count > count)
 }

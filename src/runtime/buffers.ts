@@ -1,22 +1,22 @@
 import { isMarkedAsUntransferable } from 'node:worker_threads'
 
-// Only buffers of more than half of this have memory of their own, which can be given back.
+// Buffers larger than half of the pool size have an ArrayBuffer of their own, which can be freed early.
 Buffer.poolSize = 8 * 1024
 
 /**
- * Gives memory back at once instead of leaving it to the garbage collector, which sees a small object and not the
- * megabytes behind it. Nobody may look at it any more; small buffers that share their memory with others keep it.
+ * Frees the memory of a buffer at once instead of waiting for the garbage collector, which sees a small object and not
+ * the megabytes behind it. The buffer must not be used afterwards. Pooled buffers are left alone.
  */
 export function release({ buffer }: ArrayBufferView): void {
   if (isOwn(buffer)) buffer.transfer(0)
 }
 
-/** Whether it is memory that can be given away. */
+/** Whether an ArrayBuffer is transferable, and so can be freed or sent to another thread. */
 export function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)
 }
 
-/** Bytes of memory of the process; nothing when they cannot be read, for want of a file descriptor. */
+/** Resident set size of the process in bytes; undefined when there is no free file descriptor to read it. */
 export function residentBytes(): number | undefined {
   try {
     return process.memoryUsage.rss()

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 
 let origin = performance.timeOrigin
 
-/** Microseconds since the Unix epoch. Follows the wall clock, with the digits that `Date.now()` lacks. */
+/** Microseconds since the Unix epoch. Follows the wall clock, with a higher resolution than `Date.now()`. */
 export function nowMicros(): number {
   const wall = Date.now()
   let now = origin + performance.now()
@@ -13,7 +13,7 @@ export function nowMicros(): number {
   return Math.floor(now * 1000)
 }
 
-/** Two clocks, in microseconds: one that people and servers can set, and one that only goes on. */
+/** The wall clock, which people and NTP can set, and a monotonic clock; both in microseconds. */
 export interface Clock {
   readonly now: () => number
   readonly steady: () => number

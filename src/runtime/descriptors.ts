@@ -2,20 +2,20 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { ShoalError, systemCode } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 
-/** Connections that each port may have open at the same time. */
+/** Maximum number of open connections per port. */
 export interface ConnectionShares {
   readonly api: number
   readonly admin: number
   readonly swarm: number
 }
 
-/** How to raise the limit of open files, for messages. */
+/** How to raise the limit of open files, for error messages. */
 export const raiseOpenFiles =
   'Raise it with `ulimit -n 65536` in the shell that starts the node, `LimitNOFILE=65536` in its systemd unit, or `--ulimit nofile=65536` of Docker.'
 
 /**
- * File descriptors that this process may have open. Node raises the soft limit to the hard one when it starts. Where the limit cannot be
- * read, a low one is assumed.
+ * The limit of open file descriptors (RLIMIT_NOFILE). Node raises the soft limit to the hard one when it starts. Where
+ * the limit cannot be read, a low one is assumed.
  */
 export function openFileLimit(platform: NodeJS.Platform = process.platform): number {
   if (platform === 'win32') return Number.POSITIVE_INFINITY
@@ -34,8 +34,8 @@ export function parseOpenFileLimit(text: string): number | undefined {
 }
 
 /**
- * Divides the descriptors that databases, threads and modules do not need among the ports. Each port has a share of its own:
- * clients that hold all connections of the API lock nobody out of the others.
+ * Divides the file descriptors among the ports, after a reserve for databases, threads and modules. Each port has its
+ * own share, so that clients that use up the connections of the API do not lock anyone out of the other ports.
  */
 export function connectionShares(openFiles: number): ConnectionShares {
   const connections = openFiles - limits.reservedDescriptors
@@ -51,8 +51,8 @@ export function connectionShares(openFiles: number): ConnectionShares {
 }
 
 /**
- * Whether something has failed for want of file descriptors. Modules and databases that could not be opened do not always say why:
- * then it is tried whether there is one.
+ * Whether an error was caused by file descriptor exhaustion. Modules and databases that could not be opened do not
+ * always say why, so this also probes whether a descriptor is free.
  */
 export function isOutOfDescriptors(error: unknown): boolean {
   const codes = ['EMFILE', 'ENFILE', 'ERR_WORKER_INIT_FAILED']

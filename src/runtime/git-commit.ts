@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 
-/** Characters of a commit hash that a version shows. */
+/** Length of the abbreviated commit hash in a version. */
 const shownLength = 8
 
 /**
- * The commit that is checked out in a folder, as its first characters; nothing when it is no checkout. Git's files are
- * read directly: git may be missing, and starting it would take longer than all the rest of `shoal --version`.
+ * The abbreviated hash of the commit that is checked out in a folder; undefined outside a git checkout. Reads the files
+ * of git directly: git may be missing, and spawning it would dominate the run time of `shoal --version`.
  */
 export function gitCommit(folder: string): string | undefined {
   try {
@@ -20,7 +20,7 @@ export function gitCommit(folder: string): string | undefined {
   }
 }
 
-/** In a worktree or a submodule `.git` is a file that says where the folder is. */
+/** In a worktree or submodule `.git` is a file with the path of the git folder. */
 function gitFolder(folder: string): string {
   const entry = join(folder, '.git')
   try {
@@ -31,7 +31,7 @@ function gitFolder(folder: string): string {
   }
 }
 
-/** Where branches are: a worktree has only its own HEAD. */
+/** The folder with the branches: a worktree only has its own HEAD. */
 function commonFolder(git: string): string {
   try {
     const target = textOf(join(git, 'commondir'))
@@ -46,7 +46,7 @@ function refIn(folders: readonly string[], ref: string): string | undefined {
     try {
       return textOf(join(folder, ref))
     } catch {
-      // It may be in the other folder, or packed.
+      // The ref may be in the other folder, or packed.
     }
   }
   const packed = textOf(join(folders.at(-1) ?? '', 'packed-refs'))

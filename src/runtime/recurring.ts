@@ -3,7 +3,7 @@ interface Outcomes {
   readonly failed: (error: unknown) => void
 }
 
-/** Does something again and again: first after one interval, and never while the time before is still under way. */
+/** A periodic task that never overlaps itself: a tick is skipped while the task runs. First runs after one interval. */
 export class Recurring {
   readonly #work: () => Promise<void>
   readonly #succeeded: () => void
@@ -17,13 +17,13 @@ export class Recurring {
     this.#failed = failed
   }
 
-  /** Begins an interval of so many milliseconds, whatever was before; 0 is never. */
+  /** Sets the interval and restarts the timer; 0 stops it. */
   every(milliseconds: number): void {
     clearInterval(this.#timer)
     this.#timer = milliseconds > 0 ? setInterval(() => void this.run(), milliseconds).unref() : undefined
   }
 
-  /** Does it now, unless it is under way. */
+  /** Runs the task now, unless it is running. */
   async run(): Promise<void> {
     if (this.#busy) return
     this.#busy = true

@@ -1,6 +1,6 @@
 /**
- * The module of a worker thread, at a path beside the module whose address is given: TypeScript in a checkout, JavaScript
- * in the package, where all modules are in one folder.
+ * The URL of a worker thread's module, relative to the module `beside`: TypeScript in a checkout, JavaScript in the
+ * package, where the bundler puts all modules into one folder.
  */
 export function threadModule(path: string, beside: string): URL {
   if (beside.endsWith('.ts')) return new URL(`./${path}.ts`, beside)

@@ -1,24 +1,24 @@
 import { readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
-/** By how many steps threads stand back behind those that somebody waits for at once. */
+/** Nice values to add for threads that are less urgent than the main thread and the writer. */
 export const priorities = { reading: 10, sealing: 5 } as const
 
 const lowest = 19
 
 /**
- * Lets other threads go first: where there are too few processors, this one waits for theirs. Only Linux has priorities of
- * threads; elsewhere, or where it is not allowed, all of them stay equal. Threads that this one starts inherit it, so it
- * must not be the first to use those that Node shares for files and names: what it asks the disk, it asks by itself.
+ * Lowers the scheduling priority of the current thread (raises its nice value), so that others go first when CPUs are
+ * scarce. Only Linux has priorities per thread; elsewhere, or without permission, nothing changes. Threads started by
+ * this one inherit the priority, so it must not be the first to use libuv's thread pool: its file I/O is synchronous.
  */
 export function letOthersGoFirst(steps: number): void {
   if (process.platform !== 'linux') return
   try {
     const [owner, , thread] = readlinkSync('/proc/thread-self').split('/').map(Number)
-    // Numbers of another namespace would be those of other threads.
+    // In another PID namespace the same ID would be another thread.
     if (owner !== process.pid || thread === undefined) return
     setPriority(thread, Math.min(lowest, getPriority(thread) + steps))
   } catch {
-    // It works as before.
+    // Not permitted: the priority stays as it is.
   }
 }

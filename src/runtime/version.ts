@@ -9,8 +9,8 @@ interface Build {
 }
 
 /**
- * The build writes `build.json` beside this file. A checkout has none and runs the same code from its source: it shows the
- * commit that is checked out, or `source` when it came without git.
+ * The build writes `build.json` beside this file. A checkout has none and runs from source: its version has the commit
+ * that is checked out, or `source` without git.
  */
 function readBuild(): Build {
   try {

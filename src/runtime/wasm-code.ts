@@ -1,21 +1,21 @@
 import { assert } from '../base/assert.ts'
 
-/** Instructions of WebAssembly: bytes, in as many parts as they were put together from, and what jumps between them. */
+/** A tree of WebAssembly bytecode: bytes, nested sequences, blocks that can be branched to, and branches. */
 export type Code = number | readonly Code[] | Scope | Jump
 
-/** A piece of code that can be left, or begun again. */
+/** The body of a block or loop, the target of branches. */
 interface Scope {
   readonly place: object
   readonly body: Code
 }
 
-/** Leaves a piece of code, or begins it again. */
+/** A branch (`br`, `br_if`) out of a block or back to the start of a loop. */
 interface Jump {
   readonly to: object
   readonly code: number
 }
 
-/** A place for a number of 32 bits, or for a vector of four of them, while a function runs. */
+/** A local variable of a wasm function: an i32 or a v128. */
 export interface Local {
   readonly get: Code
   set(value: Code): Code
@@ -23,7 +23,7 @@ export interface Local {
 
 const types = { number: 0x7f, vector: 0x7b } as const
 
-/** What is done to numbers of 32 bits, by its code in the specification of WebAssembly. */
+/** Opcodes of binary i32 instructions; comparisons and shifts are unsigned. */
 const operations = {
   isEqual: 0x46,
   isOther: 0x47,
@@ -47,12 +47,11 @@ export const number = {
   store: (address: Code, value: Code, offset = 0): Code => [address, value, 0x36, 2, unsigned(offset)],
   storeByte: (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0],
   isZero: (value: Code): Code => [value, 0x45],
-  /** How many bits are 0 below the lowest one that is not. */
+  /** Count trailing zeros (`i32.ctz`). */
   zerosBelow: (value: Code): Code => [value, 0x68],
-  /** The one or the other. */
   select: (condition: Code, one: Code, other: Code): Code => [one, other, condition, 0x1b],
   do: (operation: keyof typeof operations, one: Code, other: Code): Code => [one, other, operations[operation]],
-  /** The next value of a place is so much more than the last one. */
+  /** Increments a local. */
   increase: (place: Local, by: number): Code => place.set(number.do('add', place.get, number.constant(by))),
 }
 
@@ -63,7 +62,7 @@ export const memory = {
 
 const vectorCode = (code: number): Code => [0xfd, unsigned(code)]
 
-/** From left to right, each with what came of those before it. */
+/** Left fold of a binary v128 instruction over its operands. */
 const chained =
   (code: number) =>
   (first: Code, ...rest: readonly Code[]): Code =>
@@ -72,22 +71,22 @@ const chained =
 export const vector = {
   load: (address: Code, offset: number): Code => [address, vectorCode(0x00), 0, unsigned(offset)],
   store: (address: Code, offset: number, value: Code): Code => [address, value, vectorCode(0x0b), 0, unsigned(offset)],
-  /** Sixteen of the bytes of two vectors. */
+  /** `i8x16.shuffle`: selects sixteen of the 32 bytes of two vectors. */
   shuffle: (one: Code, other: Code, bytes: readonly number[]): Code => [one, other, vectorCode(0x0d), bytes],
-  /** A number in all four places. */
+  /** `i32x4.splat`: copies a number into all four lanes. */
   splat: (value: Code): Code => [value, vectorCode(0x11)],
-  /** A byte in all sixteen places. */
+  /** `i8x16.splat`: copies a byte into all sixteen lanes. */
   splatByte: (value: Code): Code => [value, vectorCode(0x0f)],
   withLane: (value: Code, lane: number, replacement: Code): Code => [value, replacement, vectorCode(0x1c), lane],
-  /** All bits, in the places where it is so. */
+  /** `i32x4.gt_u`: a mask of all ones in the lanes where it holds. */
   isAbove: (one: Code, other: Code): Code => [one, other, vectorCode(0x3c)],
-  /** The same of bytes. */
+  /** `i8x16.eq`, and further comparisons per byte. */
   isByte: (one: Code, other: Code): Code => [one, other, vectorCode(0x23)],
   isOtherByte: (one: Code, other: Code): Code => [one, other, vectorCode(0x24)],
   isByteBelow: (one: Code, other: Code): Code => [one, other, vectorCode(0x26)],
   isByteFrom: (one: Code, other: Code): Code => [one, other, vectorCode(0x2c)],
   subtractBytes: (one: Code, other: Code): Code => [one, other, vectorCode(0x71)],
-  /** The highest bit of each byte, together in a number. */
+  /** `i8x16.bitmask`: the highest bit of each byte as a 16-bit mask. */
   highBits: (value: Code): Code => [value, vectorCode(0x64)],
   or: chained(0x50),
   and: (one: Code, other: Code): Code => [one, other, vectorCode(0x4e)],
@@ -99,7 +98,7 @@ export const vector = {
 
 const [blockCode, loopCode, ifCode, elseCode, endCode, noResult] = [0x02, 0x03, 0x04, 0x05, 0x0b, 0x40]
 
-/** Goes there: behind a block, or to the beginning of a loop. */
+/** A branch target: the end of a block, or the start of a loop. */
 export interface Place {
   readonly go: Code
   goIf(condition: Code): Code
@@ -112,10 +111,10 @@ function scope(code: number, body: (place: Place) => Code): Code {
   return [code, noResult, { place, body: within }, endCode]
 }
 
-/** Code that can be left. */
+/** A block: branching to its target leaves it. */
 export const block = (body: (end: Place) => Code): Code => scope(blockCode, body)
 
-/** Code that can be begun again; otherwise it ends. */
+/** A loop: branching to its target repeats it; without a branch it ends. */
 export const loop = (body: (start: Place) => Code): Code => scope(loopCode, body)
 
 export function when(condition: Code, then: Code, otherwise?: Code): Code {
@@ -123,12 +122,12 @@ export function when(condition: Code, then: Code, otherwise?: Code): Code {
   return [condition, ifCode, noResult, { place: {}, body: both }, endCode]
 }
 
-/** Does the body, and again for as long as the condition is not 0. */
+/** A do-while loop. */
 export function repeat(body: Code, condition: Code): Code {
   return loop((start) => [body, start.goIf(condition)])
 }
 
-/** The places that a function has: numbers that are given to it, and what it asks for. */
+/** Allocates the locals of a function: its i32 parameters, then its variables. */
 export class Locals {
   readonly parameters: number
   readonly #types: number[] = []
@@ -166,13 +165,13 @@ function local(index: number): Local {
   return { get: [0x20, unsigned(index)], set: (value) => [value, 0x21, unsigned(index)] }
 }
 
-/** A function, and the memory that it works with. */
+/** An instantiated wasm function and its linear memory. */
 export interface WasmFunction {
   readonly memory: ArrayBuffer
   run(...parameters: readonly number[]): void
 }
 
-/** What is used of it: the types of Node do not have it. */
+/** The parts of the WebAssembly API that are used here: the type declarations of Node lack it. */
 declare const WebAssembly: {
   validate(bytes: Uint8Array<ArrayBuffer>): boolean
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
@@ -181,14 +180,14 @@ declare const WebAssembly: {
   ) => { readonly exports: { readonly memory: { readonly buffer: ArrayBuffer }; readonly run: WasmFunction['run'] } }
 }
 
-/** Makes a module ready. Nothing where there are no vectors; where there is no WebAssembly, or no memory for it, it fails. */
+/** Instantiates a module. Undefined without SIMD support; throws without WebAssembly, or when out of memory. */
 export function wasmFunction(module: Uint8Array<ArrayBuffer>): WasmFunction | undefined {
   if (!WebAssembly.validate(module)) return undefined
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module))
   return { memory: exports.memory.buffer, run: exports.run }
 }
 
-/** A module with one function, `run`, and so many pages of memory. */
+/** Encodes a module with one function, `run`, and a linear memory of `pages` pages. */
 export function wasmModule(locals: Locals, body: Code, pages: number): Uint8Array<ArrayBuffer> {
   const sized = (content: Code): Code => {
     const bytes = flat(content)
@@ -209,10 +208,10 @@ export function wasmModule(locals: Locals, body: Code, pages: number): Uint8Arra
   return Uint8Array.from(flat(code))
 }
 
-/** The bytes of code. */
+/** Flattens code into bytes, and resolves branches to relative depths. */
 function flat(code: Code): number[] {
   const bytes: number[] = []
-  /** What it stands within: a jump says how much of that it leaves. */
+  /** The enclosing blocks: the operand of a branch is the number of blocks to leave. */
   const scopes: object[] = []
   const add = (code: Code): void => {
     if (typeof code === 'number') bytes.push(code)
@@ -223,7 +222,7 @@ function flat(code: Code): number[] {
       scopes.pop()
     } else {
       const place = scopes.lastIndexOf(code.to)
-      assert(place >= 0, 'a jump leads to what is around it')
+      assert(place >= 0, 'the target of a branch encloses it')
       bytes.push(code.code, ...unsigned(scopes.length - 1 - place))
     }
   }
@@ -231,12 +230,12 @@ function flat(code: Code): number[] {
   return bytes
 }
 
-/** A number in base 128, the low digits first. */
+/** Unsigned LEB128. */
 function unsigned(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)]
 }
 
-/** The same of one of 32 bits with its sign. */
+/** Signed LEB128 of an i32. */
 function signed(value: number): number[] {
   const number = value | 0
   return number >= -0x40 && number < 0x40 ? [number & 0x7f] : [(number & 0x7f) | 0x80, ...signed(number >> 7)]

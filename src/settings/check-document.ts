@@ -2,16 +2,16 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../base/limits.ts'
 import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
-import { meaningless } from './meaning.ts'
+import { semanticProblems } from './meaning.ts'
 import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
 import { ageWithTwoDigits } from './retention.ts'
 import { schema } from './schema.ts'
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true })
 ajv.addMetaSchema(draft06)
-const fitsSchema: ValidateFunction = ajv.compile(schema)
+const matchesSchema: ValidateFunction = ajv.compile(schema)
 
-/** The document, if it follows every rule, those of the schema and those of its meaning; else `InvalidSettings` is thrown. */
+/** Validates a document: against the JSON schema, then its semantic rules. Throws `InvalidSettings`. */
 export function checked(document: Json): JsonObject {
   refuseUnstorable(document, '')
   const problems = problemsOf(document)
@@ -25,20 +25,23 @@ function problemsOf(document: Json): Problem[] {
     const detail = `The document has ${size} bytes; at most ${limits.settingsDocumentBytes} are allowed`
     return [{ path: '', title: 'MaxLength condition is not met', detail }]
   }
-  if (fitsSchema(document)) return meaningless(document)
-  const problems = schemaProblems(fitsSchema.errors ?? [])
-  // Together: who mends a document wants to know everything that is wrong with it.
+  if (matchesSchema(document)) return semanticProblems(document)
+  const problems = schemaProblems(matchesSchema.errors ?? [])
+  // All problems are reported at once, so that the user can fix them in one go.
   const known = new Set(problems.map(({ path }) => path))
-  return [...problems, ...meaningless(document).filter(({ path }) => !around(path).some((part) => known.has(part)))]
+  return [
+    ...problems,
+    ...semanticProblems(document).filter(({ path }) => !withAncestors(path).some((part) => known.has(part))),
+  ]
 }
 
-/** A path, and those of everything around it. */
-function around(path: string): string[] {
+/** A path and the paths of all its ancestors. */
+function withAncestors(path: string): string[] {
   return path.split('/').map((_, i, steps) => steps.slice(0, i + 1).join('/'))
 }
 
 function schemaProblems(errors: readonly ErrorObject[]): Problem[] {
-  // The branches of a choice are not worth a line each: the choice itself has one that says what is allowed.
+  // Errors of single branches of `oneOf` and `anyOf` are dropped: the error of the choice says what is allowed.
   const inChoice = ({ schemaPath }: ErrorObject) => /\/(oneOf|anyOf)\//.test(schemaPath)
   return errors.filter((error) => !inChoice(error)).map(describe)
 }
@@ -96,7 +99,7 @@ function choiceProblem(path: string, rule: JsonObject, value: Json): Problem {
   return { path, title: choiceTitle(rule['anyOf'], value), detail: whatIsAllowed(rule, value) }
 }
 
-/** A value that is of the right kind for one of the choices is measured against that one. */
+/** A value whose type matches one of the choices gets the title of that choice. */
 function choiceTitle(choices: Json | undefined, value: Json): string {
   for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
     if (typeof value === 'string' && 'pattern' in choice) return 'Pattern condition is not met'
@@ -122,7 +125,7 @@ function unknownProperty(name: string, rule: JsonObject): string {
   return `Additional property '${name}' is not allowed; allowed are: ${allowed}`
 }
 
-/** Ajv escapes `/` and `~` in a name; a path of settings shows names as they are. */
+/** Unescapes a JSON pointer: Ajv escapes `/` and `~` in names, paths of settings do not. */
 function pointer(instancePath: string): string {
   return instancePath.replaceAll('~1', '/').replaceAll('~0', '~')
 }

@@ -1,6 +1,6 @@
 import type { SettingsDocument } from './schema.ts'
 
-/** A setting that the specification allows but nobody can work with, and what is used instead. */
+/** A setting that is valid by the specification but unusable, and the clamped value that is used instead. */
 export interface Clamped {
   readonly path: string
   readonly value: number
@@ -11,8 +11,8 @@ type SwarmNumber = {
   [K in keyof SettingsDocument['swarm']]: SettingsDocument['swarm'][K] extends number ? K : never
 }[keyof SettingsDocument['swarm']]
 
-/** The least that makes sense, where the specification allows less. */
-const least: Partial<Record<SwarmNumber, number>> = {
+/** Minimum usable values, where the specification allows less. */
+const minimums: Partial<Record<SwarmNumber, number>> = {
   pingTimeout: 1,
   bitswapTimeout: 1,
   gossipInterval: 1,
@@ -21,8 +21,8 @@ const least: Partial<Record<SwarmNumber, number>> = {
   detectionCyclesHighLatency: 1,
 }
 
-/** Timers of the platform count milliseconds in 31 bits; nobody waits longer than 24 days for a tick. */
-const mostSeconds = 2_000_000
+/** Maximum interval: Node's timers count milliseconds in 31 bits, which is 24 days. */
+const maxSeconds = 2_000_000
 const intervals: readonly SwarmNumber[] = [
   'blockGcInterval',
   'metricsInterval',
@@ -31,7 +31,7 @@ const intervals: readonly SwarmNumber[] = [
   'gossipInterval',
 ]
 
-/** The settings as they are used, and what had to be changed for that. What is stored stays as it is. */
+/** Clamps settings to usable values, and lists what was clamped. The stored document does not change. */
 export function usable(document: SettingsDocument): { settings: SettingsDocument; clamped: Clamped[] } {
   const settings = structuredClone(document)
   const clamped: Clamped[] = []
@@ -41,8 +41,8 @@ export function usable(document: SettingsDocument): { settings: SettingsDocument
     clamped.push({ path: `/swarm/${name}`, value, used })
     settings.swarm[name] = used
   }
-  for (const [name, bound] of Object.entries(least) as [SwarmNumber, number][])
+  for (const [name, bound] of Object.entries(minimums) as [SwarmNumber, number][])
     use(name, Math.max(bound, settings.swarm[name]))
-  for (const name of intervals) use(name, Math.min(mostSeconds, settings.swarm[name]))
+  for (const name of intervals) use(name, Math.min(maxSeconds, settings.swarm[name]))
   return { settings, clamped }
 }

@@ -2,8 +2,8 @@ import { clone, isObject, type Json, type JsonObject, ownValue, setOwn } from '.
 import { schema } from './schema.ts'
 
 /**
- * The document with all defaults. The specification's defaults reach upwards: an object that is not there is filled in
- * as if it were there and empty. (A validator's own handling of defaults leaves such objects out.)
+ * Fills in all defaults of the schema. A missing object is treated as an empty one, so that the defaults of its members
+ * apply. (Ajv's `useDefaults` leaves such objects out.)
  */
 export function complete(stored: JsonObject): JsonObject {
   return withDefaults(stored, schema) as JsonObject

@@ -9,7 +9,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A property of the object itself: `__proto__` and `toString` are names like any other. */
+/** An own property, safe against prototype pollution: `__proto__` and `toString` are ordinary names. */
 export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined
 }
@@ -26,7 +26,7 @@ export function clone<T extends Json>(value: T): T {
   return copy as T
 }
 
-/** Equal as JSON values: the order of an object's members means nothing. */
+/** Deep equality of JSON values; the order of members is insignificant. */
 export function equal(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true
   if (a === undefined || b === undefined) return false
@@ -36,14 +36,14 @@ export function equal(a: Json | undefined, b: Json | undefined): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => equal(a[key], ownValue(b, key)))
 }
 
-/** Why this cannot be stored as JSON and read back the same, if it cannot. */
+/** Why a value does not round-trip through JSON; undefined if it does. */
 export function unstorable(value: unknown, depth = 0): string | undefined {
   if (depth > limits.jsonNesting) return `it is nested more than ${limits.jsonNesting} levels deep`
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is no JSON number`
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is not a JSON number`
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return undefined
   if (Array.isArray(value)) return firstOf(value, depth)
   if (typeof value === 'object' && isPlain(value)) return firstOf(Object.values(value), depth)
-  return 'it holds something that JSON does not have'
+  return 'it contains a value that JSON does not support'
 }
 
 function firstOf(members: readonly unknown[], depth: number): string | undefined {

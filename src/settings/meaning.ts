@@ -8,10 +8,10 @@ import type { Problem } from './problem.ts'
 import { parseRoute } from './route.ts'
 
 /**
- * The rules that a schema cannot say. What does not fit the schema is none of their business. Whatever passes both can be
- * used: nothing that is stored keeps a node from starting.
+ * Checks the semantic rules that a JSON schema cannot express: keys, addresses, routes. Values that violate the schema
+ * are skipped. A document that passes both can always be used: no stored settings keep a node from starting.
  */
-export function meaningless(document: Json): Problem[] {
+export function semanticProblems(document: Json): Problem[] {
   const [swarm, admin, eventRouting] = ['swarm', 'admin', 'eventRouting'].map((name) => member(document, name))
   return [
     ...problem('/swarm/swarmKey', member(swarm, 'swarmKey'), swarmKeyProblem),

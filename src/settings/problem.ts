@@ -1,7 +1,7 @@
 import { ShoalError } from '../base/errors.ts'
 import { unstorable } from './json.ts'
 
-/** One rule that a settings document breaks. */
+/** A validation error. */
 export interface Problem {
   /** JSON pointer of the value. */
   readonly path: string
@@ -9,7 +9,7 @@ export interface Problem {
   readonly detail?: string
 }
 
-/** Settings that were refused: every rule they break, with its place and what is allowed. */
+/** Settings that failed validation, with all validation errors: path, rule, and what is allowed. */
 export class InvalidSettings extends ShoalError {
   readonly problems: readonly Problem[]
 
@@ -19,14 +19,14 @@ export class InvalidSettings extends ShoalError {
   }
 }
 
-/** Refuses what cannot even be walked through or written down, before anything else looks at it. */
+/** Throws for a value that is not JSON or nested too deeply, before it is traversed. */
 export function refuseUnstorable(value: unknown, path: string): void {
   const reason = unstorable(value)
   if (reason === undefined) return
   throw new InvalidSettings([{ path, title: 'Type of the value is wrong', detail: `Not a JSON document: ${reason}` }])
 }
 
-/** Nobody reads a thousand lines of it. */
+/** Maximum number of validation errors in a message. */
 const linesShown = 100
 
 function text(problems: readonly Problem[]): string {

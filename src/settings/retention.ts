@@ -1,6 +1,6 @@
 import type { RetentionSettings } from './schema.ts'
 
-/** The limits of a stream in numbers; a limit that is not there does not limit. */
+/** The retention limits of a stream; a missing one means no limit. */
 export interface Retention {
   readonly maxEvents?: number
   readonly maxBytes?: number
@@ -19,7 +19,7 @@ const bytesPerUnit: Record<string, number> = {
 }
 const secondsPerUnit: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
-/** What valid retention settings mean: 0, "0", null and nothing at all are "no limit". */
+/** Parses valid retention settings: 0, "0", null and undefined mean no limit. */
 export function retentionOf(settings: Partial<RetentionSettings>): Retention {
   const maxEvents = Number(settings.maxEvents ?? 0)
   const maxBytes = measured(settings.maxSize, bytesPerUnit)
@@ -36,7 +36,7 @@ function measured(text: string | number | null | undefined, units: Record<string
   return Number(digits) * (units[unit] ?? 1)
 }
 
-/** A suggestion for a `maxAge` that is right but for the two digits it needs (`1h` is `60m`). */
+/** Suggests an equivalent for a `maxAge` with one digit, since it needs two: `60m` for `1h`. */
 export function ageWithTwoDigits(text: string): string | undefined {
   const [, digit = '', unit = ''] = /^([1-9])([mhdw])$/.exec(text) ?? []
   const smaller = { m: 's', h: 'm', d: 'h', w: 'd' }[unit]

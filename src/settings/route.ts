@@ -1,9 +1,9 @@
 /**
- * The `from` of a route: quoted tags joined by `|` and `&`, where `&` binds tighter. A doubled quote inside a quoted tag
- * stands for the quote itself.
+ * The condition of a route, in disjunctive normal form: quoted tags joined by `|` and `&`, where `&` binds tighter. A
+ * doubled quote inside a quoted tag is an escaped quote.
  */
 export interface TagCondition {
-  /** At least one of these groups must be there with all of its tags. */
+  /** Matches when an event has all tags of at least one group. */
   readonly anyOf: readonly (readonly string[])[]
 }
 
@@ -39,7 +39,7 @@ function quoted(text: string, start: number): { tag: string; end: number } {
     tag += text.slice(at, end)
     if (text.charAt(end + 1) !== quote) {
       if (tag === '') throw new RouteSyntaxError(`a tag cannot be empty, as ${place(text, start)}`)
-      // Tags are normalised when they are published, so they have to be here.
+      // NFC, like the tags of published events.
       return { tag: tag.normalize('NFC'), end: end + 1 }
     }
     tag += quote

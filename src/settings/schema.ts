@@ -2,16 +2,16 @@ import type { JsonObject } from './json.ts'
 import type { Rule, ValueOf } from './schema-type.ts'
 
 /**
- * The settings document of the specification as a JSON schema, draft-06, and the one source of its type. A `description` says what the value is for and
- * what is allowed; where a rule has no wording of its own, error messages quote it.
+ * The JSON schema (draft-06) of the settings document of the specification, and the source of its type. A `description` says what the value is for
+ * and what is allowed. Error messages quote it for rules without a message of their own.
  *
- * Rules that a schema cannot say (keys, addresses, routes) are in `meaning.ts`.
+ * Semantic rules that a schema cannot express (keys, addresses, routes) are in `meaning.ts`.
  */
 
 const count = (description: string, value: number) =>
   ({ description, type: 'integer', minimum: 0, default: value }) as const satisfies Rule
 
-/** What stands for "no limit" in retention settings, so that what is shown can be set again. */
+/** The values that mean "no limit" in retention settings: every default that `get` shows is accepted by `set`. */
 const noLimit = [0, '0', null] as const
 
 const streamSettings = {
@@ -40,7 +40,7 @@ const streamSettings = {
   },
 } as const satisfies Rule
 
-/** The swarm key that everybody knows. */
+/** The default swarm key, which is public. */
 export const publicSwarmKey = Buffer.from('00000000111111112222222233333333').toString('base64')
 
 const swarm = {

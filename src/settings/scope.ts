@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts'
 import { clone, equal, isObject, type Json, type JsonObject, ownValue, setOwn } from './json.ts'
 import { InvalidSettings } from './problem.ts'
 
-/** A place in the settings document: the names on the way to it. The whole document is the empty list. */
+/** A path in the settings document, as a list of names; the whole document is the empty list. */
 export type Scope = readonly string[]
 
 export function parseScope(text: string): Scope {
@@ -34,8 +34,8 @@ export function valueAt(document: Json, scope: Scope): Json | undefined {
 }
 
 /**
- * The document with the value replaced. Objects on the way that are not stored are created; a list that is not stored
- * is taken from the defaults, so that an index means what the reader of the settings sees.
+ * Returns a copy of the document with a value set. Missing objects along the path are created. A missing list is copied
+ * from the defaults, so that an index refers to the list that `get` shows.
  */
 export function withValueAt(document: JsonObject, defaults: Json, scope: Scope, value: Json): Json {
   if (scope.length === 0) return clone(value)
@@ -51,7 +51,7 @@ export function withValueAt(document: JsonObject, defaults: Json, scope: Scope, 
   return result
 }
 
-/** The document without the value; nothing happens when there is none. */
+/** Returns a copy of the document without a value; unchanged when there is none. */
 export function withoutValueAt(document: JsonObject, scope: Scope): JsonObject {
   if (scope.length === 0) return {}
   const result = clone(document)
@@ -66,7 +66,7 @@ export function withoutValueAt(document: JsonObject, scope: Scope): JsonObject {
   return result
 }
 
-/** JSON merge patch: objects are merged, null removes, everything else replaces. */
+/** JSON merge patch (RFC 7396): objects are merged, null removes, everything else replaces. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return clone(patch)
   const result: JsonObject = isObject(target) ? clone(target) : {}
@@ -77,7 +77,7 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return result
 }
 
-/** The paths whose values differ: members of objects one by one, lists and plain values as a whole. */
+/** The diff of two documents, as paths: objects by member, lists and scalars as a whole. */
 export function changedPaths(before: Json | undefined, after: Json | undefined, path = ''): string[] {
   if (isObject(before) && isObject(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])]
@@ -108,7 +108,7 @@ function indexOf(part: string): number | undefined {
   return /^(0|[1-9][0-9]{0,8})$/.test(part) ? Number(part) : undefined
 }
 
-/** The index of an item, or the one after the last to append. */
+/** The index of an item; the length of the list appends. */
 function checkedIndex(list: readonly Json[], part: string, at: Scope): number {
   const index = indexOf(part)
   if (index !== undefined && index <= list.length) return index
@@ -120,7 +120,7 @@ function checkedIndex(list: readonly Json[], part: string, at: Scope): number {
 
 function noContainer(value: Json, at: Scope): InvalidSettings {
   const path = formatScope(at.slice(0, -1))
-  // Not the value: it may be a key.
+  // The value is not in the message: it may be a secret key.
   const title = `The value at path ${path} is not of type object or array but ${value === null ? 'null' : typeof value}`
   return new InvalidSettings([{ path, title }])
 }

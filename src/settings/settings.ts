@@ -9,7 +9,7 @@ import { InvalidSettings, refuseUnstorable } from './problem.ts'
 import { type SettingsDocument, schema } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
 
-/** A settings document as it was stored: without defaults, so that later versions can change those. */
+/** A stored revision of the settings document: without defaults, so that later versions of shoal can change them. */
 export interface StoredVersion {
   readonly revision: number
   /** Microseconds since the Unix epoch. */
@@ -17,27 +17,27 @@ export interface StoredVersion {
   /** Who or what stored it. */
   readonly origin: string
   readonly document: string
-  /** Says that the document was found valid, and by which version of shoal. */
+  /** A hash of document, schema and version of shoal: proves that this version has validated the document. */
   readonly seal: string
-  /** Whether it is not as it was written: its checksum, which does not depend on the version of shoal, does not match. */
+  /** Whether its checksum is wrong; unlike the seal it does not depend on the version of shoal. */
   readonly isDamaged?: boolean
 }
 
-/** Where versions are kept: only ever appended to, durably. */
+/** The durable, append-only log of revisions. */
 export interface SettingsLog {
-  /** The data folder, for messages that name the next command to type. */
+  /** The data folder, for error messages that suggest a command. */
   readonly folder?: string
   version(revision: number): StoredVersion | undefined
-  /** All versions, the newest first. */
+  /** All revisions, newest first. */
   versions(): Iterable<StoredVersion>
   append(version: Omit<StoredVersion, 'revision'>): number
-  /** Notes that a version was found valid by this version of shoal; nothing else of it changes. */
+  /** Replaces the seal of a revision, after this version of shoal has validated it. */
   reseal(revision: number, seal: string): void
-  /** Removes the versions that are damaged. */
+  /** Removes the damaged revisions. */
   removeDamaged(): void
 }
 
-/** What listeners are told after a change has been stored. */
+/** The event for listeners after a change was stored. */
 export interface SettingsChange {
   readonly revision: number
   readonly origin: string
@@ -61,14 +61,14 @@ interface Version {
 }
 
 /**
- * The settings of a node: a document that is validated completely before it is stored, with every version kept.
- * Reading needs no validator, so the one that is needed to write is loaded with the first change.
+ * The settings of a node: a document that is validated before it is stored, with all its revisions. The validator is
+ * loaded lazily with the first change, since reading does not need it.
  */
 export class Settings {
   readonly #log: SettingsLog
   readonly #listeners = new Set<(change: SettingsChange) => void>()
   #current: Version
-  /** The newest revision that is stored: one that was refused is above the one in force. */
+  /** The newest stored revision; it is higher than the one in force when it was found invalid. */
   #newest: number
 
   private constructor(log: SettingsLog, current: Version, newest: number) {
@@ -78,9 +78,9 @@ export class Settings {
   }
 
   /**
-   * Takes the newest version that is valid. One that is not can only be there when another version of shoal wrote it:
-   * `refused` is told, and an older one or the defaults are in force until the next change. A damaged version is an
-   * error: an older one may name another topic, and the node would start without its events.
+   * Opens the newest valid revision. An invalid one was written by another version of shoal: `refused` is called, and
+   * an older revision or the defaults are in force until the next change. A damaged revision is an error: an older one
+   * may name another topic, and the node would start without its events.
    */
   static async open(
     log: SettingsLog,
@@ -91,7 +91,7 @@ export class Settings {
     })
   }
 
-  /** Takes the newest version that is valid and not damaged, so that `rollback` can store one again. */
+  /** Opens the newest revision that is valid and undamaged, for `rollback`. */
   static async openDamaged(log: SettingsLog): Promise<Settings> {
     return await Settings.#open(
       log,
@@ -119,12 +119,12 @@ export class Settings {
     return new Settings(log, { revision: 0, document: {} }, newest)
   }
 
-  /** The revision in force; 0 while nothing was ever stored. */
+  /** The revision in force; 0 when nothing was stored yet. */
   get revision(): number {
     return this.#current.revision
   }
 
-  /** The whole document with its defaults. */
+  /** The effective document, including defaults. */
   get document(): SettingsDocument {
     return complete(this.#current.document) as unknown as SettingsDocument
   }
@@ -136,7 +136,7 @@ export class Settings {
     return clone(value)
   }
 
-  /** Replaces what is at the scope. Answers with the new value there, defaults included. */
+  /** Replaces the value at a scope. Returns the new effective value, including defaults. */
   async set(scope: Scope, value: Json, origin: string): Promise<Json> {
     refuseUnstorable(value, formatScope(scope))
     return (await this.#change(scope, origin, (document) =>
@@ -144,7 +144,7 @@ export class Settings {
     )) as Json
   }
 
-  /** Merges an object into what is stored at the scope; null removes a member. */
+  /** Applies a JSON merge patch to the stored value at a scope. */
   async merge(scope: Scope, patch: Json, origin: string): Promise<Json> {
     refuseUnstorable(patch, formatScope(scope))
     return (await this.#change(scope, origin, (document) =>
@@ -152,18 +152,18 @@ export class Settings {
     )) as Json
   }
 
-  /** Removes what is stored at the scope, so that the default shows again. */
+  /** Removes the stored value at a scope, so that the default applies again. */
   async unset(scope: Scope, origin: string): Promise<void> {
     await this.#change(scope, origin, (document) => withoutValueAt(document, scope))
   }
 
-  /** Stores an earlier version again, as a new one; 0 stands for the defaults. Versions that are damaged are removed. */
+  /** Stores an earlier revision again, as a new one; 0 means the defaults. Damaged revisions are removed. */
   async rollback(revision: number, origin: string): Promise<void> {
     const document = JSON.parse(revision === 0 ? '{}' : this.#undamaged(revision).document) as Json
     if ([...this.#log.versions()].some(({ isDamaged }) => isDamaged === true)) {
       const { checked } = await import('./check-document.ts')
       checked(document)
-      // Before the new version is stored: a damaged revision may be the highest number that there is.
+      // Before the new revision is stored: a damaged one may have the highest number.
       this.#log.removeDamaged()
     }
     await this.#change([], `${origin}, rollback to ${revision}`, () => document)
@@ -176,13 +176,13 @@ export class Settings {
     return stored
   }
 
-  /** Every version that was ever stored, the newest first. */
+  /** All revisions, newest first. */
   *history(): Generator<HistoryEntry> {
     for (const { revision, time, origin, document } of this.#log.versions())
       yield { revision, time, origin, document: JSON.parse(document) as JsonObject }
   }
 
-  /** Calls the listener after each change that was stored; the function that comes back ends that. */
+  /** Subscribes to stored changes. Returns the function to unsubscribe. */
   onChange(listener: (change: SettingsChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -190,7 +190,7 @@ export class Settings {
 
   async #change(scope: Scope, origin: string, make: (document: JsonObject) => Json): Promise<Json | undefined> {
     const { checked } = await import('./check-document.ts')
-    // From here to the stored version nothing waits, so two changes cannot mix.
+    // Synchronous from here until the revision is stored, so concurrent changes are serialised.
     const before = this.#current.document
     const document = checked(make(before))
     if (equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest)
@@ -219,7 +219,7 @@ export class Settings {
       try {
         listener(change)
       } catch (error) {
-        // The change is stored, whatever a listener makes of it: its defect must not look like a refusal.
+        // The change is stored already: an error of a listener must not look like a refused change.
         queueMicrotask(() => {
           throw error
         })
@@ -228,7 +228,7 @@ export class Settings {
   }
 }
 
-/** Says which version is damaged, and how to get back to the newest one that is not. */
+/** The error for a damaged revision: suggests a rollback to the newest undamaged one. */
 function damagedVersion(log: SettingsLog, revision: number): ShoalError {
   const folder = log.folder === undefined ? '' : ` --working-dir '${log.folder}'`
   const rollback = (to: number): string => `\`shoal settings local rollback ${to}${folder}\``
@@ -237,7 +237,7 @@ function damagedVersion(log: SettingsLog, revision: number): ShoalError {
     sound === undefined
       ? `No other revision is undamaged. Put \`node.db\` back from a backup, or go back to the defaults, which may name another topic, with ${rollback(0)}.`
       : `The newest undamaged one is revision ${sound.revision}, with the topic ${topicOf(sound)}, of ${dateOf(sound)}. Go back to it with ${rollback(sound.revision)}, or put \`node.db\` back from a backup.`
-  const cause = `Revision ${revision} of the settings is damaged: it is not as it was written. ${next}`
+  const cause = `Revision ${revision} of the settings is damaged: its checksum is wrong. ${next}`
   return new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }
 
@@ -250,7 +250,7 @@ function dateOf({ time }: StoredVersion): string {
   return new Date(time / 1000).toISOString()
 }
 
-/** The document, or why it is not valid. With our own seal it was when it was stored; any other one has to be looked at, once. */
+/** The document, or why it is invalid. With this version's seal it is known to be valid; else it is validated once. */
 async function validDocument(
   { revision, document, seal }: StoredVersion,
   log: SettingsLog,
@@ -272,12 +272,12 @@ async function validDocument(
   try {
     log.reseal(revision, sealOf(document))
   } catch {
-    // A full disk, say: then it is checked again at the next start.
+    // For example a full disk. Then it is validated again at the next start.
   }
   return parsed
 }
 
-/** A checkout keeps its version when its rules change. */
+/** The schema is part of the seal because a checkout keeps its version number when the schema changes. */
 const rules = JSON.stringify(schema)
 
 function sealOf(document: string): string {

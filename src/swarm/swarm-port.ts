@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:net'
 import type { Logger } from '../logging/index.ts'
 
 /**
- * Holds the port on which nodes will talk to each other. Replication is not there yet, so a connection is closed at
- * once: a peer sees that this node is up and has nothing to say, instead of waiting for an answer.
+ * Binds the swarm port. Replication over the network is not implemented yet, so every connection is closed at once: a
+ * peer sees that this node is up, instead of waiting for a handshake.
  */
 export function swarmPort(log: Logger): Server {
   return createServer((socket) => {

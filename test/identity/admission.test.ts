@@ -36,17 +36,17 @@ function licence(subject: string, expiresAt = '2031-01-01T00:00:00Z', signer = r
 
 const licensed = (apps: Record<string, string>, node = licence('com.actyx.node')) => ({ node, apps })
 
-test('a node that is not licensed admits every app without a signature', () => {
+test('an unlicensed node admits every unsigned app', () => {
   for (const appId of ['com.example.a', 'com.acme.app', 'x', '-'])
     assert.deepEqual(admit({ ...app, appId }, development, undefined, now), { appId, version: '1.0', mode: 'trial' })
 })
 
-test("nobody gets the node's own app ID", () => {
+test("an app with the node's own app ID is refused", () => {
   for (const manifest of [{ ...app, appId: 'com.actyx' }, signed({ ...app, appId: 'com.actyx' })])
     assert.throws(() => admit(manifest, development, root.publicKey, now), { code: 'ERR_BAD_REQUEST' })
 })
 
-test('a licensed node admits unsigned apps below com.example only', () => {
+test('a licensed node admits unsigned apps only below com.example', () => {
   assert.equal(admit({ ...app, appId: 'com.example.a' }, licensed({}), root.publicKey, now).mode, 'trial')
   assert.throws(() => admit(app, licensed({}), root.publicKey, now), {
     code: 'ERR_BAD_REQUEST',
@@ -54,12 +54,12 @@ test('a licensed node admits unsigned apps below com.example only', () => {
   })
 })
 
-test('a signature has to be valid, whatever the licence', () => {
+test('an invalid signature is refused, with or without a licence', () => {
   const other = new KeyPair(Buffer.alloc(32, 9))
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
   const cases: [Manifest, RegExp][] = [
     [{ ...app, signature: '!' }, /^Invalid manifest\. The signature is not base64/],
-    [{ ...app, signature: '/w==' }, /^Invalid manifest\. The signature is no CBOR/],
+    [{ ...app, signature: '/w==' }, /^Invalid manifest\. The signature is not valid CBOR/],
     [{ ...app, signature: 'oA==' }, /version of the signature/],
     [signed(app, ['com.acme.*'], { appDomains: ['com.other.*'] }), /Failed to validate developer certificate\. Inv/],
     [signed(app, ['com.acme.*'], { axSignature: 'AAAA' }), /64 bytes/],
@@ -79,7 +79,7 @@ test('a signature has to be valid, whatever the licence', () => {
   assert.equal(admit(signed(app), development, root.publicKey, now).mode, 'signed')
 })
 
-test('on a licensed node a signed app needs a licence, and so does the node', () => {
+test('a licensed node refuses a signed app unless both have a valid licence', () => {
   const good = { 'com.acme.app': licence('com.acme.app') }
   assert.deepEqual(admit(signed(app), licensed(good), root.publicKey, now), {
     appId: 'com.acme.app',
@@ -105,7 +105,7 @@ test('the licence "testing" admits a signed app, with a warning', () => {
   assert.match(admitted.warning ?? '', /com\.acme\.app is admitted for testing/)
 })
 
-test('manifests and licences that were signed for the reference system are valid here', () => {
+test('manifests and licences of the reference system are valid', () => {
   const { publicKey } = parsePrivateKey('0WBFFicIHbivRZXAlO7tPs7rCX6s7u2OIMJ2mx9nwg0w=')
   const manifest = {
     appId: 'com.actyx.test-app',
@@ -117,6 +117,6 @@ test('manifests and licences that were signed for the reference system are valid
   assert.equal(admit(manifest, development, publicKey, now).mode, 'signed')
   const expired =
     'v25saWNlbnNlVmVyc2lvbgBrbGljZW5zZVR5cGWhaGV4cGlyaW5nomVhcHBJZHNjb20uYWN0eXguYXV0aC10ZXN0aWV4cGlyZXNBdHQxOTcxLTAxLTAxVDAwOjAxOjAxWmljcmVhdGVkQXR0MTk3MC0wMS0wMVQwMDowMTowMVppc2lnbmF0dXJleFhBQWRSd1U4UTZlb3JLY0N3SjE1T0t4OWVPQ0kxNjN3MFhwTFpHWkNPUWlDWUZlYkR1cFlBbWlNOVhsb3dDYWw5dUtuSWhRelkzSUo2RkdUbEtJMStEUT09aXJlcXVlc3RlcqFlZW1haWx0Y3VzdG9tZXJAZXhhbXBsZS5jb23/'
-  // Its subject comes after its signature, which therefore is right.
+  // The signature is checked before the subject, so it is valid.
   assert.throws(() => admit(manifest, licensed({}, expired), publicKey, now), { message: /wrong license subject/ })
 })

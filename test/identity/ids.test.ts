@@ -16,7 +16,7 @@ const key = (bytes: Iterable<number>) => Uint8Array.from(bytes) as PublicKey
 const keys = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes as PublicKey)
 const counting = key(Array.from({ length: 32 }, (_, i) => i + 1))
 
-test('node, stream and peer IDs are those of the specification', () => {
+test('node, stream and peer IDs match the specification', () => {
   assert.equal(nodeIdOf(counting), '.E61/.I4/kU70UgA1EsD2/2G2lEJ3VQM4FcP5/oS5m.')
   assert.equal(nodeIdOf(key(new Uint8Array(32))), '.'.repeat(43))
   assert.equal(
@@ -29,7 +29,7 @@ test('node, stream and peer IDs are those of the specification', () => {
   assert.equal(nodeIdOf(parsePeerId(peer)), node)
 })
 
-test('every key survives the way through its node ID and its peer ID', () => {
+test('a public key round-trips through its node ID and its peer ID', () => {
   fc.assert(
     fc.property(keys, (bytes) => {
       assert.deepEqual(publicKeyOf(parseNodeId(nodeIdOf(bytes))), bytes)
@@ -47,7 +47,7 @@ test('node IDs sort like the bytes of their keys', () => {
   )
 })
 
-test('a node ID has exactly one spelling', () => {
+test('a node ID has exactly one canonical encoding', () => {
   fc.assert(
     fc.property(fc.string({ minLength: 43, maxLength: 43, unit: fc.constantFrom(...'./0Az=+ ') }), (text) => {
       let parsed: string
@@ -64,7 +64,7 @@ test('a node ID has exactly one spelling', () => {
     assert.throws(() => parseNodeId(text), { code: 'ERR_INVALID_INPUT' }, text)
 })
 
-test('a stream ID is a node ID, one dash and a number of 64 bits', () => {
+test('a stream ID is a node ID, a dash and an unsigned 64-bit number', () => {
   const node = nodeIdOf(counting)
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), (number) => {
@@ -88,7 +88,7 @@ test('a stream ID is a node ID, one dash and a number of 64 bits', () => {
   for (const text of wrong) assert.throws(() => parseStreamId(text), { code: 'ERR_INVALID_INPUT' }, text)
 })
 
-test('a peer ID of another kind of key is refused', () => {
+test('a malformed peer ID, or one of another key type, is refused', () => {
   for (const text of [
     '',
     'rubbish!',

@@ -14,7 +14,7 @@ import * as fc from '../support/property.ts'
 const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const hex = (text: string) => new Uint8Array(Buffer.from(text, 'hex'))
 
-test('keys and signatures are those of RFC 8032', () => {
+test('keys and signatures match the test vectors of RFC 8032', () => {
   const pair = new KeyPair(hex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'))
   assert.deepEqual(pair.publicKey, hex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
   const signature =
@@ -23,7 +23,7 @@ test('keys and signatures are those of RFC 8032', () => {
   assert.equal(formatPublicKey(pair.publicKey), '011qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=')
 })
 
-test('a key pair survives the way through its texts', () => {
+test('a key pair round-trips through its text form', () => {
   fc.assert(
     fc.property(seeds, (seed) => {
       const pair = new KeyPair(seed)
@@ -36,7 +36,7 @@ test('a key pair survives the way through its texts', () => {
   )
 })
 
-test('a signature holds for its message and its key only', () => {
+test('a signature is only valid for its message and its key', () => {
   const [a, b] = [KeyPair.generate(), KeyPair.generate()]
   const message = Buffer.from('message')
   const signature = a.sign(message)
@@ -46,7 +46,7 @@ test('a signature holds for its message and its key only', () => {
   for (const length of [0, 63, 65]) assert.ok(!new Verifier(a.publicKey).verify(message, new Uint8Array(length)))
 })
 
-test('a text that is no key is refused and not repeated', () => {
+test('a malformed key is refused, and is not repeated in the message', () => {
   const good = formatPublicKey(KeyPair.generate().publicKey)
   for (const text of [
     '',
@@ -66,7 +66,7 @@ test('a text that is no key is refused and not repeated', () => {
   assert.throws(() => new KeyPair(new Uint8Array(31)), { code: 'ERR_INVALID_INPUT' })
 })
 
-test('32 bytes that are no point of the curve, or one of small order, are no public key', () => {
+test('a point that is off the curve or of small order is refused as a public key', () => {
   const offCurve = hex(`02${'00'.repeat(31)}`) as PublicKey
   assert.match(weaknessOf(offCurve) ?? '', /not a point/)
   const identity = hex(`01${'00'.repeat(31)}`) as PublicKey

@@ -13,7 +13,7 @@ function tokensAt(cycle: number, owner = key): { tokens: Tokens; clock: { now: n
   return { tokens: new Tokens(owner, cycle, () => clock.now), clock }
 }
 
-test('a token is the envelope of the specification around its CBOR map', () => {
+test('a token is a CBOR map in the envelope of the specification', () => {
   const bytes = Buffer.from(tokensAt(3).tokens.issue(app), 'base64')
   const length = bytes.readUInt32BE()
   const message = bytes.subarray(4, 4 + length)
@@ -31,7 +31,7 @@ test('a token is the envelope of the specification around its CBOR map', () => {
   assert.deepEqual(message, Buffer.concat(expected))
 })
 
-test('a token names its app until a day has passed', () => {
+test('a token expires after a day', () => {
   const { tokens, clock } = tokensAt(0)
   const token = tokens.issue(app)
   assert.equal(tokens.check(token).appId, 'com.example.app')
@@ -41,14 +41,14 @@ test('a token names its app until a day has passed', () => {
   assert.throws(() => tokens.check(token), { code: 'ERR_TOKEN_EXPIRED', message: 'Expired token.' })
 })
 
-test('a token from another run of the node has expired, one of another node is not authorized', () => {
+test('a token from before a restart has expired, one of another node is unauthorized', () => {
   const token = tokensAt(4).tokens.issue(app)
   for (const cycle of [3, 5]) assert.throws(() => tokensAt(cycle).tokens.check(token), { code: 'ERR_TOKEN_EXPIRED' })
   const other = tokensAt(4, new KeyPair(Buffer.alloc(32, 2))).tokens
   assert.throws(() => other.check(token), { code: 'ERR_TOKEN_UNAUTHORIZED', message: 'Unauthorized token.' })
 })
 
-test('what is no token is named with the reason', () => {
+test('a malformed token is refused with the reason', () => {
   const { tokens } = tokensAt(0)
   const good = Buffer.from(tokens.issue(app), 'base64')
   const signed = (message: Uint8Array) => {
@@ -78,7 +78,7 @@ test('what is no token is named with the reason', () => {
   }
 })
 
-test('no change of a token leaves it valid', () => {
+test('a token with any changed byte is refused', () => {
   const { tokens } = tokensAt(0)
   const good = Buffer.from(tokens.issue(app), 'base64')
   fc.assert(
@@ -91,7 +91,7 @@ test('no change of a token leaves it valid', () => {
   )
 })
 
-test('more tokens than are kept ready stay valid', () => {
+test('a token that was evicted from the cache stays valid', () => {
   const { tokens, clock } = tokensAt(0)
   const issued = Array.from({ length: tuning.cachedTokens + 10 }, () => {
     clock.now++

@@ -7,14 +7,14 @@ import * as fc from '../support/property.ts'
 const allowed = (filter: string, module: string, target = module) =>
   levels.filter((level) => new LogFilter(filter).allows(level, module, target))
 
-test('a level lets through itself and everything more severe', () => {
+test('a level passes itself and everything more severe', () => {
   assert.deepEqual(allowed('WARN', 'node'), ['ERROR', 'WARN'])
   assert.deepEqual(allowed('debug', 'node'), ['ERROR', 'WARN', 'INFO', 'DEBUG'])
   assert.deepEqual(allowed('trace', 'node'), [...levels])
   assert.deepEqual(allowed('off', 'node'), [])
 })
 
-test('a module has its own level, the most specific name decides, the word alone is for the rest', () => {
+test('the most specific module name decides the level, a bare level is the default', () => {
   const filter = 'swarm=debug,swarm::peers=error,warn'
   assert.deepEqual(allowed(filter, 'api'), ['ERROR', 'WARN'])
   assert.deepEqual(allowed(filter, 'swarm'), ['ERROR', 'WARN', 'INFO', 'DEBUG'])
@@ -24,12 +24,12 @@ test('a module has its own level, the most specific name decides, the word alone
   assert.deepEqual(allowed('api_bound=off,info', 'api', 'API_BOUND'), [])
 })
 
-test('only modules named: they are heard in the detail asked for, the rest only with errors', () => {
+test('without a default level, modules that are not named only log errors', () => {
   assert.deepEqual(allowed('swarm', 'swarm'), [...levels])
   assert.deepEqual(allowed('swarm=info', 'api'), ['ERROR'])
 })
 
-test('whatever the settings allow is a filter, and what means nothing in it is reported', () => {
+test('any text that the settings allow is a filter, and invalid directives are reported', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z0-9_:,=]+$/), (text) => {
       const filter = new LogFilter(text)
@@ -37,9 +37,9 @@ test('whatever the settings allow is a filter, and what means nothing in it is r
     }),
   )
   assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn,inof').remarks, [
-    "'a=b=c' in the log filter means nothing",
-    "'=info' in the log filter means nothing",
-    "'x=loud' in the log filter means nothing",
-    "'inof' in the log filter is no level: it is taken as the name of a module",
+    "'a=b=c' in the log filter is ignored: it is neither a level nor module=level",
+    "'=info' in the log filter is ignored: it is neither a level nor module=level",
+    "'x=loud' in the log filter is ignored: it is neither a level nor module=level",
+    "'inof' in the log filter is not a level: it is taken as the name of a module",
   ])
 })

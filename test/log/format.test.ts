@@ -11,14 +11,14 @@ const record = {
   fields: {},
 }
 
-test('a text line is time, level, target, message and fields', () => {
+test('a text line has time, level, target, message and fields', () => {
   const fields = { path: '/a', words: 'two words', list: [1], error: new Error('no') }
   const line = '2023-11-14T22:13:20.123456Z  INFO API_BOUND: API bound. path=/a words="two words" list=[1] error=no\n'
   assert.equal(textLine(false)({ ...record, fields }), line)
   assert.equal(textLine(true)(record), '2023-11-14T22:13:20.123456Z \x1b[32m INFO\x1b[0m API_BOUND: API bound.\n')
 })
 
-test('a JSON line has the fields beside time, level, message and target, which cannot be replaced', () => {
+test('a field in a JSON line cannot override time, level, message or target', () => {
   const line = jsonLine({ ...record, fields: { peers: 3, big: 2n ** 60n, level: 'fake' } })
   const expected = {
     peers: 3,
@@ -31,7 +31,7 @@ test('a JSON line has the fields beside time, level, message and target, which c
   assert.deepEqual(JSON.parse(line), expected)
 })
 
-test('nothing that is logged can start a line of its own or command the terminal', () => {
+test('control characters in a message or field are escaped: no log injection, no terminal sequences', () => {
   const nasty = fc.string({
     unit: fc.constantFrom('\n', '\r', '\x1b', '\x07', '\x9b', 'a', '2023-11-14T22:13:20.123456Z ERROR x: y'),
   })

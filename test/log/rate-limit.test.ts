@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RateLimit } from '../../src/logging/index.ts'
 
-test('one message is written in an interval, with the number of occurrences since the last one', () => {
+test('a rate limit writes one message per interval, with the number of occurrences since the last one', () => {
   let now = 0
   const rate = new RateLimit(1000, () => now)
   const written: number[] = []

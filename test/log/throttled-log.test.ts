@@ -13,7 +13,7 @@ function throttled(t: TestContext) {
   return { lines, add, minute }
 }
 
-test('the first line of a kind is written at once, those after it as one count a minute', (t) => {
+test('the first line of a kind is written at once, repeated ones as one count per interval', (t) => {
   const { lines, add, minute } = throttled(t)
   for (const kind of ['a', 'a', 'b', 'a']) add(kind)
   assert.deepEqual(lines.splice(0), ['a', 'b'])
@@ -25,7 +25,7 @@ test('the first line of a kind is written at once, those after it as one count a
   assert.deepEqual(lines.splice(0), ['a +1'])
 })
 
-test('a kind is new again after a minute without any', (t) => {
+test('a kind is forgotten after an interval without a line', (t) => {
   const { lines, add, minute } = throttled(t)
   add('a')
   minute()
@@ -33,7 +33,7 @@ test('a kind is new again after a minute without any', (t) => {
   assert.deepEqual(lines, ['a', 'a'])
 })
 
-test('kinds beyond the limit are counted together', (t) => {
+test('kinds beyond the limit share one count', (t) => {
   const { lines, add, minute } = throttled(t)
   for (let i = 0; i < limits.throttledLogKinds + 10; i++) add(`kind ${i}`)
   assert.equal(lines.splice(0).length, limits.throttledLogKinds)

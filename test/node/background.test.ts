@@ -7,7 +7,7 @@ import { temporaryFolder } from '../support/folder.ts'
 import { json, startNode } from '../support/node.ts'
 import { until } from '../support/process.ts'
 
-test('retention that fails is a log line, a counter and a reason in /readyz, until it works again', async (t) => {
+test('failing pruning is logged, counted and a reason in /readyz until it recovers', async (t) => {
   const folder = temporaryFolder(t)
   const { node, url, log, call } = await startNode(t, folder, 20)
   await node.settings.set(['eventRouting', 'streams'], { default: { maxEvents: 10 } }, 'test')
@@ -38,7 +38,7 @@ test('retention that fails is a log line, a counter and a reason in /readyz, unt
   )
 })
 
-test('docs/running.md has every metric of a node, and every reason why it is not ready', async (t) => {
+test('docs/running.md lists every metric and every readiness problem of a node', async (t) => {
   const { url } = await startNode(t)
   const page = readFileSync(new URL('../../docs/running.md', import.meta.url), 'utf8')
   const text = await (await fetch(`${url}/metrics`)).text()

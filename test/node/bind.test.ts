@@ -9,7 +9,7 @@ import * as fc from '../support/property.ts'
 
 const { api, admin, swarm } = bindRules
 
-test('a port alone means loopback for API and admin, and all addresses for the swarm', () => {
+test('a port without a host binds API and admin to loopback, and the swarm to all addresses', () => {
   assert.deepEqual(parseBinds(['80'], api), [{ host: '127.0.0.1', port: 80 }])
   assert.deepEqual(parseBinds(['80'], admin), [
     { host: '127.0.0.1', port: 80 },
@@ -21,7 +21,7 @@ test('a port alone means loopback for API and admin, and all addresses for the s
   ])
 })
 
-test('a host alone gets the default port, localhost both loopback addresses', () => {
+test('a host without a port gets the default port, and localhost gets both loopback addresses', () => {
   assert.deepEqual(parseBinds(['localhost'], api), [
     { host: '127.0.0.1', port: 4454 },
     { host: '::1', port: 4454, optional: true },
@@ -31,7 +31,7 @@ test('a host alone gets the default port, localhost both loopback addresses', ()
   assert.deepEqual(parseBinds(['node.example.org'], swarm), [{ host: 'node.example.org', port: 4001 }])
 })
 
-test('host and port are read from host:port, [IPv6]:port and simple TCP multiaddresses', () => {
+test('host:port, [IPv6]:port and TCP multiaddresses are parsed', () => {
   const specs = ['a.b:1', '[::1]:2', '/ip4/10.0.0.1/tcp/3', '/ip6/::1/tcp/4', '/dns4/x.y/tcp/5', '[::1]']
   const hosts = [
     ['a.b', 1],
@@ -47,7 +47,7 @@ test('host and port are read from host:port, [IPv6]:port and simple TCP multiadd
   )
 })
 
-test('anything else is refused with the option and what is allowed', () => {
+test('a malformed address is refused with the option and the allowed forms', () => {
   const wrong = [
     '',
     ' ',
@@ -78,7 +78,7 @@ test('anything else is refused with the option and what is allowed', () => {
     )
 })
 
-test('several hosts are fine, several ports or a mix of both are not', () => {
+test('several hosts are accepted, several bare ports or a mix of both are refused', () => {
   assert.equal(parseBinds(['a:1', 'b:2', 'localhost'], api).length, 4)
   assert.throws(() => parseBinds(['1', '2'], api), { message: /Multiple single port directives not supported/ })
   assert.throws(() => parseBinds(['1', 'a:2'], api), {
@@ -86,7 +86,7 @@ test('several hosts are fine, several ports or a mix of both are not', () => {
   })
 })
 
-test('whatever is typed is an endpoint or a clear refusal', () => {
+test('arbitrary input is an endpoint or is refused with the option', () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'[]:/.019ap4t'.split('')) }))
   fc.assert(
     fc.property(text, (spec) => {
@@ -99,11 +99,11 @@ test('whatever is typed is an endpoint or a clear refusal', () => {
   )
 })
 
-test('free ports keep the addresses', () => {
+test('free ports do not change the addresses', () => {
   assert.deepEqual(onFreePorts(parseBinds(['10.0.0.1:80'], api)), [{ host: '10.0.0.1', port: 0 }])
 })
 
-test('components on one address are refused with both of their options, also by a name for it', async (t) => {
+test('two components on the same address or host name are refused with both options', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} })
   const endpoints = {
@@ -118,7 +118,7 @@ test('components on one address are refused with both of their options, also by 
   assert.ok(!existsSync(folder))
 })
 
-test('one port on different addresses, and ports that the system picks, are distinct', () => {
+test('the same port on different addresses, and port 0, do not conflict', () => {
   const all = (spec: string) => ({ api: parseBinds([spec], api), admin: parseBinds([spec], admin) })
   checkDistinct({ ...all('127.0.0.1:0'), swarm: parseBinds(['127.0.0.1:0'], swarm) })
   checkDistinct({

@@ -11,7 +11,7 @@ import { ShoalProcess } from '../support/process.ts'
 const preload = fileURLToPath(new URL('../support/settable-clock.ts', import.meta.url))
 const right = Date.UTC(2026, 0, 1)
 
-/** A node process whose clock the test sets. */
+/** Starts a node process with a wall clock that the test controls. */
 async function startWithClock(t: TestContext, millis: number, folder: string) {
   const file = join(temporaryFolder(t), 'clock')
   const set = (now: number): void => writeFileSync(file, String(now))
@@ -20,7 +20,7 @@ async function startWithClock(t: TestContext, millis: number, folder: string) {
   const env = { TEST_CLOCK_FILE: file, NODE_OPTIONS: `--import ${preload}` }
   const node = new ShoalProcess(t, args, { env })
   const url = await node.api()
-  // Tokens are valid for a day, and a clock that is set makes it another one.
+  // Each request needs a new token: one expires after a day, and the test moves the clock further.
   const signIn = async (): Promise<string> => {
     const answer = await fetch(`${url}/api/v2/auth`, { method: 'POST', body: JSON.stringify(manifest), headers: json })
     return ((await answer.json()) as { token: string }).token
@@ -45,7 +45,7 @@ for (const [year, wrong] of [
   [1969, -1],
   [2300, Date.UTC(2300, 0, 1)],
 ] as const)
-  test(`while the clock shows ${year} a publish is refused with 503 and /readyz says why, until the clock is right`, async (t) => {
+  test(`publishing with the clock in ${year} is refused with 503, and /readyz says why until it is set`, async (t) => {
     const { node, set, publish, query, ready } = await startWithClock(t, right, temporaryFolder(t))
     assert.equal((await publish()).status, 200)
     set(wrong)
@@ -77,7 +77,7 @@ for (const [year, wrong] of [
   [1969, -1],
   [2300, Date.UTC(2300, 0, 1)],
 ] as const)
-  test(`a node whose first start is by a clock that shows ${year} runs, and publishes once the clock is right`, async (t) => {
+  test(`a node that is first started with the clock in ${year} runs, and publishes after it is set`, async (t) => {
     const { node, set, publish, query, ready } = await startWithClock(t, wrong, temporaryFolder(t))
     assert.equal((await ready()).status, 503)
     assert.equal((await publish()).status, 503)

@@ -8,11 +8,11 @@ import { topicFile } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startBareNode } from '../support/node.ts'
 
-test('a node that lost events with a damaged write-ahead log says so in its log, and starts', async (t) => {
+test('a node with a damaged write-ahead log starts and reports the lost events', async (t) => {
   const { killed } = await makeFolders(join(temporaryFolder(t)))
   const wal = `${topicFile(killed, 'damage')}-wal`
   const bytes = readFileSync(wal)
-  // In the page of the second frame.
+  // In the page of the second WAL frame.
   const at = 32 + 24 + 4096 + 24 + 4000
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
   writeFileSync(wal, bytes)
@@ -37,7 +37,7 @@ test('a node that lost events with a damaged write-ahead log says so in its log,
   )
 })
 
-test('a node that was killed has nothing to report', async (t) => {
+test('a node that was killed reports no damage', async (t) => {
   const { killed } = await makeFolders(join(temporaryFolder(t)))
   const { log } = await startBareNode(t, { folder: killed })
   assert.deepEqual(

@@ -14,7 +14,7 @@ interface Answer {
   readonly text: string
 }
 
-/** A client with one connection that it keeps. */
+/** A client with one keep-alive connection. */
 class Client {
   readonly #url: string
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -45,7 +45,7 @@ class Client {
   }
 }
 
-/** Opens connections that say nothing; those that are refused are closed by the node. */
+/** Opens idle connections; the node closes those beyond its limit. */
 async function openIdle(t: TestContext, url: string, count: number): Promise<Socket[]> {
   const { hostname, port } = new URL(url)
   const sockets = Array.from({ length: count }, () => connect({ host: hostname, port: Number(port) }))
@@ -59,7 +59,7 @@ async function openIdle(t: TestContext, url: string, count: number): Promise<Soc
   return sockets
 }
 
-/** 60,000 events: enough for many chunks to be sealed while they are published. */
+/** Publishes 60,000 events: enough for many chunks to be sealed meanwhile. */
 async function publishMany(client: Client): Promise<void> {
   const data = Array.from({ length: 2000 }, (_, i) => ({ tags: ['many'], payload: { i } }))
   for (let i = 0; i < 30; i++)
@@ -70,7 +70,7 @@ for (const [openFiles, warned] of [
   [256, true],
   [1024, true],
 ] as const)
-  test(`a node with ${openFiles} open files serves its clients while others hold all connections`, async (t) => {
+  test(`a node limited to ${openFiles} open files serves its clients while others hold all connections`, async (t) => {
     const folder = temporaryFolder(t)
     const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder], { openFiles })
     const url = await run.api()
@@ -96,7 +96,7 @@ for (const [openFiles, warned] of [
     assert.ok(Number(refused) >= 100, metrics)
     assert.match(metrics, /process_resident_memory_bytes\{[^}]*\} \d{6}/)
     assert.match(run.stderr, /WARN.*connections? to the API refused: all \d+ /)
-    // Those of other ports have connections of their own.
+    // The other ports have their own share of connections.
     const [, admin = ''] = await run.logged(/Admin API bound to \/ip4\/127\.0\.0\.1\/tcp\/(\d+)\./)
     assert.equal((await new Client(t, `http://127.0.0.1:${admin}`).ask('GET', '/api/v2/admin/ready')).status, 200)
     const descriptors = readdirSync(`/proc/${run.child.pid}/fd`).length
@@ -117,7 +117,7 @@ for (const [openFiles, warned] of [
     assert.ok((topic?.streams[0]?.segments ?? 0) > 20, stdout)
   })
 
-test('a node whose limit of open files is too low does not start, and says how to raise it', async (t) => {
+test('a node with too low a limit of open files refuses to start and says how to raise it', async (t) => {
   for (const openFiles of [32, 64, 159]) {
     const folder = join(temporaryFolder(t), 'data')
     const ended = await shoal(t, ['run', '--random', '--working-dir', folder], { openFiles })

@@ -13,7 +13,7 @@ function diskErrors() {
   return { disk: new DiskErrors({ health, metrics, log: new Logger(output, 'disk') }), health, metrics, log }
 }
 
-test('failures of the disk are counted by what failed, logged once, and a reason until each of them works again', () => {
+test('disk failures are counted by work, logged once, and a reason until each of them recovers', () => {
   const { disk, health, metrics, log } = diskErrors()
   for (let i = 0; i < 3; i++) disk.take({ work: 'publish', refused: 'it is full' })
   disk.take({ work: 'blob_write', refused: 'it is full' })
@@ -29,7 +29,7 @@ test('failures of the disk are counted by what failed, logged once, and a reason
   disk.stop()
 })
 
-test('while an area of the disk fails it is probed, and no other one', (t) => {
+test('only a failing area of the disk is probed', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { disk } = diskErrors()
   const probed: string[] = []

@@ -29,7 +29,7 @@ async function offsets(api: string, token: string): Promise<Response> {
   return await fetch(`${api}/api/v2/events/offsets`, { headers: { authorization: `Bearer ${token}` } })
 }
 
-test('what was published is there after kill -9, and tokens of the run before have expired', async (t) => {
+test('published events survive kill -9, and tokens expire with the restart', async (t) => {
   const folder = temporaryFolder(t)
   const first = node(t, folder)
   const api = await first.api()
@@ -48,7 +48,7 @@ test('what was published is there after kill -9, and tokens of the run before ha
   assert.deepEqual(present, { [last?.stream ?? '']: 6 })
 })
 
-test('routes in the settings are followed, and their streams keep their numbers', async (t) => {
+test('events are routed by the settings, and streams keep their numbers across restarts', async (t) => {
   const folder = temporaryFolder(t)
   const local = async (...args: string[]) => {
     const { code, stderr } = await shoal(t, ['settings', 'local', ...args, '--working-dir', folder])
@@ -72,7 +72,7 @@ test('routes in the settings are followed, and their streams keep their numbers'
   assert.deepEqual(streams, ['1,0,0', '1,5,0'])
 })
 
-test('a node that cannot open its events does not start, and says why', async (t) => {
+test('a node that cannot open its event store does not start, and says why', async (t) => {
   const folder = temporaryFolder(t)
   const first = node(t, folder)
   await first.api()
@@ -88,7 +88,7 @@ test('a node that cannot open its events does not start, and says why', async (t
   assert.match(stderr, /Error: Detected future version 99 of the event log `.*\.db`/)
 })
 
-test('a node without blobs has no file for them', async (t) => {
+test('the database of blobs is created with the first blob', async (t) => {
   const folder = temporaryFolder(t)
   const running = node(t, folder)
   const api = await running.api()
@@ -102,10 +102,10 @@ test('a node without blobs has no file for them', async (t) => {
   assert.ok(existsSync(join(folder, 'topics', files()[0] ?? '')))
 })
 
-test('options of the API are checked before anything is opened', async (t) => {
+test('invalid options of the API are refused before the data folder is opened', async (t) => {
   const folder = join(temporaryFolder(t), 'never')
   const { code, stderr } = await shoal(t, ['run', '--working-dir', folder, '--root-public-key', 'x'])
   assert.equal(code, 2)
-  assert.match(stderr, /--root-public-key: This is no public key/)
+  assert.match(stderr, /--root-public-key: This is not a public key/)
   assert.ok(!existsSync(folder))
 })

@@ -16,7 +16,7 @@ function parts(t: TestContext) {
   return { health: new Health([]), metrics: new Metrics(), log: new Logger(output, 'test'), lines: log }
 }
 
-test('background work that fails is counted, logged once a minute, and a reason until it works again', (t) => {
+test('failing background work is counted, logged with throttling, and a reason until it recovers', (t) => {
   const { lines, ...given } = parts(t)
   const background = new BackgroundErrors(given)
   for (let i = 0; i < 3; i++) background.take({ work: 'seal', error: 'it broke' })
@@ -33,14 +33,14 @@ test('background work that fails is counted, logged once a minute, and a reason 
   assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 3\n/)
 })
 
-test('background work that the disk refuses is counted, and left to the reason of the disk', (t) => {
+test('background work that fails because of the disk is only counted', (t) => {
   const { lines, ...given } = parts(t)
   new BackgroundErrors(given).take({ work: 'seal', error: 'it is full', isDisk: true })
   assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 1\n/)
   assert.deepEqual([given.health.reasons(), lines], [[], []])
 })
 
-test('what fails is tried again from time to time, until it works or the node stops', (t) => {
+test('failing work is retried periodically until it recovers or the node stops', (t) => {
   const { lines: _, ...given } = parts(t)
   const background = new BackgroundErrors(given)
   const tried: string[] = []
@@ -63,7 +63,7 @@ test('what fails is tried again from time to time, until it works or the node st
   assert.deepEqual(tick(), [])
 })
 
-test('a thread that ends is counted, logged, and a reason until another one is open', (t) => {
+test('a crashed thread is counted, logged, and a reason until it is restarted', (t) => {
   const { lines, ...given } = parts(t)
   const threads = new ThreadFailures(given)
   threads.started('blobs')
@@ -82,7 +82,7 @@ test('a thread that ends is counted, logged, and a reason until another one is o
   assert.match(lines.join(''), /ERROR test: the blobs thread has ended: out of memory/)
 })
 
-test('a reporter notifies of each failure and of the first success after one, and not of work that ends with the node', () => {
+test('a reporter notifies of each failure and of the recovery, but not of work cancelled by a shutdown', () => {
   const notices: BackgroundNotice[] = []
   const reporter = new BackgroundReporter((notice) => notices.push(notice))
   reporter.succeeded('seal')

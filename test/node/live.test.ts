@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/folder.ts'
 import { startBareNode } from '../support/node.ts'
 import { until } from '../support/process.ts'
 
-/** Looks at its events often, so that nobody waits for what it removes. */
+/** Starts a node with a short pruning interval, so that the test does not wait for it. */
 function startNode(t: TestContext, folder = temporaryFolder(t)): ReturnType<typeof startBareNode> {
   return startBareNode(t, { folder, retentionMs: 20 })
 }
@@ -21,7 +21,7 @@ const url = (node: Node, part: 'api' | 'admin', path: string) => {
   return `http://${socketText(address)}${path}`
 }
 
-test('the log level changes with the settings while the node runs', async (t) => {
+test('a change of the log level takes effect at runtime', async (t) => {
   const { node, log } = await startNode(t)
   await fetch(url(node, 'api', '/healthz'))
   assert.ok(!log.some((line) => line.includes('DEBUG')))
@@ -34,7 +34,7 @@ test('the log level changes with the settings while the node runs', async (t) =>
   assert.equal(log.length, lines)
 })
 
-test('a change is logged and announced with the paths that changed, a refused one is not', async (t) => {
+test('a change of settings is logged and emitted with the changed paths, a refused one is not', async (t) => {
   const { node, log } = await startNode(t)
   const changes: SettingsChange[] = []
   node.settings.onChange((change) => changes.push(change))
@@ -48,7 +48,7 @@ test('a change is logged and announced with the paths that changed, a refused on
   assert.equal(changes.length, 1)
 })
 
-/** Publishes events with a tag as an app; answers with the streams that they came into. */
+/** Publishes events with a tag as an app. Returns the numbers of their streams. */
 async function publish(node: Node, tag: string, count = 1): Promise<string[]> {
   const body = Buffer.from(JSON.stringify(manifest))
   const auth = await fetch(url(node, 'api', '/api/v2/auth'), { method: 'POST', body })
@@ -62,7 +62,7 @@ async function publish(node: Node, tag: string, count = 1): Promise<string[]> {
   return ((await response.json()) as { data: { stream: string }[] }).data.map(({ stream }) => stream.slice(44))
 }
 
-test('routes and limits of streams change while the node runs', async (t) => {
+test('a change of routes and retention limits takes effect at runtime', async (t) => {
   const { node, log } = await startNode(t)
   assert.deepEqual(await publish(node, 'logs'), ['0'])
   const routes = [{ from: "'logs'", into: 'logs' }]
@@ -79,7 +79,7 @@ test('routes and limits of streams change while the node runs', async (t) => {
   assert.deepEqual(await publish(node, 'logs'), ['0'])
 })
 
-test('another topic is there with the next start, and the first one again with the one after it', async (t) => {
+test('a change of the topic takes effect with the next start, and the events of each topic are kept', async (t) => {
   const folder = temporaryFolder(t)
   const storedIn = async (topic: string): Promise<number[]> => {
     const { node } = await startNode(t, folder)
@@ -88,13 +88,13 @@ test('another topic is there with the next start, and the first one again with t
     await node.stop('NODE_STOPPED_BY_HOST')
     return topicFiles(folder).map((file) => logStats(file).events)
   }
-  // Four names of streams, and an event.
+  // Four events with the names of streams, and the published one.
   assert.deepEqual(await storedIn('another'), [5])
   assert.deepEqual(await storedIn('default-topic'), [5, 5])
   assert.deepEqual((await storedIn('default-topic')).sort(), [5, 6])
 })
 
-test('a read-only node says so, and publishes for itself as before', async (t) => {
+test('a read-only node logs that, and still accepts published events', async (t) => {
   const { node, log } = await startNode(t)
   const says = () => log.filter((line) => /INFO swarm: This node is read-only/.test(line)).length
   assert.equal(says(), 0)
@@ -105,7 +105,7 @@ test('a read-only node says so, and publishes for itself as before', async (t) =
   assert.equal(says(), 1)
 })
 
-test("the public swarm key is warned about, a key of one's own is not", async (t) => {
+test('the public default swarm key is warned about, another key is not', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)
   assert.ok(first.log.some((line) => /WARN swarm: The swarm key is the public default/.test(line)))
@@ -116,7 +116,7 @@ test("the public swarm key is warned about, a key of one's own is not", async (t
   assert.ok(!second.log.some((line) => line.includes('public default')))
 })
 
-test('health and readiness need no token and stand on the API and the admin port', async (t) => {
+test('health and readiness checks need no token, on the API and on the admin port', async (t) => {
   const { node } = await startNode(t)
   for (const [part, path] of [
     ['api', '/healthz'],
@@ -133,7 +133,7 @@ test('health and readiness need no token and stand on the API and the admin port
   assert.equal(await (await fetch(url(node, 'api', '/api/v2/node/id/'))).text(), node.id)
 })
 
-test('a connection to the swarm port ends at once and does no harm', async (t) => {
+test('a connection to the swarm port is closed at once, and the node stays ready', async (t) => {
   const { node } = await startNode(t)
   const [address] = node.addresses.swarm
   assert.ok(address)
@@ -144,7 +144,7 @@ test('a connection to the swarm port ends at once and does no harm', async (t) =
   assert.equal((await fetch(url(node, 'api', '/readyz'))).status, 200)
 })
 
-test('settings that were damaged on disk do not keep the node from starting: the version before is used', async (t) => {
+test('a node with an invalid revision of the settings starts with the revision before it', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)
   await first.node.settings.set(['admin', 'displayName'], 'good', 'test')
@@ -152,7 +152,7 @@ test('settings that were damaged on disk do not keep the node from starting: the
   await first.node.stop('NODE_STOPPED_BY_HOST')
   const { DatabaseSync } = await import('node:sqlite')
   const database = new DatabaseSync(`${folder}/node.db`)
-  // As another version of shoal with other rules would store it: not damaged, but not valid here.
+  // As if written by another version of shoal: the checksum is right, but the document is invalid here.
   const row = database.prepare('SELECT revision, time, origin FROM settings WHERE revision = 2').get()
   const document = '{"admin":{"displayName":1}}'
   const checksum = settingsChecksum({ ...(row as { revision: number; time: number; origin: string }), document })
@@ -163,7 +163,7 @@ test('settings that were damaged on disk do not keep the node from starting: the
   assert.ok(second.log.some((line) => /ERROR settings: revision 2 of the settings is not valid/.test(line)))
 })
 
-test('settings that are valid stay in force when that cannot be noted', async () => {
+test('valid settings stay in force when their new seal cannot be stored', async () => {
   const { Settings } = await import('../../src/settings/index.ts')
   const version = {
     revision: 1,
@@ -186,7 +186,7 @@ test('settings that are valid stay in force when that cannot be noted', async ()
   assert.equal(settings.document.swarm.topic, 'mine')
 })
 
-test('settings of another version of shoal are checked once, and are known to be valid from then on', async (t) => {
+test('settings of another version of shoal are validated once and sealed again', async (t) => {
   const folder = temporaryFolder(t)
   const first = await startNode(t, folder)
   await first.node.settings.set(['admin', 'displayName'], 'kept', 'test')
@@ -202,7 +202,7 @@ test('settings of another version of shoal are checked once, and are known to be
   database.close()
 })
 
-test('a start does not load what it does not need', async (t) => {
+test('starting a node does not load undici or http2', async (t) => {
   const { spawnSync } = await import('node:child_process')
   const entry = new URL('../../src/node/index.ts', import.meta.url).href
   const script = `import(${JSON.stringify(entry)}).then(() => console.log(process.moduleLoadList.filter((name) => /undici|http2/.test(name)).join()))`

@@ -9,7 +9,7 @@ import { NodeDatabase } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-/** What a node does from time to time, with a clock that the test moves. */
+/** The periodic tasks of a node, with mocked timers. */
 async function begin(t: TestContext, routes: { from: string; into: string }[] = []) {
   const store = memoryStore()
   const events = await Events.open(store, { node: nodeId, routes, log: silent })
@@ -26,10 +26,10 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
     settings,
     maintenance,
     found,
-    /** Lets so many seconds pass, and waits until there are so many metrics events. */
+    /** Advances the timers by seconds, and checks the number of metrics events. */
     async tick(seconds: number, count: number) {
       t.mock.timers.tick(seconds * 1000)
-      // Long enough for what was begun: everything is in memory.
+      // Lets pending work finish: everything is in memory.
       for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
       assert.equal((await found()).length, count)
     },
@@ -38,7 +38,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
 
 const interval = ['swarm', 'metricsInterval']
 
-test('there is one metrics event per interval, the first one after one interval', async (t) => {
+test('one metrics event is published per interval, the first one after one interval', async (t) => {
   const { tick } = await begin(t)
   await tick(1799, 0)
   await tick(1, 1)
@@ -46,11 +46,11 @@ test('there is one metrics event per interval, the first one after one interval'
   await tick(1, 2)
 })
 
-test('the interval of metrics events changes while the node runs, and 0 ends them', async (t) => {
+test('a change of the interval of metrics events takes effect at once, and 0 stops them', async (t) => {
   const { settings, tick } = await begin(t)
   await settings.set(interval, 10, 'test')
   await tick(9, 0)
-  // What does not concern it does not begin it anew.
+  // A change of another setting does not restart the interval.
   await settings.set(['swarm', 'topic'], 'x', 'test')
   await tick(1, 1)
   await settings.set(interval, 0, 'test')
@@ -59,14 +59,14 @@ test('the interval of metrics events changes while the node runs, and 0 ends the
   await tick(1800, 2)
 })
 
-test('after the end there are no metrics events', async (t) => {
+test('no metrics events are published after the node has stopped', async (t) => {
   const { maintenance, settings, tick } = await begin(t)
   maintenance.stop()
   await settings.set(interval, 1, 'test')
   await tick(100, 0)
 })
 
-test('a metrics event is one of the node, in the stream for them unless a route comes first', async (t) => {
+test("a metrics event has the node's app ID, and goes to the metrics stream unless a route matches", async (t) => {
   for (const [routes, stream] of [
     [[], 2],
     [[{ from: "'metrics'", into: 'mine' }], 1],
@@ -82,7 +82,7 @@ test('a metrics event is one of the node, in the stream for them unless a route 
   }
 })
 
-test('the payload of a metrics event has kinds, labels and values of everything that is measured', () => {
+test('the payload of a metrics event has the type, labels and values of every metric', () => {
   const metrics = new Metrics()
   const requests = metrics.counter('requests_total', 'Requests.', 'status')
   requests.add(2, 200)

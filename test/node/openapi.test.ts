@@ -6,7 +6,7 @@ import { limits } from '../../src/base/limits.ts'
 import { manifest } from '../support/api.ts'
 import { form, json, startNode, type TestNode } from '../support/node.ts'
 
-/** The document of a running node, and whether its answers are as it says. */
+/** The OpenAPI document of a running node, to check responses against. */
 class Described {
   readonly #document: OpenApi
   readonly #ajv = new Ajv2020({ strict: false })
@@ -35,7 +35,7 @@ class Described {
     return operation
   }
 
-  /** Checks status, type and body of an answer; of one that goes on for ever its first line. */
+  /** Checks status, content type and body of a response; of a stream only the first line. */
   async check(name: string, response: Response): Promise<void> {
     const { status, headers } = response
     const { content } = this.operation(name).responses[status] ?? {}
@@ -66,7 +66,7 @@ async function firstLine({ body }: Response): Promise<string> {
   return text.split('\n')[0] ?? ''
 }
 
-/** The members of a line are those of the example of its type. */
+/** Checks that a line has the members of the example with the same `type`. */
 function checkLine(name: string, { example }: Content, line: string): void {
   const lines = String(example).trimEnd().split('\n')
   const [value, ...examples] = [line, ...lines].map((text) => JSON.parse(text) as Record<string, unknown>)
@@ -74,13 +74,13 @@ function checkLine(name: string, { example }: Content, line: string): void {
   assert.deepEqual(Object.keys(value ?? {}).sort(), Object.keys(like ?? {}).sort(), name)
 }
 
-/** The path of an operation with the examples of its parameters. */
+/** The path of an operation, with its parameters replaced by their examples. */
 function exampleUrl(name: string, { parameters = [] }: Operation): string {
   const [, path = ''] = name.split(' ')
   return parameters.reduce((url, parameter) => url.replace(`{${parameter.name}}`, parameter.example), path)
 }
 
-/** The body that an operation shows as an example. */
+/** The example request of an operation. */
 function exampleRequest(name: string, { requestBody }: Operation): RequestInit {
   const [method = ''] = name.split(' ')
   const [[type, { example }] = ['', { example: undefined }]] = Object.entries(requestBody?.content ?? {})
@@ -100,10 +100,10 @@ function exampleRequest(name: string, { requestBody }: Operation): RequestInit {
   }
 }
 
-test('every example can be sent as it is, and is answered as described', async (t) => {
+test('every example request of the OpenAPI document gets the documented response', async (t) => {
   const node = await startNode(t)
   const described = await Described.by(node)
-  // What is read has to be there, and what is removed is removed last.
+  // Writes before reads, removals last.
   const rank = (name: string): number => ['DELETE', 'POST', 'PUT', 'GET'].indexOf(name.split(' ')[0] ?? '')
   const removes = (name: string): boolean => name.startsWith('DELETE') || name.endsWith('/remove')
   const operations = described.operations
@@ -221,10 +221,10 @@ const refusals: readonly Refused[] = [
   { operation: 'POST /api/v2/blob/{app}/{path}', status: 401, request: post('', noToken) },
 ]
 
-/** Needs a licensed node, a WebSocket, or a node that is in trouble: shown in other places. */
+/** Need a licensed node or a WebSocket; other tests show them. */
 const elsewhere = ['POST /api/v2/auth 401', 'GET /api/v2/events 401']
 
-test('every refusal is one that is described, and every one that is described can happen', async (t) => {
+test('every error response is documented, and every documented one is reachable', async (t) => {
   const node = await startNode(t)
   const described = await Described.by(node)
   const cid = await (await node.upload({ 'index.html': '<html>hi</html>\n', 's.css': 'body{}' })).text()

@@ -10,7 +10,7 @@ interface Message {
   readonly offset: number
 }
 
-/** The messages of a monotonic subscription to all events from the beginning, up to the event that ends it. */
+/** The messages of a monotonic subscription to all events, up to the last event. */
 async function follow({ call }: TestNode, isLast: (lamport: number) => boolean): Promise<Message[]> {
   const body = JSON.stringify({ session: 'x', query: 'FROM allEvents', lowerBound: {} })
   const lines = new Lines(await call('/api/v2/events/subscribe_monotonic', { method: 'POST', body, headers: json }))
@@ -26,7 +26,7 @@ async function follow({ call }: TestNode, isLast: (lamport: number) => boolean):
   return messages
 }
 
-/** Publishes events of several tags in one request; answers the lamport timestamp of the last one. */
+/** Publishes one event per tag in one request. Returns the lamport timestamp of the last one. */
 async function publish({ call }: TestNode, tags: readonly string[]): Promise<number> {
   const body = JSON.stringify({ data: tags.map((tag) => ({ tags: [tag], payload: null })) })
   const response = await call('/api/v2/events/publish', { method: 'POST', body, headers: json })
@@ -34,7 +34,7 @@ async function publish({ call }: TestNode, tags: readonly string[]): Promise<num
   return ((await response.json()) as { data: { lamport: number }[] }).data.at(-1)?.lamport as number
 }
 
-/** Lamport timestamps of one node are dense: an event for each of them, in order, and nothing else. */
+/** Checks for one event per lamport timestamp, in order: those of a single node have no gaps. */
 function assertComplete(messages: readonly Message[]): void {
   assert.deepEqual(
     messages.filter(({ type }) => type !== 'offsets').map(({ type, lamport }) => [type, lamport]),
@@ -48,7 +48,7 @@ function assertComplete(messages: readonly Message[]): void {
     }
 }
 
-/** Lets several publish and follow at the same time; answers what those who follow were told. */
+/** Runs publishers and subscribers concurrently. Returns the messages of each subscriber. */
 async function followWhile(node: TestNode, publishers: readonly (() => Promise<void>)[]): Promise<Message[][]> {
   let last = Number.POSITIVE_INFINITY
   const following = Array.from({ length: 4 }, () => follow(node, (lamport) => lamport === last))
@@ -57,7 +57,7 @@ async function followWhile(node: TestNode, publishers: readonly (() => Promise<v
   return await Promise.all(following)
 }
 
-test('a monotonic subscription to events of two routes meets no time travel on a lone node', async (t) => {
+test('a monotonic subscription to two streams of a single node gets no time travel', async (t) => {
   const node = await startNode(t)
   const routes = ['a', 'b'].map((name) => ({ from: `'${name}'`, into: name }))
   await node.node.settings.set(['eventRouting'], { routes }, 'test')
@@ -68,7 +68,7 @@ test('a monotonic subscription to events of two routes meets no time travel on a
   for (const messages of await followWhile(node, [publisher, publisher])) assertComplete(messages)
 })
 
-test('a monotonic subscription meets no time travel while files are uploaded to a node with default settings', async (t) => {
+test('a monotonic subscription gets no time travel while files are uploaded', async (t) => {
   const node = await startNode(t)
   const publisher = async (): Promise<void> => {
     for (let i = 0; i < 250; i++) await publish(node, ['a'])

@@ -4,7 +4,7 @@ import { manifest } from '../support/api.ts'
 import { json, startNode } from '../support/node.ts'
 import { until } from '../support/process.ts'
 
-/** The lines of a log without their times, as soon as there are as many of them. */
+/** Waits for a number of matching log lines. Returns them without their timestamps. */
 async function linesLike(log: readonly string[], pattern: RegExp, count: number): Promise<string[]> {
   return await until(
     () => {
@@ -15,7 +15,7 @@ async function linesLike(log: readonly string[], pattern: RegExp, count: number)
   )
 }
 
-test('refused requests are in the log at INFO, once for each reason, without tokens and bodies', async (t) => {
+test('refused requests are logged at INFO, once per reason, without tokens or bodies', async (t) => {
   const { url, call, token, log } = await startNode(t)
   const forged = Buffer.from(token, 'base64')
   forged.writeUInt8(forged.readUInt8(forged.length - 1) ^ 1, forged.length - 1)
@@ -48,7 +48,7 @@ test('refused requests are in the log at INFO, once for each reason, without tok
   for (const text of ['secret', 'access_token', token.slice(0, 40)]) assert.ok(!log.join('').includes(text), text)
 })
 
-test('a refused WebSocket is in the log, without its token', async (t) => {
+test('a refused WebSocket is logged without its token', async (t) => {
   const { url, log } = await startNode(t)
   const socket = new WebSocket(`${url.replace('http', 'ws')}/api/v2/events?some-secret`)
   await new Promise((resolve) => socket.addEventListener('error', resolve))
@@ -56,14 +56,14 @@ test('a refused WebSocket is in the log, without its token', async (t) => {
   assert.equal(line, 'INFO api: request refused: 401 ERR_TOKEN_INVALID method=GET path=/api/v2/events remote=127.0.0.1')
 })
 
-test('what is answered is not in the log at INFO, nor is a node that is not ready', async (t) => {
+test('successful requests and readiness checks are not logged at INFO', async (t) => {
   const { call, log } = await startNode(t)
   await call('/api/v2/node/info')
   await call('/readyz')
   assert.ok(!log.some((line) => /refused/.test(line)))
 })
 
-test('a token that is issued is in the log with its app, once for each app', async (t) => {
+test('an issued token is logged with its app, once per app', async (t) => {
   const { url, log, token } = await startNode(t)
   const ask = async (body: object): Promise<Response> =>
     fetch(`${url}/api/v2/auth`, { method: 'POST', headers: json, body: JSON.stringify(body) })
@@ -82,7 +82,7 @@ test('a token that is issued is in the log with its app, once for each app', asy
   assert.ok(!log.join('').includes(token.slice(0, 40)))
 })
 
-test('an app that gets no token is in the log with the reason', async (t) => {
+test('an app that is refused a token is logged with the reason', async (t) => {
   const { url, log } = await startNode(t)
   const body = JSON.stringify({ ...manifest, appId: 'com.actyx' })
   assert.equal((await fetch(`${url}/api/v2/auth`, { method: 'POST', headers: json, body })).status, 400)

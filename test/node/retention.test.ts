@@ -4,7 +4,7 @@ import { manifest } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess, shoal, until } from '../support/process.ts'
 
-/** An app of a node that looks for what is beyond the limits all the time. */
+/** An app on a node with a very short pruning interval. */
 class App {
   readonly #process: ShoalProcess
   readonly #api: string
@@ -33,7 +33,7 @@ class App {
     await this.#process.ended
   }
 
-  /** Publishes events; answers with the numbers of their streams. */
+  /** Publishes events. Returns the numbers of their streams. */
   async publish(...tags: string[]): Promise<number[]> {
     const body = await this.#post('publish', { data: tags.map((tag) => ({ tags: [tag], payload: null })) })
     return (JSON.parse(body) as { data: { stream: string }[] }).data.map(({ stream }) => Number(stream.slice(44)))
@@ -44,7 +44,7 @@ class App {
     return lines.filter((line) => line.includes('"type":"event"')).map((line) => JSON.parse(line))
   }
 
-  /** Waits until the first event that a query finds has an offset. */
+  /** Waits until the first result of a query has a given offset. */
   async oldest(query: string, offset: number): Promise<void> {
     const found = async () => ((await this.query(query))[0]?.offset === offset ? true : undefined)
     await until(found, () => `the first event is not at ${offset}`)
@@ -72,7 +72,7 @@ async function set(t: TestContext, folder: string, scope: string, value: unknown
   assert.equal(code, 0, stderr)
 }
 
-test('what is beyond the limits goes, and stays away after kill -9; names and offsets stay', async (t) => {
+test('events beyond the retention limits are pruned, also across kill -9; stream names and offsets stay', async (t) => {
   const folder = temporaryFolder(t)
   await shoal(t, ['settings', 'local', 'init', '--working-dir', folder])
   const routes = [{ from: "'logs'", into: 'logs' }]
@@ -97,7 +97,7 @@ test('what is beyond the limits goes, and stays away after kill -9; names and of
   assert.equal((await second.query("FROM 'logs'"))[0]?.offset, 2048)
   assert.ok((await second.offsets()).includes(2049))
   await second.kill()
-  // Limits that come later are obeyed with what is there.
+  // New limits apply to existing events.
   await set(t, folder, '/eventRouting/streams', { logs: { maxEvents: 1 } })
   const third = await App.start(t, folder)
   await third.publish(...Array<string>(1024).fill('logs'))
@@ -105,7 +105,7 @@ test('what is beyond the limits goes, and stays away after kill -9; names and of
   await third.oldest("FROM 'logs'", 2050 + 1024)
 })
 
-test('an interval that is none is refused', async (t) => {
+test('an invalid --retention-interval is refused', async (t) => {
   for (const text of ['0', '-1', '1.5', 'x', '']) {
     const { code, stderr } = await shoal(t, ['run', `--retention-interval=${text}`, '--working-dir', '/dev/null/x'])
     assert.equal(code, 2)

@@ -34,7 +34,7 @@ test('a subscription over HTTP ends with the error object when the node stops', 
   assert.equal((await node.ended).code, 0)
 })
 
-test('requests on a WebSocket end with an error, and then it is closed, when the node stops', async (t) => {
+test('requests on a WebSocket end with an error, and it is closed, when the node stops', async (t) => {
   const { node, api, token } = await running(t)
   const socket = new WebSocket(`${api.replace('http', 'ws')}/api/v2/events?${token}`)
   const messages: { type: string; requestId: number; kind?: object }[] = []

@@ -42,7 +42,7 @@ const offsets = fc.nat(2 ** 31)
 const asHash = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1') as Hash
 const read = (record: Uint8Array) => checkFrame(new ByteReader(record))
 
-test('numbers are written as LEB128 and read back, of either sign', () => {
+test('a varint is LEB128, and signed and unsigned numbers round-trip', () => {
   fc.assert(
     fc.property(numbers, (value) => {
       assert.deepEqual(new ByteWriter().uvarint(value).copy(), uvarint(value))
@@ -56,7 +56,7 @@ test('numbers are written as LEB128 and read back, of either sign', () => {
   )
 })
 
-test('a number has one spelling, and none beyond 53 bits', () => {
+test('a varint that is truncated, not in its shortest form, or beyond 53 bits is refused', () => {
   for (const bytes of [
     [0x80, 0x00],
     [0x81, 0x80, 0x00],
@@ -68,7 +68,7 @@ test('a number has one spelling, and none beyond 53 bits', () => {
     assert.throws(() => new ByteReader(Buffer.from(bytes)).uvarint(), MalformedBytes, bytes.join())
 })
 
-test('a frame is the bytes that the protocol describes, and reads back as what was put in', () => {
+test('a frame has the canonical encoding of the protocol and round-trips', () => {
   fc.assert(
     fc.property(hashes, offsets, frames, seeds, (previous, first, events, seed) => {
       const { record, hash } = frameOf(asHash(previous), first, events, seed)
@@ -100,7 +100,7 @@ test('a frame is the bytes that the protocol describes, and reads back as what w
   )
 })
 
-test('payloads can be removed in any order; the hash stays, the payload and everything its salt follows from are gone', () => {
+test('payloads are redacted in any order: the hash stays, payload, salt and seed are gone', () => {
   const removals = fc.array(fc.nat(19), { minLength: 1, maxLength: 6 })
   fc.assert(
     fc.property(hashes, frames, seeds, removals, (previous, events, seed, picks) => {
@@ -115,7 +115,7 @@ test('payloads can be removed in any order; the hash stays, the payload and ever
   )
 })
 
-test('any change of a record is refused or changes the hash', () => {
+test('a flipped bit in a record is refused or changes the hash', () => {
   const flips = fc.record({ at: fc.nat(), bit: fc.nat(7) })
   fc.assert(
     fc.property(hashes, frames, seeds, flips, (previous, events, seed, { at, bit }) => {
@@ -138,7 +138,7 @@ test('any change of a record is refused or changes the hash', () => {
   )
 })
 
-test('whatever the bytes are, reading them ends with an answer or MalformedBytes', () => {
+test('arbitrary bytes are parsed or refused with MalformedBytes', () => {
   const { record } = frameOf(
     asHash(new Uint8Array(32)),
     0,
@@ -165,22 +165,22 @@ test('whatever the bytes are, reading them ends with an answer or MalformedBytes
   )
 })
 
-test('frames that no honest node writes are refused', () => {
+test('an invalid frame is refused', () => {
   const event: NaiveEvent = { lamport: 5, time: 1, appId: 'a', tags: ['t'], payload: '1' }
   const refused = (events: NaiveEvent[], message: RegExp) =>
     assert.throws(
       () => read(naiveFrame(new Uint8Array(32), 0, events, new Uint8Array(16)).record),
       (error) => error instanceof MalformedBytes && message.test(error.message),
     )
-  refused([event, event], /do not rise/)
+  refused([event, event], /not ascending/)
   refused([{ ...event, appId: '' }], /app ID/)
   refused([{ ...event, tags: [''] }], /tag/)
   refused([{ ...event, tags: ['x'.repeat(1025)] }], /tag/)
   refused([{ ...event, tags: Array.from({ length: 129 }, (_, i) => `t${i}`) }], /too many tags/)
   refused([{ ...event, payload: '' }], /payload is missing/)
-  refused([{ ...event, payload: '{' }], /no JSON/)
+  refused([{ ...event, payload: '{' }], /not JSON/)
   refused([{ ...event, payload: '[1,\n2]' }], /one line/)
-  refused([{ ...event, payload: '['.repeat(513) + ']'.repeat(513) }], /nested too deep/)
+  refused([{ ...event, payload: '['.repeat(513) + ']'.repeat(513) }], /nested too deeply/)
   refused([], /1 to 1024/)
   refused(
     Array.from({ length: 1025 }, (_, i) => ({ ...event, lamport: i })),
@@ -188,7 +188,7 @@ test('frames that no honest node writes are refused', () => {
   )
 })
 
-test('many builders of large frames keep the memory of one', () => {
+test('frame builders share one buffer for large frames', () => {
   const source = Buffer.alloc(4_000_000, '1')
   const spans = Int32Array.of(0, 10, 10, source.length)
   const previous = genesis('t', { node: KeyPair.generate().publicKey, number: 0 })

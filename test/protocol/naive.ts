@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The formats of docs/protocol.md written down once more, as plainly as they are described there and without a line of
- * the product: what both make of the same input has to be the same bytes.
+ * A reference implementation of docs/protocol.md, as simple as its description there and without any code of the
+ * product: both have to produce the same bytes from the same input.
  */
 export interface NaiveEvent {
   lamport: number
@@ -56,7 +56,7 @@ function frameHead(first: number, events: readonly NaiveEvent[]): Buffer {
   return Buffer.concat([uvarint(first), uvarint(events.length), ...events.map(event)])
 }
 
-/** Payload hashes, the hash of the chain, and the record of a frame from which the payloads at `removed` were taken. */
+/** The record of a frame without the redacted payloads, and the chain hash after it. */
 export function naiveFrame(
   previous: Uint8Array,
   first: number,

@@ -3,19 +3,19 @@ import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { entryBytes, freeMemory, longestText, sha256Lanes } from '../../src/protocol/sha256-lanes.ts'
-import { areShort, shortPayloads, trusted } from '../../src/protocol/short-payloads.ts'
+import { areShort, selfTested, shortPayloads } from '../../src/protocol/short-payloads.ts'
 import * as fc from '../support/property.ts'
 
 const [saltBytes, hashBytes] = [16, 32]
 
-/** Hashed one by one, as the protocol says it. */
+/** Reference implementation: hashes payloads one by one, as the protocol describes. */
 function naive(salts: Buffer, payloads: readonly Buffer[]): string[] {
   return payloads.map((payload, i) =>
     hash('sha256', Buffer.concat([salts.subarray(saltBytes * i, saltBytes * (i + 1)), payload])),
   )
 }
 
-/** Start and end of payloads that follow each other. */
+/** Start and end of contiguous payloads. */
 function spansOf(lengths: readonly number[], from = 0): Int32Array {
   const spans: number[] = []
   let at = from
@@ -28,8 +28,7 @@ function spansOf(lengths: readonly number[], from = 0): Int32Array {
 
 function together(salts: Buffer, payloads: readonly Buffer[]): string[] {
   const short = shortPayloads()
-  assert.ok(short, 'this machine has vectors')
-  // All within other bytes.
+  assert.ok(short, 'this machine supports SIMD')
   const source = Buffer.concat([Buffer.from('before'), ...payloads, Buffer.from('after')])
   const spans = spansOf(
     payloads.map(({ length }) => length),
@@ -42,8 +41,8 @@ function together(salts: Buffer, payloads: readonly Buffer[]): string[] {
 const bytes = (length: fc.Arbitrary<number>): fc.Arbitrary<Buffer> =>
   length.chain((size) => fc.uint8Array({ minLength: size, maxLength: size })).map((array) => Buffer.from(array))
 
-test('payloads that are hashed together have the hashes that they have alone, however many and however long', () => {
-  // Around the ends of blocks of 64 bytes, where the length goes into another one, and of any size.
+test('payloads hashed in SIMD lanes have the same hashes as one by one, for any number and length', () => {
+  // Any length, and those around the end of a 64-byte block, where the padding needs another block.
   const length = fc.oneof(
     fc.constantFrom(0, 1, 38, 39, 40, 46, 47, 48, 102, 103, 104, 111, 112, longestText - 1, longestText),
     fc.nat(longestText),
@@ -61,7 +60,7 @@ test('payloads that are hashed together have the hashes that they have alone, ho
   )
 })
 
-test('every length up to the longest is hashed as it should be', () => {
+test('payloads of every length up to the maximum are hashed correctly', () => {
   const salts = Buffer.alloc(saltBytes * 4, 7)
   for (let length = 0; length <= longestText; length++) {
     const payloads = [length, longestText - length, 0, length].map((size, i) => Buffer.alloc(size, length + i))
@@ -69,14 +68,14 @@ test('every length up to the longest is hashed as it should be', () => {
   }
 })
 
-test('as many as a frame can have are hashed together', () => {
+test('the payloads of a full frame are hashed together', () => {
   const salts = Buffer.alloc(saltBytes * format.eventsPerFrame, 'any')
   const payloads = Array.from({ length: format.eventsPerFrame }, (_, i) => Buffer.alloc(256, i))
   assert.ok(areShort(spansOf(payloads.map(({ length }) => length)), payloads.length))
   assert.deepEqual(together(salts, payloads), naive(salts, payloads))
 })
 
-test('few payloads, long ones, and many that are long together are not short', () => {
+test('payloads that are too few, too long, or too long on average are not hashed together', () => {
   const judged = (lengths: readonly number[]) => areShort(spansOf(lengths, 10), lengths.length)
   const times = (count: number, length: number) => Array.from({ length: count }, () => length)
   assert.ok(judged(times(8, 100)))
@@ -87,15 +86,15 @@ test('few payloads, long ones, and many that are long together are not short', (
   assert.ok(!judged([...times(127, 1), longestText + 1]))
 })
 
-test('what cannot be made, or makes other hashes, is not used', () => {
+test('wasm code that cannot be compiled or fails the self-test is not used', () => {
   const good = () => sha256Lanes(6)
-  assert.ok(trusted(good))
+  assert.ok(selfTested(good))
   assert.equal(
-    trusted(() => undefined),
+    selfTested(() => undefined),
     undefined,
   )
   assert.equal(
-    trusted(() => {
+    selfTested(() => {
       throw new RangeError('Cannot allocate Wasm memory for new instance')
     }),
     undefined,
@@ -103,7 +102,7 @@ test('what cannot be made, or makes other hashes, is not used', () => {
   const made = good()
   assert.ok(made)
   const wrong = (run: (list: number, groups: number, hashes: number) => void) =>
-    trusted(() => ({ memory: made.memory, run }))
+    selfTested(() => ({ memory: made.memory, run }))
   assert.equal(
     wrong(() => {}),
     undefined,
@@ -118,7 +117,7 @@ test('what cannot be made, or makes other hashes, is not used', () => {
   assert.ok(wrong(made.run))
 })
 
-test('a payload without a salt, none at all, and more than there is room for are refused', () => {
+test('missing salts, no payloads, and payloads beyond the buffer are refused', () => {
   const short = shortPayloads()
   assert.ok(short)
   const [text, salt] = [Buffer.from('1'), Buffer.alloc(saltBytes)]
@@ -129,7 +128,7 @@ test('a payload without a salt, none at all, and more than there is room for are
   assert.throws(() => short.hashes(salt, large, spansOf([large.length]), 1), /there is room for all payloads/)
 })
 
-test('nothing is written but hashes and what belongs to the hashing', () => {
+test('hashing writes nothing into the memory of the caller but the hashes', () => {
   const lanes = sha256Lanes(1)
   assert.ok(lanes)
   const memory = Buffer.from(lanes.memory)

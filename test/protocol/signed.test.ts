@@ -17,7 +17,7 @@ const someHeads = fc.record(
   { noNullPrototype: true },
 )
 
-test('a chain begins with the hash that the protocol describes', () => {
+test('the genesis hash matches the protocol', () => {
   fc.assert(
     fc.property(signed.topic, signed.stream, (topic, stream) => {
       const expected = (name?: string) => naiveGenesis(topic, stream.node, stream.number, name).toString('latin1')
@@ -27,7 +27,7 @@ test('a chain begins with the hash that the protocol describes', () => {
   )
 })
 
-test('a head is the bytes that the protocol describes with their signature, and reads back as what was put in', () => {
+test('a signed head has the canonical encoding of the protocol and round-trips', () => {
   fc.assert(
     fc.property(someHeads, (head) => {
       const { topic, stream, hash, ...rest } = head
@@ -38,7 +38,7 @@ test('a head is the bytes that the protocol describes with their signature, and 
   )
 })
 
-test('so are the records of what was pruned and redacted', () => {
+test('prune and redaction records have the canonical encoding of the protocol and round-trip', () => {
   fc.assert(
     fc.property(fc.record(signed), numbers, (common, value) => {
       const { topic, stream, time } = common
@@ -58,7 +58,7 @@ test('so are the records of what was pruned and redacted', () => {
   )
 })
 
-test('what is signed is nothing else: no bit of it can change, and no statement passes for another kind', () => {
+test('signed bytes with a flipped bit, or of another type, are refused', () => {
   fc.assert(
     fc.property(someHeads, fc.nat(), (head, at) => {
       const bytes = heads.sign(head, key)

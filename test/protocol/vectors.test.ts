@@ -43,14 +43,14 @@ const key = new KeyPair(bytes('privateKey'))
 const stream = { node: key.publicKey, number: vectors.number }
 const { topic } = vectors
 
-test('the vectors of the protocol: genesis and salts', () => {
+test('genesis hash and salts match the test vectors of the protocol', () => {
   assert.equal(hex(key.publicKey), vectors['node'])
   assert.equal(hex(genesis(topic, stream)), vectors['genesis'])
   assert.equal(hex(genesis(topic, stream, 'imported')), vectors['importedGenesis'])
   assert.equal(hex(saltsOf(bytes('seed'), 2)), vectors.salts.join(''))
 })
 
-test('the vectors of the protocol: frame, chain, removed payload', () => {
+test('frame, hash chain and redacted payload match the test vectors of the protocol', () => {
   const made = frameOf(genesis(topic, stream), vectors.first, vectors.events, bytes('seed'))
   assert.equal(hex(made.record), vectors['record'])
   assert.equal(hex(made.hash), vectors['hash'])
@@ -61,7 +61,7 @@ test('the vectors of the protocol: frame, chain, removed payload', () => {
   assert.equal(hex(hashAfter(readFrame(new ByteReader(removed)), hash('genesis'))), vectors['hash'])
 })
 
-test('the vectors of the protocol: signed statements', () => {
+test('signed heads, prune and redaction records match the test vectors of the protocol', () => {
   const head = { topic, stream, ...vectors.head, hash: hash('hash') }
   assert.equal(hex(heads.sign(head, key)), `${String(vectors['headBytes'])}${String(vectors['headSignature'])}`)
   assert.deepEqual(heads.verify(heads.sign(head, key)), head)
@@ -77,7 +77,7 @@ test('the vectors of the protocol: signed statements', () => {
   )
 })
 
-test('the vectors of the protocol: chunk', () => {
+test('a chunk matches the test vectors of the protocol', () => {
   const signedHead = Buffer.concat([bytes('headBytes'), bytes('headSignature')])
   assert.equal(hex(encodeChunk([bytes('record')], signedHead)), vectors['chunk'])
   const { frames, first, head } = decodeChunk(bytes('chunk'))

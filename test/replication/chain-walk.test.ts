@@ -9,7 +9,7 @@ const source = new WrittenStream([2, 1, 3])
 const { frames } = readChunk(source.chunk(0, 3))
 const start = { lamport: -1, hash: genesis('t', source.stream) }
 
-test('the end of a chain has the same hash whenever its frames are linked', () => {
+test('the end of a chain has the same hash, whether frames are linked eagerly or lazily', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }), (linked) => {
       let end = new ChainEnd(start.hash)
@@ -22,7 +22,7 @@ test('the end of a chain has the same hash whenever its frames are linked', () =
   )
 })
 
-test('a walk over a chain comes to the count, lamport timestamp and hash of each head', () => {
+test('a chain walk reaches the count, lamport timestamp and hash of each head', () => {
   const walk = new ChainWalk(0, start)
   for (const [i, frame] of frames.entries()) {
     walk.add(frame)
@@ -31,10 +31,10 @@ test('a walk over a chain comes to the count, lamport timestamp and hash of each
   }
 })
 
-test('a walk stops at a gap, and where lamport timestamps do not rise', () => {
+test('a chain walk refuses a gap, and lamport timestamps that are not ascending', () => {
   const [first, second] = frames as [Frame, Frame]
   assert.throws(() => new ChainWalk(0, start).add(second), /there is a gap: 2 follows 0/)
-  assert.throws(() => new ChainWalk(0, { ...start, lamport: 0 }).add(first), /do not rise at 0/)
+  assert.throws(() => new ChainWalk(0, { ...start, lamport: 0 }).add(first), /not ascending at 0/)
   const level = { ...first, lamports: Float64Array.of(5, 5) }
-  assert.throws(() => new ChainWalk(0, start).add(level), /do not rise at 0/)
+  assert.throws(() => new ChainWalk(0, start).add(level), /not ascending at 0/)
 })

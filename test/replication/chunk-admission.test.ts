@@ -10,13 +10,13 @@ import { contextOf, now, WrittenStream } from './written-stream.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 12 })
 
-/** A chunk by the frames it begins and ends with, as parts of all frames; a forged one has another payload in it. */
+/** Chunks, as ranges of frames modulo their number; a forged chunk has a changed payload. */
 const deliveries = fc.array(
   fc.record({ from: fc.nat(), length: fc.nat(), checkpoint: fc.boolean(), forged: fc.boolean() }),
   { maxLength: 30 },
 )
 
-/** Changes a payload: form and signature stay right, the chain does not. */
+/** Changes a payload: encoding and signature stay valid, the hash chain does not. */
 function forge(chunk: Buffer): Buffer {
   const forged = Buffer.from(chunk)
   const at = forged.indexOf('"x')
@@ -25,7 +25,7 @@ function forge(chunk: Buffer): Buffer {
   return forged
 }
 
-test('chunks in any order, repeated, overlapping and forged, leave a prefix of the stream, and never another event', () => {
+test('out-of-order, duplicate, overlapping and forged chunks always leave a prefix of the stream', () => {
   fc.assert(
     fc.property(sizes, deliveries, (sizes, list) => {
       const source = new WrittenStream(sizes)
@@ -57,7 +57,7 @@ test('chunks in any order, repeated, overlapping and forged, leave a prefix of t
   )
 })
 
-test('a stream is complete once every chunk of it has come, in whatever order', () => {
+test('a stream is complete after all its chunks were received, in any order', () => {
   const orders = sizes.chain((sizes) =>
     fc.tuple(fc.constant(sizes), fc.shuffledSubarray([...sizes.keys()], { minLength: sizes.length })),
   )
@@ -72,7 +72,7 @@ test('a stream is complete once every chunk of it has come, in whatever order', 
   )
 })
 
-test('payloads that are to be removed are not in what is stored, and the chain is the same', () => {
+test('redacted payloads of a chunk are not stored, and the hash chain stays the same', () => {
   fc.assert(
     fc.property(sizes, fc.array(fc.nat(40)), (sizes, offsets) => {
       const source = new WrittenStream(sizes)
@@ -90,7 +90,7 @@ test('payloads that are to be removed are not in what is stored, and the chain i
   )
 })
 
-test('a chunk that contradicts what is here is refused, and nothing changes', () => {
+test('a chunk that conflicts with the stream is refused and changes nothing', () => {
   const key = KeyPair.generate()
   const source = new WrittenStream([2, 2, 2], { key, lamport: 100 })
   const refused = (chunk: Buffer, message: RegExp) => {
@@ -107,11 +107,11 @@ test('a chunk that contradicts what is here is refused, and nothing changes', ()
   refused(forge(source.chunk(1, 2)), /do not lead to the signed head/)
   refused(source.chunk(1, 2, { hash: source.frames[0]?.hash as never }), /do not lead to the signed head/)
   refused(new WrittenStream([2, 2], { key, lamport: 100, text: 'z' }).chunk(1, 2), /do not lead to the signed head/)
-  refused(new WrittenStream([3, 1], { key, lamport: 100 }).chunk(0, 2), /framed in another way/)
-  refused(new WrittenStream([2, 2], { key, lamport: 0 }).chunk(1, 2), /do not rise/)
+  refused(new WrittenStream([3, 1], { key, lamport: 100 }).chunk(0, 2), /other frame boundaries/)
+  refused(new WrittenStream([2, 2], { key, lamport: 0 }).chunk(1, 2), /not ascending/)
 })
 
-test('a stream without a checkpoint among more than 2047 events is refused', () => {
+test('a stream with more than 2047 events without a checkpoint is refused', () => {
   const source = new WrittenStream([1024, 1023, 1])
   for (const checkpoint of [false, true]) {
     const receiver = new PlainReceiver(source, contextOf())
@@ -121,7 +121,7 @@ test('a stream without a checkpoint among more than 2047 events is refused', () 
   }
 })
 
-test('a chunk of another topic, or of an own stream, is refused before anything else is looked at', () => {
+test('a chunk of another topic or of an own stream is refused', () => {
   const source = new WrittenStream([1])
   const position = startOfStream('t', 'live', source.stream, false)
   const other = readChunk(source.chunk(0, 1, { topic: 'u' }))
@@ -129,7 +129,7 @@ test('a chunk of another topic, or of an own stream, is refused before anything 
   assert.throws(() => refusalOf(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
 })
 
-test('a chunk whose lamport timestamps are more than a day ahead is early, also when it would have to wait', () => {
+test('a chunk with lamport timestamps more than a day ahead is early, also when it is out of order', () => {
   const day = 86_400e6
   const context = contextOf()
   const ahead = (lamport: number) => readChunk(new WrittenStream([1], { lamport }).chunk(0, 1))
@@ -142,7 +142,7 @@ test('a chunk whose lamport timestamps are more than a day ahead is early, also 
   assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2)), 'early')
 })
 
-test('what is here already is known, whatever its lamport timestamps are', () => {
+test('a duplicate chunk is known', () => {
   const source = new WrittenStream([1, 1])
   const receiver = new PlainReceiver(source, contextOf())
   receiver.receive(source.chunk(0, 2))
@@ -152,7 +152,7 @@ test('what is here already is known, whatever its lamport timestamps are', () =>
   )
 })
 
-test('a stream that starts at a checkpoint goes on with the chunks that waited there', () => {
+test('a stream that starts at a checkpoint continues with its waiting chunks', () => {
   const source = new WrittenStream([2, 2, 2, 2])
   const receiver = new PlainReceiver(source, contextOf())
   receiver.receive(source.chunk(3, 4))

@@ -7,7 +7,7 @@ import { frameOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { WrittenStream } from './written-stream.ts'
 
-test('a chunk stands or falls with its signature and the places of its frames', () => {
+test('a chunk with an invalid signature, a wrong head, a gap or no frames is refused', () => {
   const key = KeyPair.generate()
   const stream = { node: key.publicKey, number: 3 }
   const start = genesis('t', stream)
@@ -24,26 +24,26 @@ test('a chunk stands or falls with its signature and the places of its frames', 
       (error) => error instanceof MalformedBytes && message.test(error.message),
     )
   refused(records, heads.sign(head, KeyPair.generate()), /signature/)
-  refused(records, heads.sign({ ...head, count: 3 }, key), /not that of these frames/)
-  refused(records, heads.sign({ ...head, lamport: 5 }, key), /not that of these frames/)
-  refused([...records].reverse(), heads.sign(head, key), /gap|not that/)
-  refused([], heads.sign(head, key), /too many frames, or none/)
+  refused(records, heads.sign({ ...head, count: 3 }, key), /head does not match the frames/)
+  refused(records, heads.sign({ ...head, lamport: 5 }, key), /head does not match the frames/)
+  refused([...records].reverse(), heads.sign(head, key), /gap|does not match/)
+  refused([], heads.sign(head, key), /no frames or too many/)
   const twice = frameOf(a.hash, 1, [{ lamport: 1, time: 2, appId: 'a', tags: [], payload: '2' }], new Uint8Array(16))
   refused(
     [records[0] ?? a.record, twice.record],
     heads.sign({ ...head, hash: twice.hash, lamport: 1 }, key),
-    /do not rise/,
+    /not ascending/,
   )
 })
 
-test('a chunk of more than 2047 events is refused, however many frames they are in', () => {
+test('a chunk with more than 2047 events is refused, whatever its number of frames', () => {
   const source = new WrittenStream([1024, 1023, 1])
   assert.equal(readChunk(source.chunk(0, 2)).head.count, 2047)
   assert.equal(readChunk(source.chunk(1, 3)).head.count, 2048)
   assert.throws(() => readChunk(source.chunk(0, 3)), /too many events/)
 })
 
-test('a flipped bit of a chunk is noticed when it is read, or by its chain', () => {
+test('a flipped bit in a chunk is detected by decoding or by the hash chain', () => {
   const source = new WrittenStream([2, 1])
   const chunk = source.chunk(0, 2)
   const start = genesis('t', source.stream)
@@ -58,7 +58,7 @@ test('a flipped bit of a chunk is noticed when it is read, or by its chain', () 
   )
 })
 
-test('only malformed bytes are taken for such', () => {
+test('errors other than MalformedBytes are rethrown', () => {
   assert.equal(
     unlessMalformed(() => 1),
     1,

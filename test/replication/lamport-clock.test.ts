@@ -9,7 +9,7 @@ const steps = fc.array(
   fc.oneof(fc.record({ take: fc.integer({ min: 1, max: 100 }) }), fc.record({ follow: fc.nat(1000) })),
 )
 
-test('the clock never goes back, and own events come after all that were stored before them', () => {
+test('the logical clock is monotonic, and own events come after all stored events', () => {
   fc.assert(
     fc.property(steps, (list) => {
       const clock = new LamportClock()
@@ -30,7 +30,7 @@ test('the clock never goes back, and own events come after all that were stored 
   )
 })
 
-test('at its end the clock refuses, and stays where it is', () => {
+test('an exhausted logical clock throws and does not advance', () => {
   const clock = new LamportClock()
   clock.follow(Number.MAX_SAFE_INTEGER - 3)
   const { next } = clock
@@ -42,7 +42,7 @@ test('at its end the clock refuses, and stays where it is', () => {
   assert.equal(clock.take(2), next)
 })
 
-test('a lamport timestamp is too far ahead from more than a day on, and where no other could follow', () => {
+test('a lamport timestamp is too far ahead when it is more than a day ahead, or the largest possible one', () => {
   const [day, last] = [86_400e6, Number.MAX_SAFE_INTEGER]
   assert.deepEqual(
     [

@@ -18,7 +18,7 @@ import {
 } from '../../src/replication/index.ts'
 import type { WrittenStream } from './written-stream.ts'
 
-/** Receives the chunks of one stream by the rules, and keeps what they decide in arrays. */
+/** An in-memory receiver of one stream: applies the replication rules and keeps their results in arrays. */
 export class PlainReceiver implements ReceivingStream {
   readonly position: StreamPosition
   readonly clock = new LamportClock()
@@ -45,7 +45,7 @@ export class PlainReceiver implements ReceivingStream {
     return 'waiting'
   }
 
-  /** Begins at a checkpoint head, as a prune record has it. */
+  /** Starts at the checkpoint head of a prune record. */
   start(signedHead: Chunk['head']): void {
     startAtCheckpoint(this.position, signedHead)
     endChunk(this.position)

@@ -23,7 +23,7 @@ function positionAt(count: number, pruned: number): StreamPosition {
 
 const refused = (error: unknown): boolean => error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT'
 
-test('a prune record has no effect where as much was pruned, and removes events where they are here', () => {
+test('a prune record removes stored events, and has no effect on those that are pruned already', () => {
   const effectAt = (count: number, pruned: number) =>
     effectOfPrune(record, undefined, positionAt(count, pruned), context).is
   assert.equal(effectAt(6, 6), 'none')
@@ -32,7 +32,7 @@ test('a prune record has no effect where as much was pruned, and removes events 
   assert.equal(effectAt(4, 0), 'remove')
 })
 
-test('where less has come, a stream starts at the checkpoint head, which is needed', () => {
+test('a prune record ahead of a stream needs the checkpoint head, and the stream starts there', () => {
   for (const known of [undefined, positionAt(0, 0), positionAt(3, 0)]) {
     assert.throws(() => effectOfPrune(record, undefined, known, context), refused)
     const effect = effectOfPrune(record, checkpoint, known, context)
@@ -40,7 +40,7 @@ test('where less has come, a stream starts at the checkpoint head, which is need
   }
 })
 
-test('a stream does not start at a head that is not the checkpoint of the record, or too far ahead', () => {
+test('a head that is not the checkpoint of the prune record, or too far ahead, is refused', () => {
   const other = { node: KeyPair.generate().publicKey, number: 0 }
   const wrong: Partial<Head>[] = [
     { checkpoint: false },
@@ -60,7 +60,7 @@ test('a stream does not start at a head that is not the checkpoint of the record
   assert.throws(() => effectOfPrune(record, forged, undefined, context), MalformedBytes)
 })
 
-test('a prune record is verified: its signature, its kind and its topic', () => {
+test('a prune record with a wrong signature, type or topic is refused', () => {
   const own = contextOf(source.key)
   const signed = signPrune(0, 4, own)
   assert.deepEqual(verifyPrune(signed, context), record)

@@ -20,7 +20,7 @@ const source = new WrittenStream([3, 1, 4])
 const { frames } = readChunk(source.chunk(0, 3))
 const refused = (error: unknown): boolean => error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT'
 
-test('exactly the payloads at the offsets are removed, in one go or one by one, and the chain stays', () => {
+test('only the payloads at the offsets are redacted, together or one by one, and the hash chain stays', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(10)), (offsets) => {
       const kept = withoutPayloads(frames, offsets)
@@ -36,7 +36,7 @@ test('exactly the payloads at the offsets are removed, in one go or one by one, 
   )
 })
 
-test('a frame from which nothing is removed is the same object', () => {
+test('a frame without a redacted payload is the same object', () => {
   const kept = withoutPayloads(frames, [3])
   assert.deepEqual(
     kept.map((frame, i) => frame === frames[i]),
@@ -46,7 +46,7 @@ test('a frame from which nothing is removed is the same object', () => {
   assert.equal(withoutPayloads(frames, []), frames)
 })
 
-test('a redaction record has no effect on what was pruned, and waits for what has not come', () => {
+test('a redaction record has no effect on a pruned event, and waits for an event that was not received', () => {
   const position = Object.assign(startOfStream('t', 'live', source.stream, false), { count: 6, pruned: 2 })
   const effects = [1, 2, 5, 6].map((offset) =>
     effectOfRedaction({ topic: 't', stream: source.stream, offset, time: now }, position),
@@ -54,7 +54,7 @@ test('a redaction record has no effect on what was pruned, and waits for what ha
   assert.deepEqual(effects, ['none', 'remove', 'remove', 'expect'])
 })
 
-test('only events that are there can be redacted by their own node', () => {
+test('a redaction of an event that does not exist is not signed', () => {
   const own = contextOf(source.key)
   const position = Object.assign(startOfStream('t', 'live', source.stream, true), { count: 6 })
   assert.throws(() => signRedaction(0, 6, position, own), refused)
@@ -63,7 +63,7 @@ test('only events that are there can be redacted by their own node', () => {
   assert.deepEqual(verifyRedaction(signRedaction(0, 5, position, own), contextOf()), record)
 })
 
-test('a redaction record is verified: its signature, its kind and its topic', () => {
+test('a redaction record with a wrong signature, type or topic is refused', () => {
   const context = contextOf()
   const record = { topic: 't', stream: source.stream, offset: 5, time: now }
   const signed = redactionRecords.sign(record, source.key)

@@ -23,7 +23,7 @@ function grown(own: boolean, { count = 2, bytes = 10 } = {}): StreamPosition {
   return position
 }
 
-test('the head of an own stream is signed for where it stands, and says whether a chunk ends there', () => {
+test('the head of an own stream is signed for its current position, and is a checkpoint if a chunk ends there', () => {
   const context = contextOf(source.key)
   const position = grown(true)
   const signed = () => newestHead(position, context, () => assert.fail()) as Uint8Array
@@ -32,7 +32,7 @@ test('the head of an own stream is signed for where it stands, and says whether 
   assert.deepEqual(heads.verify(signed()), heads.decode(source.head(1, { checkpoint: true })))
 })
 
-test('the head of a stream of another node is the one that was received', () => {
+test('the newest head of a stream of another node is the received one', () => {
   const received = source.head(1)
   assert.equal(
     newestHead(grown(false), contextOf(), () => received),
@@ -40,7 +40,7 @@ test('the head of a stream of another node is the one that was received', () => 
   )
 })
 
-test('a stream without events has no head, nor has any stream of an imported topic', () => {
+test('an empty stream and streams of an imported topic have no head', () => {
   const empty = startOfStream('t', 'live', source.stream, true)
   assert.equal(
     newestHead(empty, contextOf(source.key), () => assert.fail()),
@@ -52,7 +52,7 @@ test('a stream without events has no head, nor has any stream of an imported top
   )
 })
 
-test('a chunk ends at the next checkpoint, else at the newest head, and has events', () => {
+test('a chunk ends at the next checkpoint, else at the newest head, and is never empty', () => {
   const [checkpoint, newest] = [source.head(1, { checkpoint: true }), source.head(2)]
   assert.deepEqual(endOfChunk(0, checkpoint, newest), { count: 2, signedHead: checkpoint })
   assert.deepEqual(endOfChunk(2, undefined, newest), { count: 4, signedHead: newest })
@@ -60,7 +60,7 @@ test('a chunk ends at the next checkpoint, else at the newest head, and has even
   assert.equal(endOfChunk(0, undefined, undefined), undefined)
 })
 
-test('a chunk is full by its events or by its bytes, counted from the last checkpoint', () => {
+test('a chunk is full when its events or its bytes since the last checkpoint reach the limit', () => {
   const { eventsPerCheckpoint: events, bytesPerCheckpoint: bytes } = format
   assert.equal(isChunkFull(grown(true, { count: events - 1, bytes: bytes - 1 })), false)
   for (const full of [grown(true, { count: events }), grown(true, { bytes })]) {
@@ -71,8 +71,8 @@ test('a chunk is full by its events or by its bytes, counted from the last check
   }
 })
 
-test('a stream does not grow by events with lamport timestamps that do not rise', () => {
+test('appending events whose lamport timestamps do not ascend fails an assertion', () => {
   const position = grown(true)
   const { lamport, chain } = position
-  assert.throws(() => grow(position, { count: 1, lamport, chain, bytes: 1 }), /lamport timestamps rise/)
+  assert.throws(() => grow(position, { count: 1, lamport, chain, bytes: 1 }), /lamport timestamps ascend/)
 })

@@ -4,7 +4,7 @@ import type { PublicKey } from '../../src/identity/index.ts'
 import { compareEvents, type OrderedEvent } from '../../src/replication/index.ts'
 import * as fc from '../support/property.ts'
 
-/** From small ranges, so that parts of them are equal. */
+/** From small ranges, so that there are ties. */
 const events: fc.Arbitrary<OrderedEvent> = fc
   .record({ lamport: fc.nat(2), node: fc.constantFrom(0, 1, 0x7f, 0x80, 0xff), number: fc.constantFrom(0, 2, 10) })
   .map(({ lamport, node, number }) => ({
@@ -12,7 +12,7 @@ const events: fc.Arbitrary<OrderedEvent> = fc
     stream: { key: { node: Buffer.alloc(32, node) as Uint8Array as PublicKey, number } },
   }))
 
-/** Sorts as texts in the same way. */
+/** A text that sorts like the event. */
 function textOf({ lamport, stream: { key } }: OrderedEvent): string {
   return `${lamport} ${Buffer.from(key.node).toString('hex')} ${String(key.number).padStart(3, '0')}`
 }
@@ -25,7 +25,7 @@ test('events are ordered by lamport timestamp, then by the bytes of the node, th
   )
 })
 
-test('only an event of the same stream with the same lamport timestamp has the same place', () => {
+test('two events compare equal only with the same stream and lamport timestamp', () => {
   fc.assert(
     fc.property(events, events, (a, b) => {
       assert.equal(Math.sign(compareEvents(a, b)), -Math.sign(compareEvents(b, a)) || 0)

@@ -11,7 +11,7 @@ import { contextOf, WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([2, 2, 2])
 
-test('only so many chunks of a stream wait, and one does not replace another', () => {
+test('the number of waiting chunks per stream is bounded, and a chunk does not replace another one', () => {
   const chunk = readChunk(source.chunk(1, 2))
   const others = Array.from({ length: limits.waitingChunks }, (_, i) => 10 + i)
   assert.equal(mayWait(chunk, others.slice(1), []), true)
@@ -19,7 +19,7 @@ test('only so many chunks of a stream wait, and one does not replace another', (
   assert.equal(mayWait(chunk, [chunk.first], []), false)
 })
 
-test('a chunk with a payload that is to be removed does not wait, one without it does', () => {
+test('a chunk with a redacted payload does not wait, one without it does', () => {
   const chunk = readChunk(source.chunk(1, 3))
   for (const offset of [2, 3, 4, 5]) {
     assert.equal(mayWait(chunk, [], [offset]), false)
@@ -28,7 +28,7 @@ test('a chunk with a payload that is to be removed does not wait, one without it
   assert.equal(mayWait(chunk, [], [0, 1, 6]), true)
 })
 
-test('of the chunks that are reached, the next is one that goes further, and begins as late as possible', () => {
+test('the next waiting chunk is the one that extends the stream and starts last', () => {
   const chunks = fc.array(
     fc
       .record({ first: fc.nat(20), size: fc.integer({ min: 1, max: 9 }) })
@@ -45,7 +45,7 @@ test('of the chunks that are reached, the next is one that goes further, and beg
   )
 })
 
-test('a waiting chunk that turns out to be bad is dropped, and those behind it go on waiting', () => {
+test('an invalid waiting chunk is dropped, and the later ones keep waiting', () => {
   const receiver = new PlainReceiver(source, contextOf())
   const other = new WrittenStream([2, 2, 2], { key: source.key, text: 'other' })
   receiver.receive(other.chunk(1, 2))

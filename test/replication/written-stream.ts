@@ -3,10 +3,10 @@ import { encodeChunk, genesis, type Hash, type Head, heads, type StreamKey } fro
 import type { TopicContext } from '../../src/replication/index.ts'
 import { frameOf } from '../support/events.ts'
 
-/** A time on which nothing here depends. */
+/** An arbitrary time. */
 export const now = 1_700_000_000_000_000
 
-/** The topic as another node than the one that writes the streams sees it. */
+/** The topic context of a node, by default another one than the writer of the stream. */
 export function contextOf(key = KeyPair.generate(), kind: TopicContext['kind'] = 'live'): TopicContext {
   return { topic: 't', kind, key, now: () => now }
 }
@@ -18,7 +18,7 @@ interface WrittenFrame {
   readonly hash: Hash
 }
 
-/** A stream that another node has written: frames of some sizes, with a lamport timestamp of its own for every event. */
+/** A stream written by another node, with frames of the given sizes. */
 export class WrittenStream {
   readonly key: KeyPair
   readonly stream: StreamKey
@@ -50,19 +50,19 @@ export class WrittenStream {
     return this.frames.at(-1)?.end ?? 0
   }
 
-  /** How many events there are before a frame. */
+  /** Number of events before a frame. */
   startOf(frame: number): number {
     return this.frames[frame - 1]?.end ?? 0
   }
 
-  /** The signed head after so many frames. */
+  /** The signed head after a number of frames. */
   head(frames: number, changed: Partial<Head> = {}): Buffer {
     const { end, lamport, hash } = this.frames[frames - 1] as WrittenFrame
     const head = { topic: 't', stream: this.stream, count: end, lamport, hash, checkpoint: false, time: now }
     return heads.sign({ ...head, ...changed }, this.key)
   }
 
-  /** The chunk of the frames from one to before another. */
+  /** The chunk of a range of frames; `to` is exclusive. */
   chunk(from: number, to: number, changed: Partial<Head> = {}): Buffer {
     return encodeChunk(
       this.frames.slice(from, to).map(({ record }) => record),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { checked } from '../../src/settings/check-document.ts'
 import type { InvalidSettings, Json } from '../../src/settings/index.ts'
 
-/** The lines of the message, without its head. */
+/** The validation errors of a document, one line each. */
 function complaints(document: Json): string[] {
   try {
     checked(document)
@@ -28,7 +28,7 @@ const examples: [string, Json, RegExp][] = [
     /^\/: Property conditions are not met\. \(Additional property 'foo' is not allowed; allowed are: swarm, admin, licensing, api, eventRouting\.\)$/,
   ],
   [
-    'a name that is none',
+    'an unknown name',
     { eventRouting: { streams: { 'a b': {} } } },
     /^\/eventRouting\/streams: Property conditions are not met\. \(Additional property 'a b' is not allowed; allowed are: names that match \^\[a-zA-Z0-9_-\]\+\$\.\)$/,
   ],
@@ -108,7 +108,7 @@ const examples: [string, Json, RegExp][] = [
     /^\/swarm\/initialPeers\/0: Format is wrong\. \(Expected multiaddr with peer id/,
   ],
   [
-    'an address with a peer that is none',
+    'an address with a malformed peer ID',
     { swarm: { initialPeers: ['/ip4/10.0.0.1/tcp/4001/p2p/rubbish'] } },
     /^\/swarm\/initialPeers\/0: Format is wrong\. \(Malformed multiaddr\. /,
   ],
@@ -122,7 +122,7 @@ const examples: [string, Json, RegExp][] = [
   [
     'no key',
     { admin: { authorizedUsers: ['x'.repeat(45)] } },
-    /^\/admin\/authorizedUsers\/0: Format is wrong\. \(This is no public key/,
+    /^\/admin\/authorizedUsers\/0: Format is wrong\. \(This is not a public key/,
   ],
   [
     'a key off the curve',
@@ -143,7 +143,7 @@ for (const [what, document, message] of examples)
     assert.match(lines[0] ?? '', message)
   })
 
-test('all problems of a document are told at once', () => {
+test('all validation errors of a document are reported at once', () => {
   const lines = complaints({ swarm: { topic: '', mdns: 1 }, admin: { displayName: '' } })
   assert.equal(lines.length, 3)
   const ofBothKinds = complaints({
@@ -159,9 +159,9 @@ test('all problems of a document are told at once', () => {
   ])
 })
 
-test('numbers that JSON cannot keep are refused', () => {
+test('a number that JSON cannot represent is refused', () => {
   assert.match(
     complaints({ api: { events: { _internal: { a: Number.POSITIVE_INFINITY } } } })[0] ?? '',
-    /Infinity is no JSON number/,
+    /Infinity is not a JSON number/,
   )
 })

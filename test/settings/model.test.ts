@@ -17,7 +17,7 @@ import { atOnce, objectScopes, oneAfterTheOther, sections, setting } from './mod
 import { isValid } from './model/rules.ts'
 import { grafted, mix, nested, rightDocuments, rows } from './model/values.ts'
 
-/** Real settings in a real data folder. */
+/** The system under test: settings in a data folder on disk. */
 class Subject {
   readonly #folder: DataFolder
   readonly #database: NodeDatabase
@@ -37,7 +37,7 @@ class Subject {
     return new Subject(folder, database, await Settings.open(database.settings, refuseNothing))
   }
 
-  /** The settings as a version of shoal finds them that did not write them, and so looks at every rule again. */
+  /** Opens the settings like another version of shoal, whose seal differs: every revision is validated again. */
   async reviewed(): Promise<Settings> {
     const log = this.#database.settings
     const versions = [...log.versions()].map((version) => ({ ...version, seal: 'of another version' }))
@@ -58,7 +58,7 @@ function announcementOf({ revision, scope, before, after, paths }: SettingsChang
   return { revision, scope, before: jsonText(before), after: jsonText(after), paths: [...paths].sort() }
 }
 
-/** What a change or a question comes to, where errors are of the kind that is meant for the one who asked. */
+/** The result or the error code of an operation; only a `ShoalError` is an expected error. */
 async function outcomeOf(work: () => Promise<unknown> | unknown): Promise<Outcome> {
   try {
     return { answer: jsonText(await work()) }
@@ -83,7 +83,7 @@ function perform(settings: Settings, operation: Operation): Promise<Outcome> {
   })
 }
 
-/** Everything that can be read from the settings is what the model has. */
+/** Asserts that the settings equal the model in everything that can be read. */
 function compare(settings: Settings, model: Model): void {
   assert.equal(settings.revision, model.revision)
   assert.equal(jsonText(settings.get([], { defaults: false })), textOf(model.stored))
@@ -127,7 +127,7 @@ async function startsWith(folder: string, model: Model): Promise<void> {
   }
 }
 
-/** New data folders, all of them gone when the test is over. */
+/** Creates paths of data folders that are removed after the test. */
 function newFolders(t: TestContext): () => string {
   const parent = temporaryFolder(t)
   let count = 0
@@ -136,7 +136,7 @@ function newFolders(t: TestContext): () => string {
 
 const operationsBetweenRestarts = 10
 
-/** A whole node takes long to start; settings are opened again and again all the same. */
+/** Starting a whole node is slow, so only every fifth sequence does; the settings are always reopened. */
 const sequencesPerNode = 5
 
 async function runThrough(
@@ -163,13 +163,13 @@ async function runThrough(
   if (withNode) await startsWith(folder, model)
 }
 
-test('the model agrees with the recorded cases about which documents are valid', () => {
+test('the model agrees with the conformance cases on which documents are valid', () => {
   const file = new URL('../../conformance/settings/documents.json', import.meta.url)
   const cases = JSON.parse(readFileSync(file, 'utf8')) as { document: Json; valid: boolean }[]
   for (const { document, valid } of cases) assert.equal(isValid(treeOf(document)), valid, JSON.stringify(document))
 })
 
-test('the generators know right values and wrong ones for every setting', (t) => {
+test('the generators produce valid and invalid values for every setting', (t) => {
   const some = { numRuns: 30, seed: testSeed(t) }
   for (const { scope, right, wrong } of rows) {
     const fits = (value: Json): boolean => isValid(treeOf(grafted({}, scope, value)))
@@ -179,7 +179,7 @@ test('the generators know right values and wrong ones for every setting', (t) =>
   assert.ok(fc.sample(rightDocuments, some).some((document) => Object.keys(document).length === sections.length))
 })
 
-test('a fresh node shows the defaults of the specification, and has nothing stored', async (t) => {
+test('a new node has the defaults of the specification, and no stored settings', async (t) => {
   const node = await startNode(temporaryFolder(t))
   t.after(() => node.stop('NODE_STOPPED_BY_HOST'))
   assert.deepEqual(node.settings.get([]), specifiedDefaults)
@@ -187,7 +187,7 @@ test('a fresh node shows the defaults of the specification, and has nothing stor
   compare(node.settings, new Model())
 })
 
-test('every setting takes the values of its row in the specification, and refuses others', async (t) => {
+test('every setting accepts the values of its row in the specification, and refuses others', async (t) => {
   const subject = await Subject.open(temporaryFolder(t))
   t.after(() => subject.close())
   const model = new Model()
@@ -203,7 +203,7 @@ test('every setting takes the values of its row in the specification, and refuse
   compare(subject.settings, model)
 })
 
-test('thousands of generated changes do what the model says, across restarts, and nodes start with the results', {
+test('thousands of generated changes agree with the model across restarts, and nodes start with the results', {
   timeout: 600_000,
 }, async (t) => {
   const newFolder = newFolders(t)
@@ -217,7 +217,7 @@ test('thousands of generated changes do what the model says, across restarts, an
     { numRuns: 150 },
   )
 
-  // A test whose changes all end the same way would show nothing.
+  // Guards against a degenerate run, in which all operations have the same outcome.
   const sum = (ending: string): number =>
     [...ends].filter(([end]) => end.endsWith(ending)).reduce((total, [, times]) => total + times, 0)
   const [total, accepted] = [sum(''), sum('accepted')]
@@ -228,7 +228,7 @@ test('thousands of generated changes do what the model says, across restarts, an
   assert.deepEqual([...ends.keys()].sort(), possible.sort())
 })
 
-test('changes that are asked for at once happen one after the other, and each is answered with its own result', async (t) => {
+test('concurrent changes are serialised, and each returns its own result', async (t) => {
   const newFolder = newFolders(t)
   await fc.assert(
     fc.asyncProperty(atOnce, async (operations) => {
@@ -249,7 +249,7 @@ test('changes that are asked for at once happen one after the other, and each is
   )
 })
 
-test('what `get` shows, `set` takes at the same scope, and no effective value changes', async (t) => {
+test('the output of `get` is accepted by `set` at the same scope and changes no effective value', async (t) => {
   const subject = await Subject.open(temporaryFolder(t))
   t.after(() => subject.close())
   const { settings, announced } = subject
@@ -272,7 +272,7 @@ test('what `get` shows, `set` takes at the same scope, and no effective value ch
   )
 })
 
-test('a document of exactly as many bytes as the limit allows is kept, one with a byte more is not', async (t) => {
+test('a document at the size limit is stored, one byte more is refused', async (t) => {
   const withText = (length: number): Json => ({ admin: { displayName: 'x'.repeat(length) } })
   const rest = limits.settingsDocumentBytes - JSON.stringify(withText(0)).length
   const ends: string[] = []
@@ -281,7 +281,7 @@ test('a document of exactly as many bytes as the limit allows is kept, one with 
   assert.deepEqual(ends, ['set: ERR_SETTINGS_INVALID', 'set: accepted'])
 })
 
-test('a document that breaks a rule is refused soon, however often and however nearly it breaks it', async (t) => {
+test('an invalid document is refused quickly: no regex backtracking, no quadratic validation', async (t) => {
   const subject = await Subject.open(temporaryFolder(t))
   t.after(() => subject.close())
   const nearlyAnAppId = { licensing: { apps: { [`${'1'.repeat(28)}!`]: 'testing' } } }
@@ -292,7 +292,7 @@ test('a document that breaks a rule is refused soon, however often and however n
     await assert.rejects(subject.settings.set([], document, 'test'), { code: 'ERR_SETTINGS_INVALID' })
     await assert.rejects(subject.settings.merge([], document, 'test'), { code: 'ERR_SETTINGS_INVALID' })
     const seconds = (performance.now() - start) / 1000
-    // Trying every way to match would take years, looking at everything a moment: in between is a slow machine.
+    // Exponential backtracking would take years, linear validation a moment; the limit allows for a slow machine.
     assert.ok(seconds < 60, `it took ${seconds} seconds`)
   }
   compare(subject.settings, new Model())

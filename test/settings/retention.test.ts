@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { retentionOf } from '../../src/settings/index.ts'
 import { ageWithTwoDigits } from '../../src/settings/retention.ts'
 
-test('units of size and age are those of the specification', () => {
+test('units of size and age match the specification', () => {
   const sizes: [string, number][] = [
     ['1B', 1],
     ['77', 77],
@@ -26,13 +26,13 @@ test('units of size and age are those of the specification', () => {
   assert.deepEqual(retentionOf({ maxEvents: 5 }), { maxEvents: 5 })
 })
 
-test('0, "0", null and nothing mean no limit', () => {
+test('0, "0", null and undefined mean no limit', () => {
   for (const none of [0, '0', null] as const)
     assert.deepEqual(retentionOf({ maxEvents: none, maxSize: none, maxAge: none }), {})
   assert.deepEqual(retentionOf({}), {})
 })
 
-test('an age of one digit comes with the same age in two', () => {
+test('an age with one digit gets a suggestion with two digits', () => {
   const suggestions = [
     ['1h', '60m'],
     ['9m', '540s'],

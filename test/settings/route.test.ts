@@ -9,7 +9,7 @@ const spaces = fc.constantFrom('', ' ', '  ', '\t', '\n')
 
 const quote = (tag: string, mark: string) => `${mark}${tag.replaceAll(mark, mark + mark)}${mark}`
 
-test('what is written in any quotes and spacing is read back', () => {
+test('a route round-trips with any quotes and spacing', () => {
   fc.assert(
     fc.property(conditions, fc.constantFrom("'", '"'), spaces, (anyOf, mark, space) => {
       const text = anyOf
@@ -23,7 +23,7 @@ test('what is written in any quotes and spacing is read back', () => {
   )
 })
 
-test('and binds tighter than or', () => {
+test('`&` binds tighter than `|`', () => {
   const condition = parseRoute("'a'|'b'&'c'")
   assert.ok(matches(condition, new Set(['a'])))
   assert.ok(matches(condition, new Set(['b', 'c'])))
@@ -31,7 +31,7 @@ test('and binds tighter than or', () => {
   assert.ok(!matches(condition, new Set(['c', 'd'])))
 })
 
-test('a condition holds when one of its groups is among the tags', () => {
+test('a condition matches when all tags of one of its groups are present', () => {
   fc.assert(
     fc.property(conditions, fc.array(tags), (anyOf, list) => {
       const present = new Set(list)
@@ -44,11 +44,11 @@ test('a condition holds when one of its groups is among the tags', () => {
   )
 })
 
-test('a tag matches in whatever form of Unicode it was written', () => {
+test('a tag matches in any Unicode normalisation form', () => {
   assert.ok(matches(parseRoute("'e\u0301'"), new Set(['é'])))
 })
 
-test('anything else is refused with its place', () => {
+test('a syntax error in a route is refused with its position', () => {
   const wrong: [string, RegExp][] = [
     ['', /expected a quoted tag at the end/],
     ["'a' )", /expected '\|', '&' or the end at character 5 \("\)"\)/],

@@ -12,7 +12,7 @@ import {
   schema,
 } from '../../src/settings/index.ts'
 
-test('the schema is one of draft-06', () => {
+test('the schema is valid JSON schema draft-06', () => {
   const ajv = new Ajv({ strict: false })
   ajv.addMetaSchema(draft06)
   assert.ok(ajv.validateSchema(schema), ajv.errorsText())
@@ -35,7 +35,7 @@ test('the type of a document is what the schema says, with all defaults', () => 
   assert.ok(members && numbers && lists && choices && optional && named && required)
 })
 
-/** Versions in memory. */
+/** An in-memory log of revisions. */
 function memoryLog(): SettingsLog {
   const stored: StoredVersion[] = []
   return {
@@ -47,7 +47,7 @@ function memoryLog(): SettingsLog {
   }
 }
 
-test('every stored version is kept with its time and origin, and can be brought back', async () => {
+test('every revision is kept with its time and origin, and can be rolled back to', async () => {
   const settings = await Settings.open(memoryLog())
   assert.equal(settings.revision, 0)
   await settings.set(['admin', 'displayName'], 'one', 'alice')
@@ -66,7 +66,7 @@ test('every stored version is kept with its time and origin, and can be brought 
   await assert.rejects(settings.rollback(9, 'dave'), { code: 'ERR_SETTINGS_REVISION_UNKNOWN' })
 })
 
-test('what a listener does wrong is not taken for a refusal', async (t) => {
+test('an error of a listener does not refuse the change', async (t) => {
   const settings = await Settings.open(memoryLog())
   const seen: number[] = []
   settings.onChange(() => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseScope } from '../../src/settings/index.ts'
 import { changedPaths, mergePatch, valueAt, withoutValueAt, withValueAt } from '../../src/settings/scope.ts'
 
-test('a scope starts with a slash and has no empty parts', () => {
+test('a scope without a leading slash, with empty parts, or too long is refused', () => {
   assert.deepEqual(parseScope('/'), [])
   assert.deepEqual(parseScope('/swarm/initialPeers/0'), ['swarm', 'initialPeers', '0'])
   for (const text of ['', 'swarm', '//', '/a//b', '/a/'])
@@ -11,7 +11,7 @@ test('a scope starts with a slash and has no empty parts', () => {
   assert.throws(() => parseScope(`/${'x'.repeat(5000)}`), { message: /at most 4096 characters/ })
 })
 
-test('an index replaces an item or appends one, also to a list that shows only by default', () => {
+test('an index replaces or appends an item, also in a default list that is not stored', () => {
   const defaults = { list: ['a'], o: {} }
   assert.deepEqual(withValueAt({}, defaults, ['list', '0'], 'x'), { list: ['x'] })
   assert.deepEqual(withValueAt({}, defaults, ['list', '1'], 'x'), { list: ['a', 'x'] })
@@ -23,7 +23,7 @@ test('an index replaces an item or appends one, also to a list that shows only b
   assert.deepEqual(withValueAt({}, defaults, ['list', '1', 'deep'], 1), { list: ['a', { deep: 1 }] })
 })
 
-test('there is nothing below a plain value', () => {
+test('setting a path below a scalar is refused', () => {
   const message = /The value at path \/a is not of type object or array but string/
   assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b'], 1), { message })
   assert.throws(() => withValueAt({ a: 'x' }, {}, ['a', 'b', 'c'], 1), { message })
@@ -31,7 +31,7 @@ test('there is nothing below a plain value', () => {
   assert.deepEqual(withoutValueAt({ a: 'x' }, ['a', 'b']), { a: 'x' })
 })
 
-test('names of the language are names like any other', () => {
+test('`__proto__` and other names of JavaScript are ordinary names', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     assert.equal(valueAt({}, [name]), undefined)
     const set = withValueAt({}, {}, ['o', name, 'x'], 1)
@@ -47,7 +47,7 @@ test('a merge patch follows RFC 7396', () => {
   assert.deepEqual(patched, { a: 'z', c: { d: 'e' }, h: {} })
 })
 
-test('changes are told by path, lists as a whole', () => {
+test('a diff lists changed paths, lists as a whole', () => {
   const paths = changedPaths(
     { a: { b: 1, c: [1], same: 0 }, gone: 1 },
     { a: { b: 2, c: [2], same: 0 }, fresh: { x: 1 } },

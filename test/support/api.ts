@@ -35,12 +35,12 @@ async function listening(t: TestContext, makeServer: () => Server): Promise<numb
   return bound[0]?.port ?? 0
 }
 
-/** The connections of a server, with an account of memory of its own. */
+/** The connections of a server, with a memory account of its own. */
 export function connections(limitBytes: number = limits.clientMemory): Connections {
   return new Connections({ account: MemoryAccount.create(limitBytes), log: silent })
 }
 
-/** The port of a server with these routes. */
+/** Starts a server with the given routes. Returns its port. */
 export function served(
   t: TestContext,
   routes: readonly Route[],
@@ -50,7 +50,7 @@ export function served(
   return listening(t, () => service.server())
 }
 
-/** What the server sends to these bytes, until it closes the connection. */
+/** Sends raw bytes. Returns everything that the server sends until it closes the connection. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
@@ -71,10 +71,10 @@ export function memoryStore(): MemoryEventStore {
   return new MemoryEventStore({ topic: 'default-topic', kind: 'live', key, now: nowMicros })
 }
 
-/** A store on disk, with a thread that answers queries. */
+/** An event store on disk, with a reader thread for queries. */
 export async function sqliteStore(t: TestContext, options: Partial<EventStoreOptions> = {}): Promise<SqliteEventStore> {
   let store: SqliteEventStore | undefined
-  // Before the folder is removed, which is done in the order in which it is asked for.
+  // Registered before the removal of the folder: hooks run in the order of registration.
   t.after(() => store?.close())
   const file = join(temporaryFolder(t), 'log.db')
   store = await SqliteEventStore.open({ file, topic: 'default-topic', kind: 'live', key, readerModule, ...options })
@@ -88,9 +88,9 @@ export interface TestApi {
   readonly otherToken: string
   readonly events: Events
   readonly store: EventStore
-  /** The queries and subscriptions so far. */
+  /** All queries and subscriptions so far. */
   readonly readings: readonly CountedReading[]
-  /** One of them, which has to be there; -1 is the last. */
+  /** One of them by index, which has to exist; -1 is the last. */
   reading(at: number): CountedReading
   /** Calls the API as the test app. */
   call(path: string, init?: RequestInit): Promise<Response>
@@ -108,7 +108,7 @@ export interface ApiSettings {
   readonly routes?: SettingsDocument['eventRouting']['routes']
 }
 
-/** The whole API, over a store in memory or another one; only one on disk answers queries. */
+/** Starts the whole API, by default on a store in memory; only a store on disk supports queries. */
 export async function startApi(t: TestContext, settings: ApiSettings = {}): Promise<TestApi> {
   const store = settings.store ?? memoryStore()
   const readings: CountedReading[] = []
@@ -126,7 +126,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     nodeId,
     tokens,
     events: Promise.resolve(events),
-    // Files need a store that can be subscribed to: tests of them start a node.
+    // Files need a store with subscriptions: tests of files start a whole node.
     files: new Promise(() => {}),
     blobs,
     metrics: new Metrics(),
@@ -166,7 +166,7 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
   return { url, token, otherToken, events, store, readings, reading, call, publish }
 }
 
-/** All events of a store, as a query would answer them. */
+/** All events of a store, as the result lines of a query. */
 export async function eventsIn(store: EventStore): Promise<string[]> {
   let text = ''
   for await (const piece of store.read({ anyOf: [{ tags: [] }], order: 'asc' })) text += piece.toString('utf8')

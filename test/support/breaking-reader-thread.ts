@@ -2,10 +2,10 @@ import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
 import { makeReadJob } from '../../src/store/threads/reader/read-job.ts'
 import { type JobMaker, runReader } from '../../src/store/threads/reader/reader-host.ts'
 
-/** Ends the thread, as running out of memory does. */
+/** Ends the thread, like running out of memory. */
 const end: JobMaker = () => process.exit(1)
 
-/** Never gives way. */
+/** Never yields. */
 const hang: JobMaker = () => ({
   run: () => {
     for (;;);
@@ -13,7 +13,7 @@ const hang: JobMaker = () => ({
   take: () => new Uint8Array(),
 })
 
-/** Fails as SQLite does when the disk cannot be read. */
+/** Fails like SQLite on a read error of the disk. */
 const refuse: JobMaker = () => ({
   run: () => {
     throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })

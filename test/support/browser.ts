@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
 
-/** Debian's name of it, unless the environment names another. */
+/** The path of Chromium on Debian, unless the environment sets another one. */
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
 export async function browser(t: TestContext): Promise<Browser> {

@@ -11,12 +11,12 @@ export function openLog(file: string, disk?: (notice: DiskNotice) => void): Prom
   return SqliteEventStore.open({ file, topic: 't', kind: 'live', key, ...(disk && { disk }) })
 }
 
-/** Text that takes room: it cannot be compressed. */
+/** Incompressible text. */
 function someText(): string {
   return randomBytes(150).toString('base64url')
 }
 
-/** Somebody who appends and remembers what was answered: by the offset, what is stored there. */
+/** A client that appends, and remembers what was acknowledged, by offset. */
 export class Caller {
   readonly stored = new Map<number, string>()
   readonly refused: unknown[] = []
@@ -40,7 +40,7 @@ export class Caller {
   }
 }
 
-/** By offset what can be read, in the order in which it is read. */
+/** All stored payloads by offset, in the order of reading. */
 export async function read(store: SqliteEventStore): Promise<Map<number, string>> {
   let lines = ''
   for await (const piece of store.read({ anyOf: [{ tags: ['t'] }], order: 'asc' })) lines += piece.toString()
@@ -53,7 +53,7 @@ export async function read(store: SqliteEventStore): Promise<Map<number, string>
   )
 }
 
-/** All that was acknowledged is there, nothing else is, and offsets have no gaps. */
+/** Asserts that exactly the acknowledged events are stored, without gaps in their offsets. */
 export async function assertExactly(store: SqliteEventStore, stored: ReadonlyMap<number, string>): Promise<void> {
   const found = await read(store)
   assert.deepEqual(

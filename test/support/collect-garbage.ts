@@ -3,5 +3,5 @@ import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
 
-/** Collects whatever nobody holds any more, for tests of what is held. */
+/** Forces a garbage collection, for tests of memory use. */
 export const collectGarbage = runInNewContext('gc') as () => void

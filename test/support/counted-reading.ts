@@ -1,7 +1,7 @@
 import type { MemoryHolder } from '../../src/client-memory/account.ts'
 import type { Reading } from '../../src/events/index.ts'
 
-/** A reading that counts what is taken from it. */
+/** A reading that counts the bytes read from it. */
 export class CountedReading implements Reading {
   bytes = 0
   readonly #reading: Reading

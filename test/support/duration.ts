@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** Asserts that something takes less than a second in the best of ten attempts: other programs use the machine too. */
+/** Asserts that the best of ten attempts takes less than a second: other programs may slow down some of them. */
 export async function assertBelowASecond(attempt: () => Promise<number>): Promise<void> {
   const took: number[] = []
   do took.push(await attempt())

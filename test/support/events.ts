@@ -1,7 +1,7 @@
 import { ByteWriter, encodeLabels, type Frame, FrameBuilder, type Hash, hashAfter } from '../../src/protocol/index.ts'
 import type { NaiveEvent } from '../protocol/naive.ts'
 
-/** Labels and payloads of events in one buffer, with the spans that say where they are. */
+/** Labels and payloads of events in one buffer, with their spans. */
 export function packed(events: readonly { appId: string; tags: readonly string[]; payload: string }[]): {
   source: Buffer
   spans: Int32Array
@@ -34,7 +34,7 @@ export function frameOf(
   return { record: record.written, hash }
 }
 
-/** What a frame says, as plain values; a removed payload is null. */
+/** The payloads of a frame; a redacted one is null. */
 export function payloadsOf({ payloads, bytes, count }: Frame): (string | null)[] {
   return Array.from({ length: count }, (_, i) => {
     const start = payloads[2 * i] ?? -1

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A test, or a file of tests: what says when something is not needed any more. */
+/** The scope of a resource: a test or a test file, with a hook for cleanup. */
 export interface TestScope {
   after(end: () => unknown): void
 }
 
-/** A folder of its own for a test, removed when the test is over. */
+/** A temporary folder for a test, removed after it. */
 export function temporaryFolder(test: TestScope): string {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-test-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,15 +1,15 @@
-/** A frame of a WebSocket. */
+/** A WebSocket frame. */
 export interface Frame {
   readonly opcode: number
   readonly fin: boolean
   readonly data: Buffer
-  /** The length that its head tells, where that is not the length of its content. */
+  /** A length in the header that differs from the length of the data. */
   readonly told?: number
 }
 
 const mask = Buffer.from([1, 2, 3, 4])
 
-/** The bytes of a frame as clients send them: masked (RFC 6455, section 5.2). */
+/** Encodes a client frame, with masking (RFC 6455, section 5.2). */
 export function clientFrame({ opcode, fin, data, told = data.length }: Frame): Buffer {
   const first = (fin ? 0x80 : 0) | opcode
   const masked = Buffer.from(data)

@@ -1,4 +1,4 @@
-/** The lines of an answer, one by one as they come. */
+/** Reads a streaming response line by line. */
 export class Lines {
   readonly #reader: ReadableStreamDefaultReader<string>
   #rest = ''
@@ -8,11 +8,11 @@ export class Lines {
     this.#reader = body.pipeThrough(new TextDecoderStream()).getReader()
   }
 
-  /** The next line, without its end. */
+  /** The next line, without its line break. */
   async next(): Promise<string> {
     while (!this.#rest.includes('\n')) {
       const { done, value } = await this.#reader.read()
-      if (done) throw new Error(`the answer has ended after ${this.#rest}`)
+      if (done) throw new Error(`the response has ended after ${this.#rest}`)
       this.#rest += value
     }
     const end = this.#rest.indexOf('\n')
@@ -21,7 +21,7 @@ export class Lines {
     return line
   }
 
-  /** The next line that is no keep-alive. */
+  /** The next line that is not a keep-alive. */
   async nextFull(): Promise<string> {
     for (;;) {
       const line = await this.next()
@@ -29,7 +29,7 @@ export class Lines {
     }
   }
 
-  /** Goes away. */
+  /** Disconnects. */
   async cancel(): Promise<void> {
     await this.#reader.cancel()
   }

@@ -4,7 +4,7 @@ import { KeyPair } from '../../src/identity/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from './folder.ts'
 
-/** A log of its own for a test, with one who writes and one who reads. */
+/** An event log for a test, with a writer and a reader. */
 export function openLog(t: TestContext, now: () => number = () => 1): { writer: LogWriter; reader: LogReader } {
   const file = join(temporaryFolder(t), 'log.db')
   const key = KeyPair.generate()

@@ -1,6 +1,6 @@
 import * as fc from './property.ts'
 
-/** A change of a text: something is taken away in a place, and something else put there. */
+/** A mutation of a text: replaces some characters at a position. */
 export interface Mutation {
   readonly at: number
   readonly remove: number
@@ -11,7 +11,7 @@ export function anyMutation(insert: fc.Arbitrary<string>): fc.Arbitrary<Mutation
   return fc.record({ at: fc.nat(), remove: fc.nat(2), insert })
 }
 
-/** The text after all of them, none of which changes its first characters, if there are such that have to stay. */
+/** Applies mutations to a text; the first `kept` characters stay unchanged. */
 export function mutated(text: string, mutations: readonly Mutation[], kept = 0): string {
   let result = text
   for (const { at, remove, insert } of mutations) {

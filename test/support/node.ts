@@ -14,9 +14,9 @@ export interface TestNode {
   readonly token: string
   /** Calls the API as the test app. */
   call(path: string, init?: RequestInit): Promise<Response>
-  /** Uploads files by their names; the answer is that of the API. */
+  /** Uploads files by name. */
   upload(files: Readonly<Record<string, string | Uint8Array>>): Promise<Response>
-  /** What is served to whoever asks for a host. */
+  /** Sends a request with a Host header. */
   visit(host: string, path: string, headers?: Record<string, string>, method?: string): Promise<Visit>
   /** The payloads of events with a tag. */
   payloads(tag: string): Promise<unknown[]>
@@ -28,7 +28,7 @@ export interface Visit {
   readonly text: string
 }
 
-/** A whole node in this process, and the log it writes. */
+/** Starts a whole node in this process, with its log lines. */
 export async function startBareNode(
   t: TestContext,
   options: Pick<NodeOptions, 'folder' | 'retentionMs'>,
@@ -42,7 +42,7 @@ export async function startBareNode(
   return { node, log }
 }
 
-/** The same, with an app that is signed in. */
+/** The same, with an app that has a token. */
 export async function startNode(t: TestContext, folder = temporaryFolder(t), retentionMs?: number): Promise<TestNode> {
   const { node, log } = await startBareNode(t, { folder, ...(retentionMs !== undefined && { retentionMs }) })
   const [address] = node.addresses.api
@@ -72,7 +72,7 @@ export async function startNode(t: TestContext, folder = temporaryFolder(t), ret
 
 export const json = { 'content-type': 'application/json' }
 
-/** A form with files by their names, which may be any. */
+/** A multipart form with files by name; any name is possible. */
 export function form(files: readonly (readonly [string, string | Uint8Array])[]): { body: Buffer; type: string } {
   const parts = files.flatMap(([name, content]) => [
     Buffer.from(
@@ -84,7 +84,7 @@ export function form(files: readonly (readonly [string, string | Uint8Array])[])
   return { body: Buffer.concat([...parts, Buffer.from('--limit--\r\n')]), type: 'multipart/form-data; boundary=limit' }
 }
 
-/** Asks with a host of one's own, which `fetch` does not let anybody do. */
+/** Sends a request with a custom Host header, which `fetch` does not allow. */
 function visited(
   url: string,
   path: string,

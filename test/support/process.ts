@@ -5,7 +5,7 @@ import type { TestScope } from './folder.ts'
 
 const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
-/** Long enough for the slowest machine; a condition that comes true ends the wait at once. */
+/** Timeout of `until`: generous for slow machines, and it costs nothing when the condition comes true. */
 const patienceMs = 60_000
 
 export interface Ended {
@@ -16,11 +16,11 @@ export interface Ended {
 }
 
 export interface ProcessOptions extends SpawnOptions {
-  /** The most files and connections that it may have open. */
+  /** The limit of open files of the process (`ulimit -n`). */
   readonly openFiles?: number
 }
 
-/** A shoal process with what it has written so far. */
+/** A shoal process with its output so far. */
 export class ShoalProcess {
   readonly child: ChildProcess
   stdout = ''
@@ -58,7 +58,7 @@ export class ShoalProcess {
     this.child.kill(signal)
   }
 
-  /** Waits until the log says something that matches. */
+  /** Waits for a matching text in the log. */
   async logged(pattern: RegExp): Promise<RegExpExecArray> {
     return await until(
       () => pattern.exec(this.stderr) ?? undefined,
@@ -67,7 +67,7 @@ export class ShoalProcess {
     )
   }
 
-  /** Waits until the node runs, and answers where its API is. */
+  /** Waits until the node has started. Returns the URL of its API. */
   async api(): Promise<string> {
     await this.logged(/NODE_STARTED_BY_HOST/)
     const [, address = ''] = await this.logged(/API bound to (\S+)\./)
@@ -75,20 +75,20 @@ export class ShoalProcess {
   }
 }
 
-/** Runs a command to its end. */
+/** Runs a command and waits until it has exited. */
 export async function shoal(
   test: TestScope,
   args: readonly string[],
   options: ProcessOptions & { input?: string } = {},
 ): Promise<Ended> {
   const process = new ShoalProcess(test, args, options)
-  // A command that needs no input may have ended already.
+  // EPIPE: a command that needs no input may have exited already.
   process.child.stdin?.on('error', () => {})
   process.child.stdin?.end(options.input ?? '')
   return await process.ended
 }
 
-/** The value as soon as there is one. */
+/** Polls until there is a value; fails with `why` on a timeout, or when `hopeless` is true. */
 export async function until<T>(
   value: () => T | undefined | Promise<T | undefined>,
   why: () => string,
@@ -104,7 +104,7 @@ export async function until<T>(
   }
 }
 
-/** The environment without what would change how shoal starts. */
+/** The environment without variables that shoal reads. */
 function cleanEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const ours = /^(npm_|SHOAL_|ACTYX_|AX_|RUST_LOG$|NO_COLOR$|NODE_OPTIONS$)/
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))), ...more }

@@ -2,12 +2,12 @@ import * as fastCheck from 'fast-check'
 import { repeating, runSeed } from './seed.ts'
 
 /**
- * fast-check with seeds that can be given: every run follows from SHOAL_TEST_SEED, or from a new seed, which an error says.
- * Import it as `import * as fc from '…/support/property.ts'`; what is declared here hides what is exported first.
+ * fast-check with reproducible seeds: every run is seeded with SHOAL_TEST_SEED, or with a new seed that errors print.
+ * Import it as `import * as fc from '…/support/property.ts'`; declarations here shadow those of fast-check.
  */
 export * from 'fast-check'
 
-/** Throws when the property does not hold, with the seed that repeats the run. */
+/** Throws when the property does not hold, with the seed that reproduces the run. */
 export function assert<Ts>(property: fastCheck.IAsyncProperty<Ts>, given?: fastCheck.Parameters<Ts>): Promise<void>
 export function assert<Ts>(property: fastCheck.IProperty<Ts>, given?: fastCheck.Parameters<Ts>): void
 export function assert<Ts>(
@@ -26,7 +26,7 @@ export function assert<Ts>(
   }
 }
 
-/** Answers whether the property holds, and with which seed that was found. */
+/** Checks a property. Returns the result with its seed. */
 export function check<Ts>(
   property: fastCheck.IAsyncProperty<Ts>,
   given?: fastCheck.Parameters<Ts>,

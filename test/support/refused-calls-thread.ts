@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { answerCalls, storageError } from '../../src/store/index.ts'
 
-/** Calls that fail as those of files and blobs do when the disk refuses. */
+/** Calls that fail like those of files and blobs on a disk error. */
 export class RefusedCalls {
   store(isRefused: boolean): void {
     if (isRefused) throw storageError(Object.assign(new Error('full'), { errcode: 13 }), 'file')
@@ -15,13 +15,13 @@ export class RefusedCalls {
     throw new Error('a defect')
   }
 
-  /** Settles after the calls that follow it have come. */
+  /** Resolves after later calls have arrived. */
   async wait(value: number): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, 20))
     return value
   }
 
-  /** Ends the thread, as running out of memory does. */
+  /** Ends the thread, like running out of memory. */
   end(): void {
     process.exit(1)
   }

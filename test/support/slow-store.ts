@@ -1,7 +1,7 @@
 import type { Appended, AppendRequest, EventStore } from '../../src/store/index.ts'
 import { memoryStore } from './api.ts'
 
-/** A store whose disk takes its time. */
+/** A store whose appends of one event block until `release`. */
 export class SlowStore {
   readonly inner = memoryStore()
   readonly waiting: (() => void)[] = []

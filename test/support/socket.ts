@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 
-/** A message of the node. */
+/** A message from the node. */
 export interface SocketMessage {
   readonly type: 'next' | 'complete' | 'error'
   readonly requestId: number
@@ -10,12 +10,12 @@ export interface SocketMessage {
   readonly kind?: Readonly<Record<string, unknown>>
 }
 
-/** A client of the WebSocket that keeps what it gets. */
+/** A WebSocket client that records all messages. */
 export class TestSocket {
   readonly socket: WebSocket
-  /** The messages as they came. */
+  /** All received messages. */
   readonly texts: string[] = []
-  /** The code with which it was closed. */
+  /** The close code. */
   readonly closed: Promise<number>
   #waiting: (() => void)[] = []
   #taken = 0
@@ -57,7 +57,7 @@ export class TestSocket {
     this.send({ type: 'cancel', requestId })
   }
 
-  /** The next message that was not taken yet. */
+  /** The next unread message. */
   async take(): Promise<SocketMessage> {
     const taken = this.#taken++
     return await this.#when(() => {
@@ -66,14 +66,14 @@ export class TestSocket {
     })
   }
 
-  /** Everything that came for a request, once it is complete. */
+  /** Waits until a request is complete. Returns all its messages. */
   async answered(requestId: number): Promise<SocketMessage[]> {
     const end = `{"type":"complete","requestId":${requestId}}`
     await this.#when(() => this.texts.includes(end) || undefined)
     return this.messages.filter((message) => message.requestId === requestId)
   }
 
-  /** Makes sure that everything before it was received: an answer comes after what was sent already. */
+  /** A barrier: its response comes after everything that was sent before. */
   async settled(): Promise<void> {
     const id = this.#nextSettled++
     this.request(id, 'offsets', null)

@@ -1,14 +1,14 @@
 import type { FileStore } from '../../src/files/thread/file-store.ts'
 import { ChunkMemory } from '../../src/files/unixfs/index.ts'
 
-/** Bytes in memory that can be handed over. */
+/** Bytes in a transferable ArrayBuffer. */
 export function chunkOf(bytes: Uint8Array): [memory: ArrayBuffer, length: number] {
   const memory = new ChunkMemory()
   memory.chunk(0).set(bytes)
   return [memory.buffer, bytes.length]
 }
 
-/** Stores a file as far as to the moment before an event says so. */
+/** Stores a file, but does not publish the event for it. */
 export async function storeFile(store: FileStore, text: string): Promise<{ id: number; cid: string }> {
   const id = store.beginUpload()
   await store.addChunks(id, ...chunkOf(Buffer.from(text)))

@@ -1,5 +1,5 @@
-// Uses a store while the process has no file descriptor left, and says as JSON what became of it. Run by test/store/without-descriptors.test.ts,
-// in a process with a low limit of open files.
+// Uses a store while file descriptors are exhausted, and prints the outcome as JSON. Run by
+// test/store/without-descriptors.test.ts in a process with a low limit of open files.
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { ShoalError } from '../../src/base/errors.ts'
@@ -20,17 +20,17 @@ const threads: ThreadWatch = {
   started: () => {},
 }
 const held: number[] = []
-/** Takes all descriptors, also those that threads have given back since. */
+/** Opens files until no descriptor is left, including those that threads have closed since. */
 function takeDescriptors(): void {
   try {
     for (;;) held.push(openSync('/dev/null', 'r'))
   } catch {
-    // There is none left.
+    // EMFILE: none is left.
   }
 }
 
 let isExhausted = false
-// The descriptors of a thread that has ended are taken before another one can start with them.
+// Takes the descriptors of a thread that has ended before a new thread can use them.
 process.on('worker', (thread) => {
   thread.prependListener('exit', () => {
     if (isExhausted) takeDescriptors()
@@ -93,7 +93,7 @@ const waitFor = async <T>(value: () => Promise<T | undefined>): Promise<T> =>
   await until(value, () => 'it does not recover')
 const readAfter = await waitFor(async () => await read().catch(() => undefined))
 const putAfter = await codeOf(blobs.put('a', 'b', blob))
-// The sealer was missing for longer than the thread that reads.
+// The sealer is down longer than the reader thread.
 await store.append(chunk())
 await waitFor(async () => {
   const { sealed = 0, events = 0 } = logStats(file).streams[0] ?? {}

@@ -1,6 +1,6 @@
 import type { Scope } from '../../../src/settings/index.ts'
 
-/** JSON with maps for objects: no name means anything special to a map. */
+/** JSON with maps for objects: a map has no special names like `__proto__`. */
 export type Tree = null | boolean | number | string | Tree[] | Map<string, Tree>
 
 export function treeOf(value: unknown): Tree {
@@ -9,7 +9,7 @@ export function treeOf(value: unknown): Tree {
   return new Map(Object.entries(value).map(([name, member]) => [name, treeOf(member)]))
 }
 
-/** JSON text with its names in order, so that equal documents have equal texts. */
+/** Canonical JSON text with sorted names: equal documents have equal texts. */
 export function textOf(tree: Tree | undefined): string {
   if (tree === undefined) return 'nothing'
   if (Array.isArray(tree)) return `[${tree.map(textOf).join()}]`
@@ -54,7 +54,7 @@ export function valueAt(tree: Tree | undefined, [name, ...rest]: Scope): Tree | 
   return name === undefined ? tree : valueAt(memberOf(tree, name), rest)
 }
 
-/** The tree with a value at a place; nothing when there cannot be such a place. */
+/** The tree with a value set at a path; undefined when the path is impossible. */
 export function withValue(
   tree: Tree | undefined,
   shown: Tree | undefined,
@@ -103,14 +103,14 @@ export function withDefaults(stored: Tree): Tree {
   return document
 }
 
-/** The base with everything that lies on top of it; nothing of either is shared with the result. */
+/** The base overlaid with another tree, as a deep copy. */
 function overlaid(base: Tree | undefined, top: Tree | undefined): Tree {
   if (!(base instanceof Map) || !(top instanceof Map)) return structuredClone((top === undefined ? base : top) ?? null)
   const names = new Set([...base.keys(), ...top.keys()])
   return new Map([...names].map((name) => [name, overlaid(base.get(name), top.get(name))]))
 }
 
-/** The paths that differ: the members of objects one by one, everything else as a whole. */
+/** The diff as paths: objects by member, everything else as a whole. */
 export function differences(before: Tree | undefined, after: Tree | undefined, path = ''): string[] {
   if (!(before instanceof Map) || !(after instanceof Map)) return textOf(before) === textOf(after) ? [] : [path]
   const names = new Set([...before.keys(), ...after.keys()])

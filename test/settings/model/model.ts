@@ -18,10 +18,10 @@ export type Operation =
   | { kind: 'unset'; scope: Scope }
   | { kind: 'rollback'; revision: number }
 
-/** How an operation ended: with an answer, or with an error. */
+/** The outcome of an operation: a result or an error code. */
 export type Outcome = { answer: string } | { refused: ErrorCode }
 
-/** What listeners are told, with documents as text. */
+/** The change event for listeners, with documents as text. */
 export interface Announcement {
   revision: number
   scope: string
@@ -31,11 +31,11 @@ export interface Announcement {
 }
 
 /**
- * What the specification says about settings, as plainly as it can be written down. Like the rules and the document
- * that it is made of, it shares no code with `src/settings`, so that a mistake has to be made twice to go unseen.
+ * A model of the settings, as simple as the specification allows. Model, rules and document share no code with
+ * `src/settings`, so that a mistake has to be made twice to go undetected.
  */
 export class Model {
-  /** Every document that was stored, the first is revision 1; and the text of each. */
+  /** All revisions, starting with revision 1, and their texts. */
   readonly versions: Tree[] = []
   readonly texts: string[] = []
   readonly announced: Announcement[] = []
@@ -83,7 +83,7 @@ export class Model {
   }
 
   #store(document: Tree, scope: Scope): void {
-    // What is there already is not stored again, but the very first change always is: it makes revision 1.
+    // A change without effect is not stored, except the first one: it always makes revision 1.
     const text = textOf(document)
     if (this.texts.at(-1) === text) return
     const before = this.shown

@@ -92,7 +92,7 @@ const free = placed(
 )
 const nowhere = mix(
   [4, steps],
-  // Below values that cannot have anything below them, and below what is not stored.
+  // Paths below scalars, and below values that are not stored.
   [8, fc.tuple(fc.constantFrom(...rows), steps).map(([{ scope }, rest]) => [...scope, ...rest])],
   [1, fc.constant(['api', 'events', '_internal', ...Array<string>(600).fill('a')])],
 )
@@ -107,7 +107,7 @@ const inside = mix<Placed>(
 )
 const anywhere = mix([4, inside], [1, wholeDocuments])
 
-/** A patch that also removes something. */
+/** A merge patch with a removal. */
 const patches = fc.tuple(anywhere, names).map(([{ scope, value }, spare]) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { scope, value }
   const [name = spare] = Object.keys(value).reverse()
@@ -116,7 +116,7 @@ const patches = fc.tuple(anywhere, names).map(([{ scope, value }, spare]) => {
 
 const revisions = mix([4, fc.integer({ min: 1, max: 12 })], [1, fc.constantFrom(-1, 0, 0.5, 1.5, 1000, 2 ** 53, 1e308)])
 
-/** A route needs both of its members: the only place where taking something away can be wrong. */
+/** A route has required members: the only place where a removal can be invalid. */
 const routeMembers = under('eventRouting/routes', fc.constantFrom('0', '1'), fc.constantFrom('from', 'into'))
 const removable = mix([20, inside.map(({ scope }) => scope)], [8, routeMembers], [1, fc.constant([])])
 
@@ -133,7 +133,7 @@ const operations = mix(
 )
 export const oneAfterTheOther = fc.array(operations, { minLength: 1, maxLength: 40, size: 'max' })
 
-/** Changes that get in each other's way. */
+/** Concurrent changes that conflict. */
 const contested = placed(under('api/events/_internal', fc.constantFrom('a', 'b')), anyJson)
 const contestedChanges = fc.oneof(
   contested.map(setting),

@@ -49,7 +49,7 @@ function object(rules: Record<string, Rule>, required: string[] = []): Rule {
     [...value].every(([name, member]) => known.get(name)?.(member) === true)
 }
 
-/** The base64 of 32 bytes: 43 digits, where the last one has two bits to spare that are zero. */
+/** The base64 of 32 bytes: 43 digits, with two zero padding bits in the last one. */
 const swarmKey = matching(/^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/)
 
 const streamName = matching(/^[a-zA-Z0-9_-]+$/)
@@ -62,7 +62,7 @@ const port: Rule = (value) => typeof value === 'string' && /^[0-9]+$/.test(value
 const hostName: Rule = (value) => value !== ''
 const peerId = matching(/^(?:12D3KooW|Qm)[1-9A-HJ-NP-Za-km-z]{44}$/)
 
-/** The protocols that the generated addresses use, with the rule for the value that follows the name, if one does. */
+/** The protocols of generated multiaddresses, with the rule for the value if they have one. */
 const protocols = new Map<string, Rule | undefined>([
   ['ip4', (value) => typeof value === 'string' && isIPv4(value)],
   ['ip6', (value) => typeof value === 'string' && isIPv6(value)],
@@ -75,7 +75,7 @@ const protocols = new Map<string, Rule | undefined>([
   ['p2p', peerId],
 ])
 
-/** The names of the protocols of a multiaddress; nothing when it is none. */
+/** The protocol names of a multiaddress; undefined when it is malformed. */
 function protocolsOf(address: Tree): string[] | undefined {
   if (typeof address !== 'string' || !address.startsWith('/')) return undefined
   const names: string[] = []
@@ -95,7 +95,7 @@ const addressWithoutPeer: Rule = (value) => protocolsOf(value)?.includes('p2p') 
 
 /** Ed25519, RFC 8032: −x² + y² = 1 − (121665/121666)·x²·y² modulo this prime. */
 const prime = 2n ** 255n - 19n
-/** The y coordinates of the eight points that have no private key of their own: anyone can sign for them. */
+/** The y coordinates of the eight points of small order: anyone can forge signatures for them. */
 const weakPoints = [
   0n,
   1n,
@@ -114,7 +114,7 @@ function littleEndian(bytes: Buffer): bigint {
   return BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
 }
 
-/** Whether there is an x for this y: whether the quotient that is x² has a root, which it has when this product has one. */
+/** Whether y is on the curve: x² = (y² − 1) / (dy² + 1) is a square exactly when the product of both terms is one. */
 function isOnCurve(y: bigint): boolean {
   const product = modulo(121666n * (y * y - 1n) * (121666n - 121665n * y * y))
   return power(product, (prime - 1n) / 2n) <= 1n

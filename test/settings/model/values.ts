@@ -3,19 +3,19 @@ import { formatPublicKey, KeyPair } from '../../../src/identity/index.ts'
 import type { Json, JsonObject, Scope } from '../../../src/settings/index.ts'
 import * as fc from '../../support/property.ts'
 
-// Values for every row of the specification's tables, right and wrong (`no…`). Only the model decides what is valid: a
-// generator may err, and by chance a wrong value may be right.
+// Generators of valid and invalid (`no…`) values for every row of the specification's tables. Only the model decides
+// what is valid: by chance an "invalid" value may be valid.
 
 export type Values = fc.Arbitrary<Json>
 
-/** One of several, each as often as its weight says. */
+/** A weighted choice of generators. */
 export function mix<T>(...choices: [weight: number, arbitrary: fc.Arbitrary<T>][]): fc.Arbitrary<T> {
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
 
 const among = (...values: Json[]): Values => fc.constantFrom(...values)
 
-/** Takes any name, `__proto__` too. */
+/** Sets any own property, including `__proto__`. */
 function objects(names: fc.Arbitrary<string>, values: Values): fc.Arbitrary<JsonObject> {
   return fc.array(fc.tuple(names, values), { maxLength: 4 }).map((entries) => Object.fromEntries(entries))
 }
@@ -36,7 +36,7 @@ export const { json: anyJson } = fc.letrec<{ json: Json; list: Json[]; object: J
   object: objects(names, tie('json')),
 }))
 
-/** A place in the document with values that belong there, and values that do not. */
+/** A scope with generators of valid and invalid values. */
 export interface Row {
   readonly scope: Scope
   readonly right: Values
@@ -93,7 +93,7 @@ export const userKeys = fc
   .map(formatPublicKey)
 export const noUserKeys = mix<Json>(
   [1, noTexts],
-  // Half of all 32 bytes are a point of the curve; the model knows which.
+  // Half of all 32-byte strings are points on the curve; the model knows which.
   [2, swarmKeys.map((key) => `0${key}`)],
   [1, userKeys.map((key) => `1${key.slice(1)}`)],
   [1, userKeys.map((key) => key.slice(1))],
@@ -140,7 +140,7 @@ export const noTagExpressions = among(
   ...[1, null, [], {}],
 )
 const routeOf = (from: Values, into: Values): fc.Arbitrary<JsonObject> =>
-  // The order of the members means nothing, so both orders come.
+  // The order of members is insignificant, so both orders are generated.
   fc.tuple(from, into, fc.boolean()).map(([from, into, turned]) => (turned ? { into, from } : { from, into }))
 export const routes = routeOf(tagExpressions, streamNames)
 export const noRoutes = mix<Json>(
@@ -160,13 +160,13 @@ const wrongLists = (right: Values, wrong: Values): Values =>
     [1, wrong.map((item) => [item])],
   )
 
-/** An object of so many levels. */
+/** An object of the given nesting depth. */
 export function nested(depth: number): JsonObject {
   let value: Json = 1
   for (let level = 1; level < depth; level++) value = level % 2 === 0 ? { a: value } : [value]
   return { a: value }
 }
-/** The levels that are left for `_internal`, three levels down. */
+/** The remaining nesting depth for `_internal`, which is three levels down. */
 const internalLevels = limits.jsonNesting - 3
 
 const swarmRows = [
@@ -234,7 +234,7 @@ export const rows: readonly Row[] = [
   row('eventRouting/routes', fc.array(routes, { maxLength: 3 }), wrongLists(routes, noRoutes)),
 ]
 
-/** The document with a value put at a place, whatever is there. */
+/** The document with a value set at a path, replacing whatever is there. */
 export function grafted(document: Json | undefined, [name, ...rest]: Scope, value: Json): Json {
   if (name === undefined) return value
   const object = typeof document === 'object' && document !== null && !Array.isArray(document) ? document : {}
