@@ -19,8 +19,8 @@ export function boundaryOf(contentType: string | undefined): string | undefined 
 }
 
 /**
- * The parts of a form, parsed as its body arrives. A chunk of the body is only used until the next one is asked for, which
- * happens when everything in it was taken.
+ * The parts of a form, parsed as its body arrives. A chunk of the body is only used until the next one is asked for,
+ * which happens when everything in it was taken.
  */
 export async function* formParts(body: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<FormPart> {
   // Loaded with the first upload: it would delay the start of every node.
@@ -50,9 +50,9 @@ interface ReceivedPart {
 const largestChunkBytes = 64 * 1024
 
 /**
- * Drives the Dicer of busboy by pulling: one chunk of the body is parsed at a time, and what the Dicer makes of it is taken
- * out of its streams at once. They never reach their high water mark, so the Dicer never pauses: with several parts in one
- * chunk it can forget to call back (docs/decisions/0026-busboy.md).
+ * Drives the Dicer of busboy by pulling: one chunk of the body is parsed at a time, and what the Dicer makes of it is
+ * taken out of its streams at once. They never reach their high water mark, so the Dicer never pauses: with several
+ * parts in one chunk it can forget to call back (docs/decisions/0026-busboy.md).
  */
 class FormParser {
   readonly #dicer: Dicer
