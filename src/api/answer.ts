@@ -9,7 +9,7 @@ export interface StreamedBody extends AsyncIterable<Uint8Array> {
   sent?(chunk: Uint8Array): void
 }
 
-/** An HTTP response: what a handler returns. */
+/** An HTTP response, as returned by a handler. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -37,7 +37,7 @@ export class BodyReader {
       const all = request.complete ? (request.read() as Buffer | null) : undefined
       if (all === undefined)
         await receiveAll(request, body, holder, this.#pauseMs, () => {
-          // The rest of the body could not be told from a pipelined request.
+          // The rest of the body would be parsed as the next request: no keep-alive.
           response.shouldKeepAlive = false
         })
       else if (all !== null) {
