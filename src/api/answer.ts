@@ -1,32 +1,33 @@
 import type { ShoalError } from '../base/errors.ts'
 
-/** Pieces of an answer that are sent as the client takes them. Whoever makes them is told when nobody wants them any more. */
-export interface Pieces extends AsyncIterable<Uint8Array> {
-  /** Bytes that making them takes up, beside what waits to be sent. */
+/** A streamed response body, sent with backpressure. `cancel` stops the producer when the client disconnects. */
+export interface StreamedBody extends AsyncIterable<Uint8Array> {
+  /** Memory of the producer in bytes, without the output that is buffered in the socket. */
   readonly heldBytes?: number
   cancel(): void
-  /** Is told when a piece that is not small is on its way: nobody looks at its memory any more. */
-  sent?(piece: Uint8Array): void
+  /** Called when a chunk was written to the socket: its buffer may be released. Not called for small chunks. */
+  sent?(chunk: Uint8Array): void
 }
 
+/** An HTTP response, as returned by a handler. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array | Pieces
-  /** Of a refusal: the code of its error, for the log. */
+  readonly body: string | Uint8Array | StreamedBody
+  /** The error code of a rejected request, for the log. */
   readonly refusal?: string
-  /** Is told when nobody looks at the memory of a body of bytes any more; of one that is small, nobody is. */
+  /** Called when a body of bytes was written to the socket: its buffer may be released. Not called for small bodies. */
   sent?(): void
 }
 
-/** An answer is about now: only what says otherwise may be kept by anyone. */
+/** Responses are not cacheable unless a handler sets another `Cache-Control`. */
 const uncached = { 'cache-control': 'no-store' }
 
 export function jsonAnswer(status: number, value: unknown): Answer {
   return jsonTextAnswer(status, JSON.stringify(value))
 }
 
-/** An answer whose JSON text is there already. */
+/** A JSON response with a body that is already serialized. */
 export function jsonTextAnswer(status: number, body: string | Uint8Array): Answer {
   return { status, headers: { 'content-type': 'application/json', ...uncached }, body }
 }
@@ -47,6 +48,6 @@ export function errorAnswer(error: ShoalError): Answer {
   return { ...jsonAnswer(error.status, error), refusal: error.code }
 }
 
-export function isStream(body: Answer['body']): body is Pieces {
+export function isStream(body: Answer['body']): body is StreamedBody {
   return typeof body === 'object' && Symbol.asyncIterator in body
 }

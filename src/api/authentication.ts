@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 
 const parameter = 'access_token='
 
-/** The app that makes a call: by the token in its query, or else in its header. */
+/** Authenticates a request by its `access_token` query parameter, or else by its `Authorization` header. */
 export function authenticate(tokens: Tokens, { query, request }: Call): App {
   const inQuery = query === undefined ? undefined : tokenParameter(query)
   if (inQuery !== undefined) return checkEncoded(tokens, inQuery)
@@ -13,7 +13,7 @@ export function authenticate(tokens: Tokens, { query, request }: Call): App {
   return tokens.check(tokenIn(header))
 }
 
-/** The header of whoever came last, most of whom come again, and the token in it. */
+/** The last parsed `Authorization` header and its token. Most clients send the same header again. */
 let last: { readonly header: string; readonly token: string } | undefined
 
 function tokenIn(header: string): string {
@@ -24,7 +24,7 @@ function tokenIn(header: string): string {
   return token
 }
 
-/** The token in a query, if there is one. */
+/** The `access_token` parameter of a query string. */
 export function tokenParameter(query: string): string | undefined {
   return query
     .split('&')
@@ -32,7 +32,7 @@ export function tokenParameter(query: string): string | undefined {
     ?.slice(parameter.length)
 }
 
-/** A token in a URL may be percent-encoded or not. */
+/** Checks a token from a URL, which may be percent-encoded or not. */
 export function checkEncoded(tokens: Tokens, token: string): App {
   try {
     return tokens.check(token)

@@ -4,22 +4,22 @@ import { limits } from '../base/limits.ts'
 import { bodyCost } from '../client-memory/account.ts'
 import { release } from '../runtime/buffers.ts'
 
-/** The client has gone before it had sent everything: there is nobody to answer to. */
+/** The client disconnected before the end of its request body: there is nobody to respond to. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone'
 }
 
-/** Who is charged for a body while it is received and worked on. */
+/** Memory accounting for a request body while it is received and processed. */
 export interface BodyHolder {
-  /** Charges bytes; answers false, and charges nothing, when there is no room for them. */
+  /** Charges bytes; false, with nothing charged, when that would exceed the memory limit. */
   charge(bytes: number): boolean
-  /** The error for what could not be charged. */
+  /** The error for a charge that exceeds the memory limit. */
   readonly refusal: ShoalError
-  /** A body is received until the function that is returned is called; `refuse` ends it early. */
+  /** Marks the body as being received until the returned function is called. `refuse` aborts it. */
   receiveBody(refuse: (reason: ShoalError) => void): () => void
 }
 
-/** Reads the bodies of requests. */
+/** Reads request bodies, with an idle timeout. */
 export class BodyReader {
   readonly #pauseMs: number
 
@@ -31,13 +31,13 @@ export class BodyReader {
     const declared = Number(request.headers['content-length'] ?? 0)
     if (declared > limit) throw tooLarge(declared, limit)
     if (awaitsContinue(request)) response.writeContinue()
-    const body = new Body(limit, holder)
+    const body = new BufferedBody(limit, holder)
     try {
-      // Most have come as a whole with their heads.
+      // Fast path: most bodies arrive in the same packet as their head.
       const all = request.complete ? (request.read() as Buffer | null) : undefined
       if (all === undefined)
-        await received(request, body, holder, this.#pauseMs, () => {
-          // What comes later could not be told from the next request.
+        await receiveAll(request, body, holder, this.#pauseMs, () => {
+          // The rest of the body would be parsed as the next request: no keep-alive.
           response.shouldKeepAlive = false
         })
       else if (all !== null) {
@@ -52,37 +52,37 @@ export class BodyReader {
   }
 
   /**
-   * The body as it comes, with backpressure: no more is taken from the network than is read here. A piece is the reader's
-   * only until the next one is asked for.
+   * Streams the body with backpressure: the socket is only read as fast as the consumer pulls. A chunk is only valid
+   * until the next one is pulled.
    */
   stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
     if (awaitsContinue(request)) response.writeContinue()
-    return streamed(request, this.#pauseMs)
+    return streamBody(request, this.#pauseMs)
   }
 }
 
 /**
- * Gives the memory of a body, or of a piece of one, back at once if nothing else stands there. They would fill it otherwise, and
- * most of the work be to collect them.
+ * Releases the buffer of a body or chunk at once, unless it shares its memory with others. Under load, garbage
+ * collection of these buffers would take most of the CPU time.
  */
-export function giveBack(body: Buffer): void {
+export function releaseBody(body: Buffer): void {
   if (body.byteLength === body.buffer.byteLength) release(body)
 }
 
-/** Bytes of a body in progress that wait for whoever streams it. */
-const streamedBytes = 64 * 1024
+/** High water mark of a streamed body: bytes that are buffered before the request is paused. */
+const streamHighWaterMark = 64 * 1024
 
 /**
- * The parts of a body, gathered into pieces. The request stays in flowing mode as long as there is room: Node would keep each
- * part by itself, and one of a single byte costs hundreds.
+ * Streams a body, with small chunks coalesced. The request stays in flowing mode below the high water mark: in paused
+ * mode Node would buffer each chunk as an object, and a chunk of one byte costs hundreds.
  */
-async function* streamed(request: IncomingMessage, pauseMs: number): AsyncGenerator<Buffer> {
-  const parts = new Parts()
+async function* streamBody(request: IncomingMessage, pauseMs: number): AsyncGenerator<Buffer> {
+  const chunks = new ChunkBuffer()
   let wake = (): void => {}
   let state: 'open' | 'ended' | 'gone' = request.readableEnded ? 'ended' : request.destroyed ? 'gone' : 'open'
-  const onData = (part: Buffer): void => {
-    parts.add(part)
-    if (parts.length >= streamedBytes) request.pause()
+  const onData = (chunk: Buffer): void => {
+    chunks.add(chunk)
+    if (chunks.length >= streamHighWaterMark) request.pause()
     wake()
   }
   const onEnd = (): void => {
@@ -96,29 +96,29 @@ async function* streamed(request: IncomingMessage, pauseMs: number): AsyncGenera
   request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', followedByClose)
   try {
     for (;;) {
-      if (parts.length > 0) {
-        const piece = parts.take()
+      if (chunks.length > 0) {
+        const data = chunks.take()
         request.resume()
-        yield piece
-        giveBack(piece)
+        yield data
+        releaseBody(data)
       } else if (state === 'open') {
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await withinPause(woken, pauseMs)
+        await withIdleTimeout(woken, pauseMs)
       } else if (state === 'ended') return
       else throw new ClientGone()
     }
   } finally {
     request.off('data', onData).off('end', onEnd).off('close', onClose)
-    parts.drop()
-    // Drains what is left: a client that sends all before it reads would never get its answer otherwise.
+    chunks.drop()
+    // Drain the rest: a client that sends its whole body before it reads would never get its response otherwise.
     request.resume()
   }
 }
 
-/** Waits, unless that takes longer than a body may pause. */
-async function withinPause(next: Promise<void>, pauseMs: number): Promise<void> {
+/** Waits for more of the body; throws after the idle timeout. */
+async function withIdleTimeout(next: Promise<void>, pauseMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(paused(pauseMs)), pauseMs)
@@ -130,92 +130,94 @@ async function withinPause(next: Promise<void>, pauseMs: number): Promise<void> 
   }
 }
 
-/** Whether the client waits to be told that its body is wanted. */
+/** Whether the client sends `Expect: 100-continue` and waits for the interim response before it sends the body. */
 export function awaitsContinue(request: IncomingMessage): boolean {
   return request.headers.expect?.toLowerCase() === '100-continue'
 }
 
-/** Bytes of a part below which it is copied: as a buffer of its own, a part of one byte costs hundreds. */
+/**
+ * Chunks below this size are copied into a shared buffer: a chunk of one byte costs hundreds as a buffer of its own.
+ */
 const copiedBytes = 8 * 1024
-/** Bytes of the first buffer and of the largest one that such parts are copied into. */
-const [leastGathered, mostGathered] = [1024, 64 * 1024]
+/** Size of the first and of the largest shared buffer for small chunks. */
+const [minSharedBytes, maxSharedBytes] = [1024, 64 * 1024]
 
-/** Parts of a body, as few buffers. */
-class Parts {
-  readonly #parts: Buffer[] = []
-  /** The buffer that small parts are gathered in, how much of it is used, and where it stands among the parts. */
-  #gathering: Buffer | undefined
+/** The chunks of a body, with small ones coalesced. */
+class ChunkBuffer {
+  readonly #chunks: Buffer[] = []
+  /** The shared buffer for small chunks, and how many bytes of it are used. */
+  #shared: Buffer | undefined
   #used = 0
   length = 0
-  /** Bytes of memory of all of them. */
+  /** Allocated memory in bytes. */
   allocated = 0
 
-  add(part: Buffer): void {
-    this.length += part.length
-    // The first one is often the only one.
-    if (this.#parts.length > 0 || this.#gathering !== undefined ? part.length >= copiedBytes : true) this.#keep(part)
-    else this.#gather(part)
+  add(chunk: Buffer): void {
+    this.length += chunk.length
+    // The first chunk is often the only one, and then needs no copy.
+    if (this.#chunks.length > 0 || this.#shared !== undefined ? chunk.length >= copiedBytes : true) this.#keep(chunk)
+    else this.#copy(chunk)
   }
 
-  #keep(part: Buffer): void {
-    this.#endGathering()
-    this.#parts.push(part)
-    this.allocated += part.length
+  #keep(chunk: Buffer): void {
+    this.#flushShared()
+    this.#chunks.push(chunk)
+    this.allocated += chunk.length
   }
 
-  #gather(part: Buffer): void {
+  #copy(chunk: Buffer): void {
     let from = 0
-    while (from < part.length) {
-      if (this.#gathering === undefined || this.#used === this.#gathering.length) this.#begin()
-      const gathering = this.#gathering as unknown as Buffer
-      const copied = part.copy(gathering, this.#used, from)
+    while (from < chunk.length) {
+      if (this.#shared === undefined || this.#used === this.#shared.length) this.#growShared()
+      const shared = this.#shared as unknown as Buffer
+      const copied = chunk.copy(shared, this.#used, from)
       this.#used += copied
       from += copied
     }
   }
 
-  #begin(): void {
-    const before = this.#gathering?.length ?? 0
-    this.#endGathering()
-    const size = Math.min(mostGathered, Math.max(leastGathered, 2 * before))
-    this.#gathering = Buffer.allocUnsafeSlow(size)
+  #growShared(): void {
+    const before = this.#shared?.length ?? 0
+    this.#flushShared()
+    const size = Math.min(maxSharedBytes, Math.max(minSharedBytes, 2 * before))
+    this.#shared = Buffer.allocUnsafeSlow(size)
     this.allocated += size
   }
 
-  #endGathering(): void {
-    if (this.#gathering === undefined) return
-    this.#parts.push(this.#gathering.subarray(0, this.#used))
-    this.#gathering = undefined
+  #flushShared(): void {
+    if (this.#shared === undefined) return
+    this.#chunks.push(this.#shared.subarray(0, this.#used))
+    this.#shared = undefined
     this.#used = 0
   }
 
-  /** All of it as one buffer; nothing is left. */
+  /** Takes everything as one buffer. */
   take(): Buffer {
-    this.#endGathering()
-    const parts = this.#parts.splice(0)
+    this.#flushShared()
+    const chunks = this.#chunks.splice(0)
     const { length } = this
     this.length = 0
     this.allocated = 0
-    const [first] = parts
-    if (first !== undefined && parts.length === 1) return first
-    const whole = Buffer.concat(parts, length)
-    for (const part of parts) giveBack(part)
+    const [first] = chunks
+    if (first !== undefined && chunks.length === 1) return first
+    const whole = Buffer.concat(chunks, length)
+    for (const chunk of chunks) releaseBody(chunk)
     return whole
   }
 
-  /** Gives the memory back. */
+  /** Releases the memory. */
   drop(): void {
-    this.#endGathering()
-    for (const part of this.#parts.splice(0)) giveBack(part)
+    this.#flushShared()
+    for (const chunk of this.#chunks.splice(0)) releaseBody(chunk)
     this.length = 0
   }
 }
 
-/** A body that is read as a whole, charged to whoever sends it. */
-class Body {
+/** A body that is buffered as a whole and charged to its sender. */
+class BufferedBody {
   readonly #limit: number
   readonly #holder: BodyHolder
-  readonly #parts = new Parts()
+  readonly #chunks = new ChunkBuffer()
   #smallParts = 0
   #charged = 0
 
@@ -224,32 +226,32 @@ class Body {
     this.#holder = holder
   }
 
-  /** Adds a part; answers with an error when it is one too many. */
-  add(part: Buffer): ShoalError | undefined {
-    const parts = this.#parts
-    parts.add(part)
-    if (parts.length > this.#limit) return tooLarge(parts.length, this.#limit)
-    if (part.length < limits.smallPartBytes && ++this.#smallParts > limits.smallParts) return tooManySmallParts()
-    const cost = bodyCost(parts.allocated)
+  /** Adds a chunk; returns an error when that exceeds a limit. */
+  add(chunk: Buffer): ShoalError | undefined {
+    const chunks = this.#chunks
+    chunks.add(chunk)
+    if (chunks.length > this.#limit) return tooLarge(chunks.length, this.#limit)
+    if (chunk.length < limits.smallPartBytes && ++this.#smallParts > limits.smallParts) return tooManySmallParts()
+    const cost = bodyCost(chunks.allocated)
     if (!this.#holder.charge(cost - this.#charged)) return this.#holder.refusal
     this.#charged = cost
     return undefined
   }
 
-  /** Parts are put together once, at the end. */
+  /** Concatenates the chunks, once. */
   whole(): Buffer {
-    return this.#parts.take()
+    return this.#chunks.take()
   }
 
   drop(): void {
-    this.#parts.drop()
+    this.#chunks.drop()
   }
 }
 
-/** Waits for the end of a request, whose parts go into a body. */
-function received(
+/** Receives a request body to its end. `late` is called when it is aborted before that. */
+function receiveAll(
   request: IncomingMessage,
-  body: Body,
+  body: BufferedBody,
   holder: BodyHolder,
   pauseMs: number,
   late: () => void,
@@ -258,7 +260,7 @@ function received(
     const end = (settle: () => void): void => {
       clearTimeout(timer)
       stopReceiving()
-      // A request may stay for longer than what came with it.
+      // The request may outlive its body: the listeners must not keep the body in memory.
       request.off('data', onData).off('close', onClose).off('end', onEnd)
       settle()
     }
@@ -268,9 +270,9 @@ function received(
     }
     const timer = setTimeout(() => refuse(paused(pauseMs)), pauseMs)
     const stopReceiving = holder.receiveBody(refuse)
-    const onData = (part: Buffer): void => {
+    const onData = (chunk: Buffer): void => {
       timer.refresh()
-      const error = body.add(part)
+      const error = body.add(chunk)
       if (error !== undefined) end(() => reject(error))
     }
     const onClose = (): void => end(() => reject(new ClientGone()))
@@ -280,17 +282,17 @@ function received(
   })
 }
 
-/** That tells all there is to tell. */
+/** An 'error' event needs a listener, but 'close' follows it and does the work. */
 function followedByClose(): void {}
 
 function paused(pauseMs: number): ShoalError {
-  return failure('ERR_BAD_REQUEST', { cause: `Nothing of its body came for ${pauseMs} ms.` })
+  return failure('ERR_BAD_REQUEST', { cause: `Idle timeout: no data of the request body for ${pauseMs} ms.` })
 }
 
 function tooManySmallParts(): ShoalError {
   const { smallParts, smallPartBytes } = limits
   return failure('ERR_BAD_REQUEST', {
-    cause: `Its body has more than ${smallParts} chunks of less than ${smallPartBytes} bytes.`,
+    cause: `The request body has more than ${smallParts} chunks of less than ${smallPartBytes} bytes.`,
   })
 }
 

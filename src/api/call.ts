@@ -6,17 +6,19 @@ import type { BodyHolder, BodyReader } from './body.ts'
 import type { Client } from './clients/index.ts'
 import { parseTurn } from './turns.ts'
 
-/** A request on its way to whoever answers it. What it makes the node hold is charged to its connection until it is answered. */
+/**
+ * A request with its response, as handlers see it. Its memory is charged to the connection until the response is made.
+ */
 export class Call implements BodyHolder {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** The path as it came, without the query. */
+  /** The raw path, without the query string. */
   readonly path: string
-  /** The query as it came, without the question mark; nothing when there is none. */
+  /** The raw query string, without the question mark. */
   readonly query: string | undefined
   readonly client: Client
   readonly #bodies: BodyReader
-  /** Bytes that were charged. */
+  /** Bytes charged to the connection. */
   #charged = 0
 
   constructor(request: IncomingMessage, response: ServerResponse, bodies: BodyReader, client: Client) {
@@ -34,12 +36,12 @@ export class Call implements BodyHolder {
     return this.request.method ?? 'GET'
   }
 
-  /** The body, which is read when somebody asks for it: not before everything else about the request was found good. */
+  /** Reads the body. Handlers call this after all other checks of the request. */
   body(limit: number): Promise<Buffer> {
     return this.#bodies.read(this.request, this.response, limit, this)
   }
 
-  /** The body as JSON; of its values there may be no more than a limit. */
+  /** Reads and parses a JSON body. The number of values in it is limited. */
   async json(limit: number): Promise<unknown> {
     const body = await this.body(limit)
     this.hold(parseCost(body.length))
@@ -47,12 +49,12 @@ export class Call implements BodyHolder {
     return parseJson(body)
   }
 
-  /** The body as it comes. It has a length that is known, and that somebody has looked at. */
+  /** Streams the body. The caller must have checked its `Content-Length`. */
   bodyStream(): AsyncGenerator<Buffer> {
     return this.#bodies.stream(this.request, this.response)
   }
 
-  /** Charges bytes until the call is answered; throws when there is no room for them. */
+  /** Charges bytes until the response is made; throws when that exceeds the memory limit. */
   hold(bytes: number): void {
     if (!this.charge(bytes)) throw this.refusal
   }
@@ -71,8 +73,8 @@ export class Call implements BodyHolder {
     return this.client.http.receiveBody(refuse)
   }
 
-  /** Refunds what was charged: the call is answered, or there is nobody left to answer. */
-  letGo(): void {
+  /** Refunds all charges: the response is made, or the client has disconnected. */
+  refundAll(): void {
     this.client.connection.refund(this.#charged)
     this.#charged = 0
   }

@@ -4,7 +4,7 @@ import type { Answer } from './answer.ts'
 const methods = ['GET', 'POST', 'PUT', 'DELETE']
 const headers = ['authorization', 'content-type', 'accept']
 
-/** Which websites may use the API from a browser: all of them, unless a list says which. */
+/** CORS: the origins that may use the API from a browser. All origins, unless there is an allowlist. */
 export class Cors {
   readonly #origins: ReadonlySet<string> | undefined
 
@@ -12,12 +12,12 @@ export class Cors {
     this.#origins = origins && new Set(origins)
   }
 
-  /** The headers that let a website see the answer; nothing when the request comes from none. */
+  /** The CORS headers of a response; nothing for a request without an `Origin`. */
   headers({ origin }: IncomingHttpHeaders): Record<string, string> | undefined {
     return origin === undefined ? undefined : { 'access-control-allow-origin': origin, vary: 'origin' }
   }
 
-  /** The answer to a request that is not let through to the API: one that only asks, or one from a website that may not. */
+  /** The response to a preflight request or to a disallowed origin; nothing for requests that may pass. */
   answer(method: string | undefined, request: IncomingHttpHeaders): Answer | undefined {
     const { origin, host } = request
     if (origin === undefined) return undefined
@@ -26,7 +26,7 @@ export class Cors {
   }
 
   #allows(origin: string, host: string | undefined): boolean {
-    // A website of this node is no stranger to it.
+    // Same origin: a website that this node serves.
     return this.#origins === undefined || this.#origins.has(origin) || origin === `http://${host}`
   }
 }
@@ -34,8 +34,10 @@ export class Cors {
 function preflight(request: IncomingHttpHeaders): Answer {
   const method = request['access-control-request-method']
   if (method === undefined || !methods.includes(method)) return forbidden('request-method not allowed')
-  const asked = (request['access-control-request-headers'] ?? '').split(',').map((name) => name.trim().toLowerCase())
-  if (asked.some((name) => name !== '' && !headers.includes(name))) return forbidden('header not allowed')
+  const requested = (request['access-control-request-headers'] ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+  if (requested.some((name) => name !== '' && !headers.includes(name))) return forbidden('header not allowed')
   return {
     status: 200,
     headers: {

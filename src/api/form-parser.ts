@@ -3,14 +3,14 @@ import { failure, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { fileNameOf } from './file-name.ts'
 
-/** A part of a multipart form. Its content has to be read before the next part is asked for. */
+/** A part of a multipart form. Its content has to be read before the next part is pulled. */
 export interface FormPart {
-  /** Nothing for a part that is not a file. */
+  /** Undefined for a part that is not a file. */
   readonly fileName: string | undefined
   readonly content: AsyncIterable<Buffer>
 }
 
-/** The boundary that a content type names; nothing for a content type that is not multipart. */
+/** The boundary in a multipart content type; undefined for other content types. */
 export function boundaryOf(contentType: string | undefined): string | undefined {
   const [, parameters = ''] = /^\s*multipart\/[^;]+;(.*)$/is.exec(contentType ?? '') ?? []
   const [, quoted, plain] =
@@ -19,8 +19,8 @@ export function boundaryOf(contentType: string | undefined): string | undefined 
 }
 
 /**
- * The parts of a form, parsed as its body arrives. A chunk of the body is only used until the next one is asked for, which
- * happens when everything in it was taken.
+ * The parts of a form, parsed as its body arrives. A chunk of the body is only used until the next one is pulled,
+ * which happens when all its content was read.
  */
 export async function* formParts(body: AsyncIterable<Buffer>, boundary: string): AsyncGenerator<FormPart> {
   // Loaded with the first upload: it would delay the start of every node.
@@ -38,11 +38,11 @@ export async function* formParts(body: AsyncIterable<Buffer>, boundary: string):
 
 type PartHeaders = Readonly<Record<string, readonly string[]>>
 
-/** A part that has begun in what was received so far. */
+/** A part whose opening boundary was received. */
 interface ReceivedPart {
   readonly stream: Dicer.PartStream
   headers: PartHeaders | undefined
-  /** Content that was received and not yet read. */
+  /** Received content that was not yet read. */
   readonly chunks: Buffer[]
 }
 
@@ -50,20 +50,20 @@ interface ReceivedPart {
 const largestChunkBytes = 64 * 1024
 
 /**
- * Drives the Dicer of busboy by pulling: one chunk of the body is parsed at a time, and what the Dicer makes of it is taken
- * out of its streams at once. They never reach their high water mark, so the Dicer never pauses: with several parts in one
- * chunk it can forget to call back (docs/decisions/0026-busboy.md).
+ * A pull parser around the push parser Dicer of busboy. One chunk of the body is parsed at a time, and its content is
+ * read from the streams of the Dicer at once. They never reach their high water mark, so the Dicer never pauses. A
+ * paused Dicer with several parts in one chunk can miss a callback (docs/decisions/0026-busboy.md).
  */
 class FormParser {
   readonly #dicer: Dicer
   readonly #chunks: AsyncIterator<Buffer>
-  /** Parts that were not yet handed over, in their order. */
+  /** Parts that were not yet returned by `nextPart`, in order. */
   readonly #waiting: ReceivedPart[] = []
-  /** The part that has begun last. */
+  /** The part that is being received. */
   #last: ReceivedPart | undefined
-  /** Parts whose streams can have content. */
+  /** Parts whose streams can have unread content. */
   #open: ReceivedPart[] = []
-  /** Bytes of the chunks after the one in which the last part has begun, while its headers are incomplete. */
+  /** Bytes received since the chunk with the opening boundary of the last part, while its headers are incomplete. */
   #headerBytes = 0
   #error: ShoalError | undefined
   /** Whether the closing boundary was found. */
@@ -100,7 +100,7 @@ class FormParser {
     return { fileName, content: this.#content(part) }
   }
 
-  /** Drains what follows the closing boundary. */
+  /** Drains the epilogue after the closing boundary. */
   async drain(): Promise<void> {
     while ((await this.#chunks.next()).done !== true);
   }
@@ -161,7 +161,7 @@ class FormParser {
     if (this.#headerBytes > limits.partHeadBytes) throw longHeaders()
   }
 
-  /** Tells the Dicer that the body has ended, and waits for what it says to that. */
+  /** Ends the Dicer, and waits until it finishes or fails. */
   async #end(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#dicer.once('finish', resolve).once('error', resolve).once('close', resolve)

@@ -1,23 +1,23 @@
 import { failure, type ShoalError } from '../base/errors.ts'
 
-/** A member of a request that has to be a text. */
+/** A required string member of a JSON request. */
 export function memberText(value: unknown, name: string): string {
   const text = optionalText(value, name)
   if (text === undefined) throw invalid(`missing field \`${name}\``)
   return text
 }
 
-/** A member that is a text, or is not there; null counts as that. */
+/** An optional string member; null counts as missing. */
 export function optionalText(value: unknown, name: string): string | undefined {
   const member = memberOf(value, name)
   if (member === undefined || member === null) return undefined
   if (typeof member !== 'string') throw invalid(`invalid type: ${typeName(member)}, expected a string at \`${name}\``)
-  // Half of a character would become another one on its way into bytes.
+  // UTF-8 encoding would replace a lone surrogate with U+FFFD.
   if (!member.isWellFormed()) throw invalid(`lone surrogate in hex escape at \`${name}\``)
   return member
 }
 
-/** A member of a request, or nothing. A request is an object. */
+/** A member of a JSON request, which has to be an object. */
 export function memberOf(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`invalid type: ${typeName(value)}, expected an object`)

@@ -1,12 +1,12 @@
 import { damageOf, failure, messageOf, ShoalError } from '../base/errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
-import type { Answer, Pieces } from './answer.ts'
+import type { Answer, StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
 
 const newline = Buffer.from('\n')
 
-/** Lines of JSON as they come, once it is known that they will. */
+/** Streams query results as NDJSON. Waits for the query to start, so that an early error gets its own status code. */
 export async function ndjsonAnswer(
   reading: Reading,
   { client: { connection }, response }: Call,
@@ -14,23 +14,23 @@ export async function ndjsonAnswer(
   keepAliveMs: number,
 ): Promise<Answer> {
   reading.chargeTo?.(connection)
-  // Preparing a long query takes time, and memory, which is of no use to a client that has gone.
-  const gone = (): void => reading.cancel()
-  response.once('close', gone)
+  // Preparing a long query costs time and memory: cancel it when the client disconnects.
+  const onClose = (): void => reading.cancel()
+  response.once('close', onClose)
   try {
     await reading.started
   } finally {
-    response.off('close', gone)
+    response.off('close', onClose)
   }
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-    body: new Lines(reading, log, keepAliveMs),
+    body: new NdjsonStream(reading, log, keepAliveMs),
   }
 }
 
-/** An empty line keeps the connection open while there is nothing to say; what goes wrong on the way is the last line. */
-class Lines implements Pieces {
+/** The response body: result lines, keep-alive lines, and an error as the last line when the query fails midway. */
+class NdjsonStream implements StreamedBody {
   readonly #reading: Reading
   readonly #log: Logger
   readonly #keepAliveMs: number
@@ -45,38 +45,40 @@ class Lines implements Pieces {
     this.#reading.cancel()
   }
 
-  sent(piece: Uint8Array): void {
-    if (piece !== newline) this.#reading.giveBack(piece)
+  sent(chunk: Uint8Array): void {
+    if (chunk !== newline) this.#reading.giveBack(chunk)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    const pieces = this.#reading[Symbol.asyncIterator]()
-    return new KeptAlive(pieces, this.#keepAliveMs, (error) => Buffer.from(`${JSON.stringify(this.#told(error))}\n`))
+    const chunks = this.#reading[Symbol.asyncIterator]()
+    return new KeepAliveIterator(chunks, this.#keepAliveMs, (error) =>
+      Buffer.from(`${JSON.stringify(this.#reported(error))}\n`),
+    )
   }
 
-  #told(error: unknown): ShoalError {
+  #reported(error: unknown): ShoalError {
     if (error instanceof ShoalError) return error
     this.#log.error(`a query failed: ${messageOf(error)}`)
     return damageOf(error) ?? failure('ERR_INTERNAL', {})
   }
 }
 
-const over = { done: true, value: undefined } as const
+const finished = { done: true, value: undefined } as const
 
-/** Pieces as they come, and an empty line whenever none has come for a while. One timer is enough for all of them. */
-class KeptAlive implements AsyncIterator<Uint8Array> {
-  readonly #pieces: AsyncIterator<Uint8Array>
+/** Adds a keep-alive, an empty line, whenever no chunk has arrived for a while. One timer serves all chunks. */
+class KeepAliveIterator implements AsyncIterator<Uint8Array> {
+  readonly #chunks: AsyncIterator<Uint8Array>
   readonly #lastLine: (error: unknown) => Uint8Array
   readonly #timer: NodeJS.Timeout
-  /** Whether a piece was asked for that has not come yet. */
+  /** Whether a pull from the source is pending. */
   #isPending = false
-  /** What has come while nobody waited for it. */
+  /** A result that arrived after a keep-alive was returned in its place. */
   #arrived: IteratorResult<Uint8Array> | undefined
   #waiting: ((result: IteratorResult<Uint8Array>) => void) | undefined
-  #isOver = false
+  #isFinished = false
 
-  constructor(pieces: AsyncIterator<Uint8Array>, pauseMs: number, lastLine: (error: unknown) => Uint8Array) {
-    this.#pieces = pieces
+  constructor(chunks: AsyncIterator<Uint8Array>, pauseMs: number, lastLine: (error: unknown) => Uint8Array) {
+    this.#chunks = chunks
     this.#lastLine = lastLine
     this.#timer = setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
   }
@@ -85,8 +87,8 @@ class KeptAlive implements AsyncIterator<Uint8Array> {
     const arrived = this.#arrived
     this.#arrived = undefined
     if (arrived !== undefined) return Promise.resolve(arrived)
-    if (this.#isOver) return this.return()
-    if (!this.#isPending) this.#ask()
+    if (this.#isFinished) return this.return()
+    if (!this.#isPending) this.#pull()
     this.#timer.refresh()
     return new Promise((resolve) => {
       this.#waiting = resolve
@@ -94,27 +96,27 @@ class KeptAlive implements AsyncIterator<Uint8Array> {
   }
 
   return(): Promise<IteratorResult<Uint8Array>> {
-    this.#isOver = true
+    this.#isFinished = true
     clearTimeout(this.#timer)
-    this.#pieces.return?.()
-    return Promise.resolve(over)
+    this.#chunks.return?.()
+    return Promise.resolve(finished)
   }
 
-  #ask(): void {
+  #pull(): void {
     this.#isPending = true
-    this.#pieces.next().then(
-      (result) => this.#came(result),
+    this.#chunks.next().then(
+      (result) => this.#onResult(result),
       (error: unknown) => {
-        this.#isOver = true
-        this.#came({ done: false, value: this.#lastLine(error) })
+        this.#isFinished = true
+        this.#onResult({ done: false, value: this.#lastLine(error) })
       },
     )
   }
 
-  #came(result: IteratorResult<Uint8Array>): void {
+  #onResult(result: IteratorResult<Uint8Array>): void {
     this.#isPending = false
     if (result.done === true) {
-      this.#isOver = true
+      this.#isFinished = true
       clearTimeout(this.#timer)
     }
     if (this.#waiting === undefined) this.#arrived = result

@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts'
 import type { OffsetMap } from '../events/index.ts'
 import { parseStreamId } from '../identity/index.ts'
 
-/** Offsets of streams as clients send them. What is before the first event is the same as nothing. */
+/** Parses an offset map from a request. Entries before the first event (`min`, -1) are dropped: they select nothing. */
 export function offsetMap(value: unknown, name: string): OffsetMap {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     throw invalid(`invalid type, expected a map of offsets at \`${name}\``)
@@ -19,7 +19,7 @@ export function offsetMap(value: unknown, name: string): OffsetMap {
   return offsets
 }
 
-/** A stream ID has one spelling only. */
+/** Throws unless this is a stream ID in its canonical form. */
 function checkStreamId(text: string): void {
   try {
     parseStreamId(text)
@@ -28,7 +28,7 @@ function checkStreamId(text: string): void {
   }
 }
 
-/** A number, its digits, or one of the words for the least and the greatest. */
+/** An offset: an integer, a string of digits, `min` or `max`. */
 function offsetOf(given: unknown): number {
   if (given === 'min') return -1
   if (given === 'max') return Number.MAX_SAFE_INTEGER

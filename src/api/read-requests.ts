@@ -4,10 +4,10 @@ import type { QueryRequest, SubscribeRequest } from '../events/index.ts'
 import { memberOf, memberText } from './members.ts'
 import { offsetMap } from './offset-map.ts'
 
-/** Who asks, and through what. */
-export type Asker = Pick<QueryRequest, 'appId' | 'via'>
+/** The app that sends a request, and its protocol. */
+export type Caller = Pick<QueryRequest, 'appId' | 'via'>
 
-export function queryRequest(value: unknown, asker: Asker): QueryRequest {
+export function queryRequest(value: unknown, caller: Caller): QueryRequest {
   const query = queryText(value)
   const order = memberText(value, 'order')
   if (order !== 'asc' && order !== 'desc' && order !== 'stream-asc')
@@ -16,17 +16,17 @@ export function queryRequest(value: unknown, asker: Asker): QueryRequest {
     })
   const upper = memberOf(value, 'upperBound') ?? undefined
   const upperBound = upper === undefined ? undefined : offsetMap(upper, 'upperBound')
-  return { ...asker, query, order, lowerBound: lowerBound(value), upperBound }
+  return { ...caller, query, order, lowerBound: lowerBound(value), upperBound }
 }
 
-export function subscribeRequest(value: unknown, asker: Asker): SubscribeRequest {
-  return { ...asker, query: queryText(value), lowerBound: lowerBound(value) }
+export function subscribeRequest(value: unknown, caller: Caller): SubscribeRequest {
+  return { ...caller, query: queryText(value), lowerBound: lowerBound(value) }
 }
 
-/** The session is the client's own business: nothing that is kept here depends on it. */
-export function monotonicRequest(value: unknown, asker: Asker): SubscribeRequest {
+/** `session` is required by the protocol but not used: the node keeps no state for it. */
+export function monotonicRequest(value: unknown, caller: Caller): SubscribeRequest {
   memberText(value, 'session')
-  return subscribeRequest(value, asker)
+  return subscribeRequest(value, caller)
 }
 
 export function queryText(value: unknown): string {

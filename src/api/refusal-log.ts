@@ -1,16 +1,16 @@
 import { type Logger, ThrottledLog } from '../logging/index.ts'
 
-/** What the log says of a request. Never its query, its headers or its body: tokens are in them. */
+/** The logged fields of a request. Never its query string, headers or body: they contain tokens. */
 export interface RefusedRequest {
   readonly method?: string | undefined
   readonly path?: string
   readonly remote: string | undefined
 }
 
-/** Characters of a path that are shown. */
+/** Longer paths are truncated in the log. */
 const shownPath = 80
 
-/** Logs refused requests by their status and reason; one a minute of each kind, with a count of the others. */
+/** Logs rejected requests, rate-limited: one line a minute per status and error code, with a count of the others. */
 export class RefusalLog {
   readonly #log: Logger
   readonly #throttled: ThrottledLog

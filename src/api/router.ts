@@ -3,41 +3,41 @@ import type { Answer } from './answer.ts'
 import type { Call } from './call.ts'
 
 interface Rules {
-  /** The type of the answer: who does not accept it is refused. Without it, nobody is. */
+  /** The media type of the response, checked against `Accept`. Without it, `Accept` is not checked. */
   readonly produces?: string
-  /** What the body has to be. */
+  /** The required type of the request body. */
   readonly consumes?: 'json'
 }
 
-/** What answers a method of a path, and what has to hold before it is asked. */
+/** The handler of a method of a route, and the checks before it. */
 export type Endpoint =
   | (Rules & { readonly token: false; answer(call: Call): Answer | Promise<Answer> })
   | (Rules & { readonly token: true; answer(call: Call, app: App): Answer | Promise<Answer> })
 
 export interface Route {
-  /** A path; with `/*` at its end also everything below it. */
+  /** An exact path, or a prefix that ends with `/*`. */
   readonly path: string
-  /** By method; `*` stands for all of them. */
+  /** Handlers by method; `*` matches every method. */
   readonly methods: Readonly<Record<string, Endpoint>>
 }
 
-/** Finds what answers a path. */
+/** Finds the route of a path. */
 export class Router {
-  readonly #fixed: ReadonlyMap<string, Route>
-  readonly #trees: readonly { readonly prefix: string; readonly route: Route }[]
+  readonly #exact: ReadonlyMap<string, Route>
+  readonly #prefixes: readonly { readonly prefix: string; readonly route: Route }[]
 
   constructor(routes: readonly Route[]) {
-    const isTree = ({ path }: Route) => path.endsWith('/*')
-    this.#fixed = new Map(routes.filter((route) => !isTree(route)).map((route) => [route.path, route]))
-    this.#trees = routes.filter(isTree).map((route) => ({ prefix: route.path.slice(0, -1), route }))
+    const isPrefix = ({ path }: Route) => path.endsWith('/*')
+    this.#exact = new Map(routes.filter((route) => !isPrefix(route)).map((route) => [route.path, route]))
+    this.#prefixes = routes.filter(isPrefix).map((route) => ({ prefix: route.path.slice(0, -1), route }))
   }
 
-  /** The route of a path; one slash at its end does not matter. */
+  /** The route of a path. One trailing slash is ignored. */
   find(path: string): Route | undefined {
     const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
     return (
-      this.#fixed.get(plain) ??
-      this.#trees.find(({ prefix }) => path.startsWith(prefix) || `${path}/` === prefix)?.route
+      this.#exact.get(plain) ??
+      this.#prefixes.find(({ prefix }) => path.startsWith(prefix) || `${path}/` === prefix)?.route
     )
   }
 }

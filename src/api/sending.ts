@@ -1,37 +1,38 @@
 import type { ServerResponse } from 'node:http'
-import { type Answer, errorAnswer, isStream, type Pieces } from './answer.ts'
+import { type Answer, errorAnswer, isStream, type StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
 import type { Connection } from './clients/index.ts'
 
 type Headers = Answer['headers']
 
 /**
- * Bytes of a piece, or of a whole body, that is small. It goes out together with the head where it can, and whoever has made it
- * is not told that it was sent: it is soon collected, and to be told of each takes longer.
+ * Bodies and chunks below this size are small. A small body is sent in one write with the head. Small buffers get no
+ * `sent` callback: one callback each would cost more than their garbage collection.
  */
 const smallBytes = 4096
 
 /**
- * Sends an answer; answers with what was sent. What comes in pieces is sent as the client takes it, and ends when the client goes away.
- * What the client does not read is charged to its connection; where there is no room for it, another answer says so.
+ * Sends a response, and returns the one that was sent. A streamed body is sent with backpressure and cancelled when the
+ * client disconnects. Output that the client does not read is charged to its connection. A response that exceeds the
+ * memory limit is replaced with an error.
  */
 export async function send(call: Call, given: Answer, more?: Readonly<Record<string, string>>): Promise<Answer> {
-  const answer = admitted(given, call.client.connection)
+  const answer = withinMemoryLimit(given, call.client.connection)
   const { response } = call
   const { status, headers, body } = answer
   if (!isStream(body)) sendWhole(call, answer, body, more)
   else {
-    response.writeHead(status, together(headers, more))
+    response.writeHead(status, mergeHeaders(headers, more))
     if (call.request.method === 'HEAD') {
       body.cancel()
       response.end()
-    } else await sendPieces(call, body)
+    } else await sendStream(call, body)
   }
   return answer
 }
 
-/** The answer, or a refusal when the client's connection has no room for what it would hold. */
-function admitted(answer: Answer, connection: Connection): Answer {
+/** The response, or an error when its memory exceeds the limit of the connection. */
+function withinMemoryLimit(answer: Answer, connection: Connection): Answer {
   const { body } = answer
   const held = isStream(body) ? (body.heldBytes ?? 0) : body.length
   if (held <= smallBytes || connection.hasRoom(held)) return answer
@@ -43,12 +44,12 @@ function admitted(answer: Answer, connection: Connection): Answer {
 function sendWhole(call: Call, { status, headers, sent }: Answer, body: string | Uint8Array, more?: Headers): void {
   const { request, response } = call
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  const all: Record<string, string | number> = together(headers, more)
-  // Without content there is no length to tell.
+  const all: Record<string, string | number> = mergeHeaders(headers, more)
+  // These statuses have no body, so no Content-Length.
   if (status !== 204 && status !== 304) all['content-length'] = length
   response.writeHead(status, all)
   if (request.method === 'HEAD' || length === 0) response.end()
-  // Plain ASCII is the same in both, and takes less time to be written in this one.
+  // ASCII is the same in latin1 and UTF-8, and Node writes latin1 faster.
   else if (typeof body === 'string') response.end(body, length === body.length ? 'latin1' : 'utf8')
   else if (length < smallBytes)
     response.end(Buffer.from(body.buffer, body.byteOffset, length).toString('latin1'), 'latin1')
@@ -56,43 +57,43 @@ function sendWhole(call: Call, { status, headers, sent }: Answer, body: string |
   call.client.connection.wrote()
 }
 
-/** The headers of an answer and those that every answer has; an answer may depend on more than they know. */
-function together(headers: Headers, more: Headers | undefined): Record<string, string> {
+/** Merges the headers of a response with those of every response; `Vary` gets the values of both. */
+function mergeHeaders(headers: Headers, more: Headers | undefined): Record<string, string> {
   if (more === undefined) return { ...headers }
   const vary = [headers['vary'], more['vary']].filter((name) => name !== undefined).join(', ')
   return { ...headers, ...more, ...(vary !== '' && { vary }) }
 }
 
-async function sendPieces({ response, client: { connection } }: Call, pieces: Pieces): Promise<void> {
-  const held = pieces.heldBytes ?? 0
+async function sendStream({ response, client: { connection } }: Call, body: StreamedBody): Promise<void> {
+  const held = body.heldBytes ?? 0
   if (!connection.charge(held)) {
-    // The client has gone meanwhile.
-    pieces.cancel()
+    // No memory left since the check in withinMemoryLimit, or the connection is closed.
+    body.cancel()
     response.destroy()
     return
   }
-  const gone = (): void => pieces.cancel()
-  response.once('close', gone)
-  // Who has gone already does not go once more.
-  if (response.destroyed) gone()
+  const onClose = (): void => body.cancel()
+  response.once('close', onClose)
+  // There is no second 'close' event for a response that is already destroyed.
+  if (response.destroyed) onClose()
   try {
-    // The client sees that it is heard, also when the first piece is long in coming.
+    // The client gets the head at once, also when the first chunk takes long.
     response.flushHeaders()
-    for await (const piece of pieces) {
-      const sent = piece.length < smallBytes ? undefined : (): void => pieces.sent?.(piece)
-      const more = response.write(piece, sent)
+    for await (const chunk of body) {
+      const sent = chunk.length < smallBytes ? undefined : (): void => body.sent?.(chunk)
+      const more = response.write(chunk, sent)
       connection.wrote()
       if (!more && !(await drained(response))) return
     }
     response.end()
   } finally {
     connection.refund(held)
-    response.off('close', gone)
-    pieces.cancel()
+    response.off('close', onClose)
+    body.cancel()
   }
 }
 
-/** Whether there is somebody to go on for, when what was sent has been taken. */
+/** Waits for 'drain'; false when the connection was closed instead. */
 function drained(response: ServerResponse): Promise<boolean> {
   return new Promise((resolve) => {
     const end = (open: boolean) => (): void => {

@@ -18,32 +18,32 @@ import { RefusalLog } from './refusal-log.ts'
 import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
-import { checkHostHeader, settleTarget } from './target.ts'
+import { checkHostHeader, normalizeTarget } from './target.ts'
 import type { Websites } from './websites.ts'
 
-// An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
+// An ES import of node:http evaluates all its getters, which loads undici and more: a sixth of the startup time.
 const { createServer } = process.getBuiltinModule('node:http')
 
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly log: Logger
-  /** What checks the tokens of calls that need one. */
+  /** Checks the tokens of requests to routes that require one. */
   readonly tokens?: Tokens
   readonly hosts?: Hosts
   readonly cors?: Cors
-  /** What answers those who ask for a website. */
+  /** Handles requests for websites. */
   readonly websites?: Websites
-  /** What answers those who want a WebSocket. */
+  /** Handles WebSocket upgrade requests. */
   readonly sockets?: EventSockets
-  /** How long a body may pause. */
+  /** Idle timeout of a request body. */
   readonly bodyPauseMs?: number
   /** Called after each response. */
   readonly answered?: (status: number) => void
-  /** The connections of all clients; services that share them share one account of memory. */
+  /** The connections of all clients. Services that share them share one memory account. */
   readonly connections: Connections
 }
 
-/** Answers HTTP. Whatever a client sends, it gets an answer and the node goes on. */
+/** The HTTP server. Every request gets a response, also a malformed one, and none of them stops the node. */
 export class HttpService {
   readonly #options: HttpOptions
   readonly #router: Router
@@ -57,7 +57,7 @@ export class HttpService {
     this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs)
   }
 
-  /** A server that answers; there is one for each address. */
+  /** Creates a server; there is one per listening address. */
   server(): Server {
     const { sockets } = this.#options
     const timeouts = {
@@ -69,39 +69,39 @@ export class HttpService {
       maxHeaderSize: limits.requestHeadBytes,
       noDelay: true,
       ...timeouts,
-      // Node would refuse a request without that header, and not say why.
+      // Node would reject such a request without an error body. checkHostHeader does it with one.
       requireHostHeader: false,
-      // Some clients offer HTTP/2 with every request, and are content with an answer in HTTP/1.1.
+      // Some clients offer an upgrade to HTTP/2 (h2c) with every request. They accept an HTTP/1.1 response.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
     const { connections } = this.#options
     server.on('connection', (socket) => connections.add(socket))
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
-      // A connection that was refused may still hand over what has come with it.
+      // A connection that was rejected may still emit requests that were already received.
       if (request.socket.destroyed) return
-      settleTarget(request)
+      normalizeTarget(request)
       const client = connections.of(request.socket)
       client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, client)))
     }
     server.on('request', handle)
-    // Whether a body is wanted is decided by whoever reads it.
+    // The handler that reads the body sends `100 Continue`.
     server.on('checkContinue', handle)
     if (sockets !== undefined)
       server.on('upgrade', (request, socket, head) => {
         if (socket.destroyed) return
-        settleTarget(request)
+        normalizeTarget(request)
         sockets.upgrade(request, socket, head, connections.of(request.socket).connection)
       })
     server.on('clientError', (error, socket) => this.#refuse(error, socket))
     return server
   }
 
-  /** Tells those who stay connected that the node stops. */
+  /** Closes all WebSockets gracefully. */
   closeSockets(): void {
     this.#options.sockets?.close()
   }
 
-  /** Cuts off those who are still there. */
+  /** Terminates the WebSockets that are still open. */
   terminateSockets(): void {
     this.#options.sockets?.terminate()
   }
@@ -111,8 +111,8 @@ export class HttpService {
     response.once('close', () => {
       client.http.served()
     })
-    // Node would keep a body that no route reads, chunk by chunk, until the request is answered.
-    if (!hasBody.has(call.method) && isWithBody(request)) drain(request)
+    // Node would buffer a body that no handler reads until the response is sent.
+    if (!methodsWithBody.has(call.method) && hasRequestBody(request)) drain(request)
     this.#handle(call).catch((error) => this.#failed(request, response, error))
   }
 
@@ -120,9 +120,9 @@ export class HttpService {
     const started = performance.now()
     const { request, response } = call
     const answer = await this.#answer(call)
-    call.letGo()
+    call.refundAll()
     if (answer === undefined) return
-    // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
+    // Without `100 Continue` a client may send its body or not, so the next bytes could be a body or a request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
     drain(request)
     const sent = await send(call, answer, this.#options.cors?.headers(request.headers))
@@ -130,7 +130,7 @@ export class HttpService {
     this.#log(call, sent, started)
   }
 
-  /** The answer, also to what cannot be answered; nothing when there is nobody to get it. */
+  /** The response, with errors turned into error responses; nothing when the client has disconnected. */
   async #answer(call: Call): Promise<Answer | undefined> {
     const { hosts, cors, websites, log } = this.#options
     try {
@@ -165,7 +165,7 @@ export class HttpService {
     return endpoint.answer(call, app)
   }
 
-  /** Whoever uses a method that there is not learns which ones there are. */
+  /** An error response; a 405 lists the allowed methods in its `Allow` header. */
   #refusal({ path }: Call, error: ShoalError): Answer {
     const answer = errorAnswer(error)
     const route = error.code === 'ERR_METHOD_NOT_ALLOWED' ? this.#router.find(path) : undefined
@@ -173,16 +173,16 @@ export class HttpService {
     return { ...answer, headers: { ...answer.headers, allow: Object.keys(route.methods).join(', ') } }
   }
 
-  /** What goes wrong while an answer is being sent: it cannot be taken back, only cut off. */
+  /** Sending failed. The head may already be sent, so the connection is closed. */
   #failed(request: IncomingMessage, response: ServerResponse, error: unknown): void {
-    this.#options.log.error(`answer failed: ${messageOf(error)}`, { method: request.method })
+    this.#options.log.error(`sending a response failed: ${messageOf(error)}`, { method: request.method })
     response.destroy()
   }
 
   #refuse(error: Error, socket: Duplex): void {
     this.#options.log.debug(`bad request: ${error.message}`)
     if (!socket.writable) return
-    // A client that goes away in the middle of a request is not refused.
+    // A client that disconnects in the middle of a request is not logged as rejected.
     if (systemCode(error) !== 'HPE_INVALID_EOF_STATE')
       this.#refusals.add(400, 'ERR_BAD_REQUEST', { remote: (socket as Socket).remoteAddress })
     const body = JSON.stringify(failure('ERR_BAD_REQUEST', { cause: badRequest(error) }))
@@ -206,12 +206,12 @@ export class HttpService {
   }
 }
 
-/** The methods whose bodies are read by the routes that have them. */
-const hasBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
+/** The methods whose request bodies are read by handlers. */
+const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
 
 /**
- * Reads what is left of the body of a request and drops it. Parsing tiny chunks only to drop them could keep the node busy: after
- * too many of them it reads no more, and closes the connection when the client has had a moment to read its answer.
+ * Drains an unread request body. Draining tiny chunks would let a client burn CPU time: after too many of them the
+ * socket is paused, and closed after a linger time in which the client can read its response.
  */
 function drain(request: IncomingMessage): void {
   if (request.complete) return
@@ -226,17 +226,17 @@ function drain(request: IncomingMessage): void {
   request.on('data', onData)
 }
 
-function isWithBody({ headers }: IncomingMessage): boolean {
+function hasRequestBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
 function badRequest(error: Error): string {
   switch (systemCode(error)) {
     case 'HPE_HEADER_OVERFLOW':
-      return `Its head has more than ${limits.requestHeadBytes} bytes.`
+      return `The request head has more than ${limits.requestHeadBytes} bytes.`
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return `It did not come in time: its head within ${limits.requestHeadMs} ms, all of it within ${limits.requestMs} ms.`
+      return `Request timeout: ${limits.requestHeadMs} ms for the head, ${limits.requestMs} ms for the whole request.`
     default:
-      return 'It is not HTTP/1.1.'
+      return 'Malformed HTTP/1.1.'
   }
 }

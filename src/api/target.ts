@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { failure } from '../base/errors.ts'
 
-/** The target of a request as whoever talks to a proxy writes it: with the host in front of the path. */
+/** A request target in absolute form (RFC 9112, section 3.2.2), as clients send it to a proxy. */
 const absolute = /^https?:\/\/([^/?#]*)([^#]*)$/i
 
-/** Makes a request with the host in its target one with the host in its header, where everybody looks for it. */
-export function settleTarget(request: IncomingMessage): void {
+/** Turns a target in absolute form into origin form; its host replaces the `Host` header. */
+export function normalizeTarget(request: IncomingMessage): void {
   const { url = '' } = request
   if (url.startsWith('/')) return
   const [, host, rest] = absolute.exec(url) ?? []
@@ -14,8 +14,8 @@ export function settleTarget(request: IncomingMessage): void {
   request.url = rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Since HTTP/1.1 everybody has to say whom the request is for. */
+/** Throws when an HTTP/1.1 request has no `Host` header (RFC 9112, section 3.2). */
 export function checkHostHeader({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): void {
   const isOlder = httpVersionMajor < 1 || (httpVersionMajor === 1 && httpVersionMinor === 0)
-  if (headers.host === undefined && !isOlder) throw failure('ERR_BAD_REQUEST', { cause: 'It has no Host header.' })
+  if (headers.host === undefined && !isOlder) throw failure('ERR_BAD_REQUEST', { cause: 'The Host header is missing.' })
 }

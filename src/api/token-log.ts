@@ -2,17 +2,19 @@ import { rfc3339 } from '../base/timestamps.ts'
 import type { App, Manifest } from '../identity/index.ts'
 import { type Logger, ThrottledLog } from '../logging/index.ts'
 
-/** Characters of a text of an app that are shown. */
+/** Longer strings from a manifest are truncated in the log. */
 const shownLength = 64
 
-/** Logs which apps get tokens and which do not, never the tokens; one line a minute of each app, with a count. */
+/**
+ * Logs issued and denied tokens (never the tokens themselves), rate-limited: one line a minute per app, with a count.
+ */
 export class TokenLog {
   readonly #log: Logger
   readonly #throttled: ThrottledLog
 
   constructor(log: Logger) {
     this.#log = log.as('AUTH')
-    this.#throttled = new ThrottledLog((count) => this.#log.info('more requests of other apps for tokens', { count }))
+    this.#throttled = new ThrottledLog((count) => this.#log.info('more token requests of other apps', { count }))
   }
 
   /** `expires` is in microseconds since the Unix epoch. */

@@ -3,8 +3,8 @@ import { tuning } from '../base/tuning.ts'
 let last: Promise<void> = Promise.resolve()
 
 /**
- * Waits for the turn of a JSON text that takes long to parse: one is parsed per turn of the event loop, so that many that came
- * together do not hold up everything else. A short one has its turn at once.
+ * Yields to the event loop before a large JSON text is parsed. One is parsed per iteration of the loop, so that many
+ * that arrive together do not block it. Small texts do not wait.
  */
 export async function parseTurn(bytes: number): Promise<void> {
   if (bytes <= tuning.parsedAtOnceBytes) return

@@ -4,16 +4,16 @@ import type { Tokens } from '../identity/index.ts'
 import type { Answer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import type { Call } from './call.ts'
-import { asksForHtml, asksForJson, contentAnswer, decodedPath } from './content/content-answer.ts'
+import { acceptsHtml, acceptsJson, contentAnswer, decodedPath } from './content/content-answer.ts'
 import { nameOf } from './hosts.ts'
 
-/** Websites: what has a name is served under that name in a domain, to everybody, unless the name is for apps only. */
+/** Virtual hosts: serves named content at `<name>.<domain>`, without a token unless the name is private. */
 export class Websites {
   readonly #files: Promise<Files>
   readonly #tokens: Tokens
   readonly #suffixes: readonly string[]
-  /** The header of whoever asked last, and was no website: most come again and again. */
-  #known: string | undefined
+  /** The last `Host` header that is no website: a cache, as most clients send the same one again. */
+  #lastApiHost: string | undefined
 
   constructor(files: Promise<Files>, tokens: Tokens, domains: readonly string[]) {
     this.#files = files
@@ -21,13 +21,13 @@ export class Websites {
     this.#suffixes = domains.map((domain) => `.${domain.toLowerCase()}`)
   }
 
-  /** The answer of a website; nothing when the request is for the API, which every website has on its own origin. */
+  /** The response of a website; nothing for API requests, which every website can send to its own origin. */
   answer(call: Call): Promise<Answer | undefined> | undefined {
     const { host } = call.request.headers
-    if (host !== undefined && host === this.#known) return undefined
+    if (host !== undefined && host === this.#lastApiHost) return undefined
     const name = this.#nameOf(host)
     if (name !== undefined) return this.#answer(call, name)
-    this.#known = host
+    this.#lastApiHost = host
     return undefined
   }
 
@@ -42,7 +42,7 @@ export class Websites {
     const { content, isPrivate } = path === undefined ? {} : await files.findSite(name, path)
     if (isApi && content === undefined) return undefined
     if (isPrivate === true) authenticate(this.#tokens, call)
-    const prefersIndex = asksForHtml(call) || !asksForJson(call)
+    const prefersIndex = acceptsHtml(call) || !acceptsJson(call)
     return await contentAnswer(call, files, { content, by: 'name', path: path ?? [] }, prefersIndex)
   }
 

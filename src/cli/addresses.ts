@@ -2,10 +2,10 @@ import { isIPv6 } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { ShoalError } from '../base/errors.ts'
 
-/** Where the API of a node is unless its address says another port. */
+/** The default port of the API. */
 const apiPort = 4454
 
-/** Host and port, as URL or without a scheme; a slash at the end does not matter. */
+/** Host and optional port, as a URL or without a scheme. A trailing slash is ignored. */
 const authority = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::(\d{1,5}))?\/?$/i
 const multiaddress = /^\/(?:ip4|ip6|dns|dns4|dns6)\/([^/]+)\/tcp\/(\d{1,5})\/?$/
 
@@ -14,7 +14,7 @@ export function nodeUrl(text: string): string {
   const [host, port] = hostAndPort(text)
   const url = URL.canParse(`http://${host}:${port}`) ? new URL(`http://${host}:${port}`) : undefined
   if (url === undefined)
-    throw invalid('--node', text, 'no address of a node', 'host, host:port or http://host:port, like localhost:4454')
+    throw invalid('--node', text, 'not a node address', 'host, host:port or http://host:port, like localhost:4454')
   return `http://${url.hostname}:${port}`
 }
 
@@ -29,23 +29,23 @@ function hostAndPort(text: string): [host: string, port: number | string] {
   return [host, port ?? apiPort]
 }
 
-/** A host name from an option that takes one. A port is dropped: names mean the same on every port. */
+/** The host name in the value of an option. A port is ignored: the Host header is checked without it. */
 export function hostName(option: string, text: string): string {
   const [, , host = ''] = authority.exec(text) ?? []
   const name = host.startsWith('[') ? host.slice(1, -1) : domainToASCII(host.replace(/\.$/, ''))
   if (!/^[a-z0-9_.:-]+$/.test(name))
-    throw invalid(option, text, 'no host name', 'a name like node.example.com, or name:port')
+    throw invalid(option, text, 'not a host name', 'a name like node.example.com, or name:port')
   return name
 }
 
-/** What a browser sends as `Origin`: compared to the letter, so that a path or a missing scheme would never match. */
+/** An origin as browsers send it. It is compared literally, so a path or a missing scheme would never match. */
 export function originText(option: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   if (isWeb && url?.pathname === '/' && url.search === '' && url.hash === '' && url.username === '') return url.origin
-  // Apps in a shell of their own have other schemes, like capacitor://localhost.
+  // Apps in a native WebView have custom schemes, like capacitor://localhost.
   if (text === 'null' || (!isWeb && /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text))) return text
-  throw invalid(option, text, 'no origin of a website', 'scheme and host, like https://app.example.com')
+  throw invalid(option, text, 'not an origin', 'scheme and host, like https://app.example.com')
 }
 
 function invalid(option: string, text: string, problem: string, allowed: string): ShoalError {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { type ErrorCode, errorTable, messageOf, ShoalError } from '../base/errors.ts'
 import { nodeUrl } from './addresses.ts'
 
-/** What the command line says it is. */
+/** The app manifest of the command line. */
 const manifest = { appId: 'com.example.shoal-cli', displayName: 'shoal command line', version: '1.0.0' }
 
 export interface ApiRequest {
@@ -13,7 +13,7 @@ export interface ApiRequest {
   readonly body?: string | Readable
 }
 
-/** The API of a node that is running. */
+/** A client for the HTTP API of a running node. */
 export class ApiClient {
   /** The URL of the node, without a path. */
   readonly base: string
@@ -24,17 +24,17 @@ export class ApiClient {
     this.#token = token
   }
 
-  /** Introduces the command line to the node at an address like `localhost:4454`. */
+  /** Gets a token from the node at an address like `localhost:4454`. */
   static async connect(address: string): Promise<ApiClient> {
     const base = nodeUrl(address)
     const body = JSON.stringify(manifest)
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const answer = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body })
-    const { token } = JSON.parse(await textOf(answer)) as { token: string }
+    const response = await send(`${base}/api/v2/auth`, { method: 'POST', headers, body })
+    const { token } = JSON.parse(await textOf(response)) as { token: string }
     return new ApiClient(base, token)
   }
 
-  /** The answer of the node; an error of the node is thrown. */
+  /** Sends a request. Throws the error of an error response. */
   get(path: string, given: ApiRequest = {}): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${this.#token}`, ...given.headers }
     return send(`${this.base}${path}`, { ...given, headers })
@@ -46,42 +46,43 @@ export class ApiClient {
 }
 
 async function send(url: string, { method = 'GET', headers = {}, body = '' }: ApiRequest): Promise<IncomingMessage> {
-  const asked = request(url, { method, headers, agent: false })
-  const answered = answerTo(asked, url)
-  // An answer that comes before all was sent says why the rest is not wanted.
-  const sent = typeof body === 'string' ? asked.end(body) && answered : Promise.race([answered, sending(body, asked)])
-  const answer = (await sent) ?? (await answered)
-  if ((answer.statusCode ?? 500) < 400) return answer
-  throw errorOf(await textOf(answer), answer.statusCode)
+  const outgoing = request(url, { method, headers, agent: false })
+  const responded = responseTo(outgoing, url)
+  // A response before the end of the body is an error that says why the body is rejected.
+  const sent =
+    typeof body === 'string' ? outgoing.end(body) && responded : Promise.race([responded, sendBody(body, outgoing)])
+  const response = (await sent) ?? (await responded)
+  if ((response.statusCode ?? 500) < 400) return response
+  throw errorOf(await textOf(response), response.statusCode)
 }
 
-async function sending(body: Readable, asked: ClientRequest): Promise<undefined> {
+async function sendBody(body: Readable, outgoing: ClientRequest): Promise<undefined> {
   try {
-    await pipeline(body, asked)
+    await pipeline(body, outgoing)
   } catch (error) {
     if (body.errored !== null && body.errored === error) throw error
-    // The connection: whoever waits for the answer hears of it.
+    // A connection error: responseTo rejects with it.
   }
   return undefined
 }
 
-function answerTo(asked: ClientRequest, url: string): Promise<IncomingMessage> {
-  const answered = new Promise<IncomingMessage>((resolve, reject) => {
-    asked.once('response', resolve)
-    asked.once('error', (error) => {
+function responseTo(outgoing: ClientRequest, url: string): Promise<IncomingMessage> {
+  const responded = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve)
+    outgoing.once('error', (error) => {
       const { host } = new URL(url)
       const hint = `No node answers at ${host}. Is one running (\`shoal run\`)? --node names another address.`
       reject(new ShoalError('ERR_IO', hint, { cause: error }))
     })
   })
-  answered.catch(() => {})
-  return answered
+  responded.catch(() => {})
+  return responded
 }
 
-export async function textOf(answer: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = []
-  for await (const piece of answer) pieces.push(piece as Buffer)
-  return Buffer.concat(pieces).toString('utf8')
+export async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function errorOf(text: string, status: number | undefined): ShoalError {
@@ -90,6 +91,6 @@ function errorOf(text: string, status: number | undefined): ShoalError {
     if (Object.hasOwn(errorTable, code)) return new ShoalError(code as ErrorCode, message)
     return new ShoalError('ERR_IO', message)
   } catch (error) {
-    return new ShoalError('ERR_IO', `The node answered ${status}, which is not understood: ${messageOf(error)}`)
+    return new ShoalError('ERR_IO', `Unexpected response with status ${status}: ${messageOf(error)}`)
   }
 }

@@ -8,7 +8,7 @@ import { type Result, report, type Streamed } from './output.ts'
 /** Takes the exit code of the command that ran. */
 export type Finish = (exitCode: number) => void
 
-/** The command line: what there is to type. What a command does is loaded when it is called. */
+/** The command line: commands and options. The implementation of a command is loaded when it runs. */
 export function program(finish: Finish, json: boolean): Command {
   const root = group('shoal', 'A local-first node: events, files and websites, replicated in a swarm without a server.')
   root.version(`shoal ${versionString}`, '-V, --version', 'print the version')
@@ -17,14 +17,14 @@ export function program(finish: Finish, json: boolean): Command {
   root.addCommand(filesCommand(finish))
   root.addCommand(storeCommand(finish))
   root.addCommand(aqlCommand(finish))
-  // For programs an error is one line of JSON, which whoever calls this writes.
+  // With --json the caller writes errors as one line of JSON.
   if (json) silence(root)
   return root
 }
 
 function silence(command: Command): void {
   command.configureOutput({ writeErr: () => {} })
-  for (const below of command.commands) silence(below)
+  for (const subcommand of command.commands) silence(subcommand)
 }
 
 function runCommand(finish: Finish): Command {
@@ -38,7 +38,7 @@ function runCommand(finish: Finish): Command {
     .option('--bind-swarm <spec>', 'address for other nodes (default: port 4001 on all addresses)', collect)
     .option('--bind-api <spec>', 'address of the API (default: localhost:4454; a port alone binds 127.0.0.1)', collect)
     .option('--api-host <name>', 'a further host name under which the API is reached; a port is ignored', collect)
-    .option('--cors-origins <origin>', 'a website that may use the API (default: every website may)', collect)
+    .option('--cors-origins <origin>', 'an origin that may use the API from a browser (default: every origin)', collect)
     .option('--naming-domain <domain>', 'where names become websites: <name>.<domain> (default: actyx.localhost)')
     .option(
       '--root-public-key <key>',
@@ -46,9 +46,9 @@ function runCommand(finish: Finish): Command {
     )
     .option(
       '--memory-limit <size>',
-      'memory that clients may make the node hold, like 256MiB (default: 512MiB, at most a quarter of the memory of the process; env: SHOAL_MEMORY_LIMIT)',
+      'memory limit for all clients together, like 256MiB (default: 512MiB, at most a quarter of the process memory; env: SHOAL_MEMORY_LIMIT)',
     )
-    .addOption(new Option('--retention-interval <ms>', 'time between two runs of retention').hideHelp())
+    .addOption(new Option('--retention-interval <ms>', 'interval of the retention task').hideHelp())
     .addOption(new Option('-r, --random', 'let the system pick all ports').hideHelp())
     .option(
       '--log-color <when>',
@@ -69,7 +69,7 @@ const bindHelp = `
 A <spec> is a port, a host, host:port or a multiaddress like /ip4/127.0.0.1/tcp/4454. Port 0 picks a free one: the log
 lines API_BOUND, ADMIN_API_BOUND and SWARM_SERVICES_BOUND name it. An option can be given several times with hosts.
 
-The log level is the setting /admin/logLevels/node; the variable SHOAL_LOG comes before it.`
+The log level is the setting /admin/logLevels/node; the environment variable SHOAL_LOG overrides it.`
 
 function settingsCommand(finish: Finish): Command {
   const settings = group('settings', 'read and change the settings of a node')
@@ -82,7 +82,7 @@ function settingsCommand(finish: Finish): Command {
   local.addCommand(
     leaf('get', 'print the settings at a scope')
       .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
-      .option('--no-defaults', 'only what was set')
+      .option('--no-defaults', 'without default values')
       .addOption(workingDir())
       .action(
         done(finish, async (options, scope) =>
@@ -102,14 +102,14 @@ function settingsCommand(finish: Finish): Command {
       ),
   )
   local.addCommand(
-    leaf('unset', 'remove the settings at a scope, so that the defaults show')
+    leaf('unset', 'reset the settings at a scope to their defaults')
       .argument('<scope>', 'path of a setting, like /swarm/topic; / is everything', parseScope)
       .addOption(workingDir())
       .action(done(finish, async (options, scope) => (await commands()).unsetLocal(folderOf(options), scope as Scope))),
   )
   local.addCommand(
-    leaf('rollback', 'store an earlier revision again, as when the newest one is damaged')
-      .argument('<revision>', 'its number; 0 for the defaults')
+    leaf('rollback', 'restore an earlier revision, for example when the newest one is damaged')
+      .argument('<revision>', 'number of the revision; 0 for the defaults')
       .addOption(workingDir())
       .action(
         done(finish, async (options, revision) =>
@@ -119,7 +119,7 @@ function settingsCommand(finish: Finish): Command {
   )
   local.addCommand(
     leaf('init', 'create a data folder with default settings')
-      .option('--fail-on-existing', 'fail when there is one already')
+      .option('--fail-on-existing', 'fail if the data folder exists')
       .addOption(workingDir())
       .action(
         done(finish, async (options) =>
@@ -132,11 +132,11 @@ function settingsCommand(finish: Finish): Command {
 }
 
 function filesCommand(finish: Finish): Command {
-  const files = group('files', 'files, their names and websites, on the node that runs on this machine')
+  const files = group('files', 'files, names and websites of a running node')
   const commands = () => import('./commands/files.ts')
   const command = (name: string, description: string) =>
     leaf(name, description).addOption(
-      new Option('--node <address>', 'where the API of the node is: host, host:port or http://host:port').default(
+      new Option('--node <address>', 'address of the API: host, host:port or http://host:port').default(
         'localhost:4454',
       ),
     )
@@ -149,7 +149,10 @@ function filesCommand(finish: Finish): Command {
   files.addCommand(
     command('get', 'download a file or a folder')
       .argument('<address>', 'content identifier or name, and a path below it')
-      .argument('[target]', 'file or folder to make; - is the standard output (default: the last part of the address)')
+      .argument(
+        '[target]',
+        'file or folder to create; - is the standard output (default: the last part of the address)',
+      )
       .action(
         done(finish, async (options, address, target) =>
           (await commands()).getFiles(nodeOf(options), String(address), target as string | undefined),
@@ -157,7 +160,7 @@ function filesCommand(finish: Finish): Command {
       ),
   )
   files.addCommand(
-    command('ls', 'list all names and uploads without one, or what is in a directory')
+    command('ls', 'list all names and unnamed uploads, or a directory')
       .argument('[address]', 'content identifier or name, and a path below it')
       .action(
         done(finish, async (options, address) =>
@@ -166,7 +169,7 @@ function filesCommand(finish: Finish): Command {
       ),
   )
   files.addCommand(
-    command('name', 'give a name, and print its URL; a directory with a name is a website')
+    command('name', 'bind a name to content, and print its URL; a named directory is a website')
       .argument('<name>', 'the name')
       .argument('<cid>', 'content identifier')
       .action(
@@ -176,12 +179,12 @@ function filesCommand(finish: Finish): Command {
       ),
   )
   files.addCommand(
-    command('unname', 'take a name away')
+    command('unname', 'remove a name')
       .argument('<name>', 'the name')
       .action(done(finish, async (options, name) => (await commands()).unnameFiles(nodeOf(options), String(name)))),
   )
   files.addCommand(
-    command('rm', 'keep an upload no longer, on any node')
+    command('rm', 'remove an upload from all nodes')
       .argument('<cid>', 'content identifier')
       .action(done(finish, async (options, cid) => (await commands()).removeFiles(nodeOf(options), String(cid)))),
   )
@@ -189,7 +192,7 @@ function filesCommand(finish: Finish): Command {
 }
 
 function storeCommand(finish: Finish): Command {
-  const store = group('store', 'look after what a stopped node has stored')
+  const store = group('store', 'verify, measure and back up the data of a stopped node')
   const commands = () => import('./commands/store.ts')
   store.addCommand(
     leaf(
@@ -200,13 +203,13 @@ function storeCommand(finish: Finish): Command {
       .action(done(finish, async (options) => (await commands()).verifyStore(folderOf(options)))),
   )
   store.addCommand(
-    leaf('stats', 'print what is stored, and what takes up its space')
+    leaf('stats', 'print the number of events and files, and their disk usage')
       .addOption(workingDir())
       .action(done(finish, async (options) => (await commands()).storeStats(folderOf(options)))),
   )
   store.addCommand(
-    leaf('backup', 'copy events, files, identity and settings into a new folder')
-      .argument('<target>', 'folder to make')
+    leaf('backup', 'back up events, files, identity and settings to a new folder')
+      .argument('<target>', 'folder to create')
       .addOption(workingDir())
       .action(
         done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
@@ -216,11 +219,11 @@ function storeCommand(finish: Finish): Command {
 }
 
 function aqlCommand(finish: Finish): Command {
-  const aql = group('aql', 'work with queries without a node')
+  const aql = group('aql', 'validate, format and run queries without a node')
   const commands = () => import('./commands/aql.ts')
-  const endpoint = new Option('--endpoint <name>', 'where the query would be sent to').default('query')
+  const endpoint = new Option('--endpoint <name>', 'endpoint that the query is meant for').default('query')
   aql.addCommand(
-    leaf('check', 'say whether a query is one, and what it uses')
+    leaf('check', 'validate a query, and list the features that it uses')
       .argument('<text>', 'the query; - reads the standard input')
       .addOption(endpoint.choices(['query', 'subscribe', 'subscribe_monotonic']))
       .action(
@@ -230,17 +233,17 @@ function aqlCommand(finish: Finish): Command {
       ),
   )
   aql.addCommand(
-    leaf('format', 'print a query with a line for each stage; comments are lost')
+    leaf('format', 'pretty-print a query, one line per stage; comments are lost')
       .argument('<text>', 'the query; - reads the standard input')
       .action(done(finish, async (_, text) => (await commands()).formatQuery(String(text)))),
   )
   aql.addCommand(
-    leaf('run', 'answer a query from a file of events or the data of a stopped node, one message per line')
+    leaf('run', 'run a query on a file of events or the data of a stopped node; prints one message per line')
       .argument('<text>', 'the query; - reads the standard input')
       .option('--events <file>', 'one JSON object per line, as in PRAGMA events: payload, tags, appId, timestamp')
       .addOption(workingDir('data folder of a stopped node').conflicts('events'))
       .addOption(
-        new Option('--order <order>', 'unless the query has its own')
+        new Option('--order <order>', 'order of events, unless the query has its own')
           .default('asc')
           .choices(['asc', 'desc', 'stream-asc']),
       )
@@ -258,7 +261,7 @@ function aqlCommand(finish: Finish): Command {
 
 type Options = Readonly<Record<string, unknown>>
 
-/** Wraps a command so that its result is written as the output contract says. */
+/** Wraps a command: writes its result as text or JSON and sets the exit code. */
 function done(
   finish: Finish,
   command: (options: Options, ...args: unknown[]) => Promise<Result | Streamed>,
@@ -286,12 +289,12 @@ function collect(value: string, earlier: readonly string[] = []): string[] {
   return [...earlier, value]
 }
 
-/** A command that does something. */
+/** A command without subcommands. */
 function leaf(name: string, description: string): Command {
   return configured(new Command(name).description(description))
 }
 
-/** A command that has others below it; called alone, it shows its help. */
+/** A command with subcommands; alone it shows its help. */
 function group(name: string, description: string): Command {
   return configured(new Command(name).description(description).helpCommand(false))
 }
@@ -302,7 +305,7 @@ function configured(command: Command): Command {
     .helpOption('-h, --help', 'show this help')
     .exitOverride()
     .showSuggestionAfterError()
-    .showHelpAfterError('(--help lists what can be typed)')
+    .showHelpAfterError('(--help lists commands and options)')
     .allowExcessArguments(false)
     .configureHelp({ showGlobalOptions: false })
 }

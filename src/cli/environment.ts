@@ -1,6 +1,6 @@
 import { ShoalError } from '../base/errors.ts'
 
-/** Names under which a value of the environment is looked for, the first one that is set wins. */
+/** Environment variables by meaning; the first one that is set wins. */
 const names = {
   path: ['SHOAL_PATH', 'ACTYX_PATH'],
   logColor: ['SHOAL_LOG_COLOR', 'SHOAL_COLOR', 'ACTYX_LOG_COLOR', 'ACTYX_COLOR'],
@@ -10,7 +10,7 @@ const names = {
   rootPublicKey: ['SHOAL_ROOT_PUBLIC_KEY'],
 } as const
 
-/** The value of the environment, the names of the reference system included; an empty one counts as none. */
+/** Reads an environment variable, by our name or that of the reference system. An empty value counts as unset. */
 export function fromEnvironment(what: keyof typeof names): string | undefined {
   for (const name of names[what]) {
     const value = process.env[name]
@@ -22,7 +22,8 @@ export function fromEnvironment(what: keyof typeof names): string | undefined {
 export const defaultFolder = './shoal-data'
 
 export function dataFolder(option: string | undefined): string {
-  // A shell variable that is not set, most likely: it must not mean the current folder.
-  if (option === '') throw new ShoalError('ERR_INVALID_INPUT', '--working-dir is empty; it names the data folder.')
+  // Most likely an unset shell variable, which must not mean the current folder.
+  if (option === '')
+    throw new ShoalError('ERR_INVALID_INPUT', '--working-dir is empty. Allowed: the path of the data folder.')
   return option ?? fromEnvironment('path') ?? defaultFolder
 }

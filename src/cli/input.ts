@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { ShoalError } from '../base/errors.ts'
 
-/** The text of a file; `-` is the standard input. */
+/** Reads a file; `-` is stdin. */
 export function readSource(file: string): string {
   try {
-    // By its number: touching process.stdin would make reading a slow pipe fail.
+    // By file descriptor: process.stdin would make stdin non-blocking, and reading a slow pipe fail with EAGAIN.
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw new ShoalError('ERR_INVALID_INPUT', `cannot read ${file === '-' ? 'the standard input' : `\`${file}\``}`, {

@@ -1,8 +1,9 @@
 import { Socket } from 'node:net'
 
 /**
- * On a machine with an old Node the launcher (bin/shoal) runs this process, and has passed it one end of a pipe. Signals
- * that reach the launcher come through it as lines. When the launcher is gone without a word, so is this process.
+ * Calls the listener for signals that reach the launcher. On a machine with an old Node the launcher (bin/shoal) spawns
+ * this process with a pipe, and forwards its signals through it as lines. When the pipe closes, the launcher was
+ * killed, and this process kills itself too.
  */
 export function onLauncherSignal(listener: (signal: NodeJS.Signals) => void): void {
   const descriptor = Number(process.env['SHOAL_LIFELINE'])
@@ -22,13 +23,13 @@ function isSignal(text: string): text is NodeJS.Signals {
   return /^SIG[A-Z]+$/.test(text)
 }
 
-/** npm runs commands through a shell, and passes signals on to that shell only. */
+/** npm runs commands in a shell, and forwards signals only to that shell. */
 const underNpm = process.env['npm_command'] !== undefined
 
-/** How often to look whether the parent is still there, in milliseconds. */
+/** Polling interval for the parent process, in milliseconds. */
 const parentCheckMs = 250
 
-/** The shell between npm and this process dies of a signal without passing it on: then the parent is another one. */
+/** Detects under npm that this process was orphaned: npm's shell may die of a signal without forwarding it. */
 export function onOrphaned(listener: () => void): void {
   if (!underNpm) return
   const parent = process.ppid
@@ -40,13 +41,13 @@ export function onOrphaned(listener: () => void): void {
   timer.unref()
 }
 
-/** How long npm may take to repeat a signal, in milliseconds. */
+/** Debounce time for signals under npm, which repeats them, in milliseconds. */
 const echoMs = 500
 
 /**
- * Counts requests to stop. Ctrl+C reaches every process of the terminal, and the launcher and npm, which got it too,
- * pass it on: told twice, it is still one request. So per signal the larger of the two counts is taken, and under npm
- * the same signal within a moment counts once.
+ * Counts stop requests, without duplicates. Ctrl+C reaches the whole process group, and the launcher and npm, which get
+ * it too, forward it once more. So per signal the larger count of both sources is used, and under npm repeated signals
+ * are debounced.
  */
 export class StopRequests {
   readonly #counts = { own: new Map<string, number>(), launcher: new Map<string, number>() }

@@ -5,7 +5,7 @@ import { endQuietlyOnClosedPipe, exitCodes, write } from './output.ts'
 
 const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
 
-/** Arguments that cannot be parsed: said on stderr as text, and with --json on stdout for programs. */
+/** Reports invalid arguments: as text on stderr, or as JSON on stdout with --json. */
 async function usageError(error: ShoalError): Promise<number> {
   if (json) await write(process.stdout, JSON.stringify(error))
   else await write(process.stderr, `error: ${error.message}`)
@@ -22,7 +22,7 @@ async function main(): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) {
-      // Commander has written its message or the help already, except for programs.
+      // Commander has already written its message or the help, except with --json.
       if (error.exitCode === 0) return exitCodes.ok
       return json ? usageError(new ShoalError('ERR_INVALID_INPUT', error.message)) : exitCodes.usage
     }
@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   }
 }
 
-// Everything that is written is for its owner only: keys, settings, events.
+// Keys, settings and events are private to their owner.
 process.umask(0o077)
 endQuietlyOnClosedPipe()
 void main().then((exitCode) => process.exit(exitCode))

@@ -1,20 +1,20 @@
 import { damageOf, messageOf, ShoalError } from '../base/errors.ts'
 
-/** What a command says at its end: for people as text, which may be nothing, for programs as one line of JSON. */
+/** The result of a command: as text, which may be empty, and as one line of JSON with --json. */
 export interface Result {
   readonly text: () => string | Promise<string>
   readonly json: unknown
 }
 
-/** What a command says while it runs, as lines of JSON for people and programs alike. */
+/** The result of a command that streams lines of JSON, with and without --json. */
 export interface Streamed {
-  /** Writes it, and tells whether all went well; if not, the last line said why. */
+  /** Writes the lines; resolves to false if the last line is an error. */
   readonly stream: () => Promise<boolean>
 }
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const
 
-/** Runs a command and writes its result or its error as the output contract says; the answer is the exit code. */
+/** Runs a command, writes its result or error, and returns the exit code. */
 export async function report(json: boolean, command: () => Promise<Result | Streamed>): Promise<number> {
   try {
     const result = await command()
@@ -39,11 +39,11 @@ export function errorJson(thrown: unknown): string {
 }
 
 function errorText(error: ShoalError): string {
-  // The specification has a colon behind this one code.
+  // The specification has a colon after this one code.
   return `[${error.code}]${error.code === 'ERR_IO' ? ':' : ''} Error: ${withCauses(error)}`
 }
 
-/** An error that no command foresaw is a defect, and is told with its place. */
+/** An unexpected error is a defect: it is reported with its stack trace. */
 function asShoalError(thrown: unknown): ShoalError {
   if (thrown instanceof ShoalError) return thrown
   const damage = damageOf(thrown)
@@ -52,7 +52,7 @@ function asShoalError(thrown: unknown): ShoalError {
   return new ShoalError('ERR_INTERNAL_ERROR', `${stack}\nThis is a defect of shoal, please report it.`)
 }
 
-/** The message with those of its causes, one a line. */
+/** The message of an error, followed by its chain of causes, one per line. */
 export function withCauses(error: Error): string {
   const causes: string[] = []
   for (let cause = error.cause; cause !== undefined; cause = cause instanceof Error ? cause.cause : undefined)
@@ -64,7 +64,7 @@ export async function write(stream: NodeJS.WriteStream, text: string): Promise<v
   await new Promise<void>((resolve) => stream.write(text.endsWith('\n') ? text : `${text}\n`, () => resolve()))
 }
 
-/** `shoal … | head` closes our output early: that is no error, and there is nobody left to write for. */
+/** Exits with 0 on EPIPE: `shoal … | head` closes the pipe early, which is not an error. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.ok)

@@ -1,16 +1,16 @@
-/** A line on a terminal that is written over and over; nothing where nobody looks. */
+/** A progress line on a TTY that is overwritten with each update; does nothing without a TTY. */
 export interface ProgressLine {
   update(text: string): void
   end(): void
 }
 
-/** How often the line changes at most, in milliseconds. */
+/** Minimum interval between two updates, in milliseconds. */
 const everyMs = 100
 
-/** How wide a bar is, in characters. */
+/** Width of a progress bar in characters. */
 const barWidth = 30
 
-/** How much of something is done. */
+/** A progress bar with the percentage. */
 export function progressBar(done: number, all: number): string {
   const share = all === 0 ? 1 : Math.min(1, done / all)
   const filled = Math.round(share * barWidth)

@@ -5,7 +5,7 @@ import { manifest, nodeId, startApi } from '../support/api.ts'
 const post = (url: string, body: string, headers: Record<string, string> = {}) =>
   fetch(`${url}/api/v2/auth`, { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } })
 
-test('a manifest gets a token that is good for every endpoint', async (t) => {
+test('a token for a manifest is accepted by every endpoint', async (t) => {
   const { url } = await startApi(t)
   const response = await post(url, JSON.stringify({ ...manifest, extra: [1], signature: null }))
   assert.equal(response.status, 200)
@@ -15,7 +15,7 @@ test('a manifest gets a token that is good for every endpoint', async (t) => {
     assert.equal((await fetch(url + path, { headers })).status, 200)
 })
 
-test('a manifest of another shape is refused with the reason', async (t) => {
+test('a malformed manifest is rejected with 400 and the reason', async (t) => {
   const { url } = await startApi(t)
   const cases = [
     ['{', 'Invalid request. EOF while parsing: key must be a string at line 1 column 1'],
@@ -41,11 +41,11 @@ test('a manifest of another shape is refused with the reason', async (t) => {
   assert.equal(((await signed.json()) as { code: string }).code, 'ERR_MANIFEST_INVALID')
 })
 
-test('a token is taken from the query, else from the header', async (t) => {
+test('a token is read from the query string first, then from the Authorization header', async (t) => {
   const { url, token } = await startApi(t)
   const offsets = (query: string, authorization?: string) =>
     fetch(`${url}/api/v2/events/offsets${query}`, { headers: authorization === undefined ? {} : { authorization } })
-  const good = [
+  const accepted = [
     await offsets('', `Bearer ${token}`),
     await offsets('', `Bearer   ${token} rest`),
     await offsets(`?access_token=${token}`),
@@ -53,10 +53,10 @@ test('a token is taken from the query, else from the header', async (t) => {
     await offsets(`?access_token=${encodeURIComponent(token)}`, 'Basic x'),
   ]
   assert.deepEqual(
-    good.map(({ status }) => status),
+    accepted.map(({ status }) => status),
     [200, 200, 200, 200, 200],
   )
-  const bad: [Response, string, string][] = [
+  const rejected: [Response, string, string][] = [
     [await offsets(''), 'ERR_MISSING_AUTH_HEADER', '"Authorization" header is missing.'],
     [await offsets('?token=x'), 'ERR_MISSING_AUTH_HEADER', '"Authorization" header is missing.'],
     [
@@ -75,13 +75,13 @@ test('a token is taken from the query, else from the header', async (t) => {
       "Invalid token: '%ZZ'. Cannot parse token bytes. Please provide a valid bearer token.",
     ],
   ]
-  for (const [response, code, message] of bad) {
+  for (const [response, code, message] of rejected) {
     assert.equal(response.status, 401)
     assert.deepEqual(await response.json(), { code, message })
   }
 })
 
-test('the node ID needs no token, takes every method, and is not cached', async (t) => {
+test('the node ID is served without a token, for every method and uncached', async (t) => {
   const { url } = await startApi(t)
   for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
     const response = await fetch(`${url}/api/v2/node/id`, { method, headers: { authorization: 'rubbish' } })
@@ -90,11 +90,11 @@ test('the node ID needs no token, takes every method, and is not cached', async 
     assert.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8')
     assert.equal(response.headers.get('cache-control'), 'no-cache')
   }
-  const refused = await fetch(`${url}/api/v2/node/id`, { headers: { accept: 'application/json' } })
-  assert.equal(refused.status, 406)
+  const notAcceptable = await fetch(`${url}/api/v2/node/id`, { headers: { accept: 'application/json' } })
+  assert.equal(notAcceptable.status, 406)
 })
 
-test('the node information has the shape that clients check', async (t) => {
+test('the node information has the schema that clients check', async (t) => {
   const { call } = await startApi(t)
   const response = await call('/api/v2/node/info', { headers: { accept: 'text/html' } })
   const { connectedNodes, uptime, version, swarmState } = (await response.json()) as {

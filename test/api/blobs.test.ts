@@ -14,7 +14,7 @@ async function statusAndText(response: Response): Promise<[number, string]> {
   return [response.status, await response.text()]
 }
 
-test('a blob comes back as it was, with its type, to every app', async (t) => {
+test('a blob is readable by every app, with its bytes and content type unchanged', async (t) => {
   const api = await startApi(t)
   assert.equal((await put(api, '-/a/b%20c', 'hello', 'text/x-thing; charset=utf-8')).status, 204)
   const own = await api.call(blob('-/a/b%20c'))
@@ -26,7 +26,7 @@ test('a blob comes back as it was, with its type, to every app', async (t) => {
   assert.equal((await api.call(blob('-/a/b%20c'), { headers })).status, 204)
 })
 
-test('a folder is listed, and nothing is 204', async (t) => {
+test('a folder is served as a listing, a missing path with 204', async (t) => {
   const api = await startApi(t)
   await put(api, '-/x/file', 'hello')
   await put(api, '-/x/folder/file', 'hello')
@@ -39,7 +39,7 @@ test('a folder is listed, and nothing is 204', async (t) => {
   assert.equal((await api.call(blob('-'))).status, 200)
 })
 
-test('an Accept header that excludes the type is refused', async (t) => {
+test('an Accept header that excludes the content type is rejected with 406', async (t) => {
   const api = await startApi(t)
   await put(api, '-/x', 'hello', 'text/plain')
   const status = async (accept: string) => (await api.call(blob('-/x'), { headers: { accept } })).status
@@ -47,7 +47,7 @@ test('an Accept header that excludes the type is refused', async (t) => {
   assert.equal(await status('application/json'), 406)
 })
 
-test('a path is a file or a folder, and is removed with all that is below it', async (t) => {
+test('a blob below a path replaces the blob at the path, and a delete is recursive', async (t) => {
   const api = await startApi(t)
   await put(api, '-/a', '1')
   await put(api, '-/a/b', '2')
@@ -60,7 +60,7 @@ test('a path is a file or a folder, and is removed with all that is below it', a
   assert.equal((await api.call(blob('-/never'), { method: 'DELETE' })).status, 204)
 })
 
-test('an app changes its own blobs only, and app IDs are app IDs', async (t) => {
+test('writes to the blobs of another app and malformed app IDs are rejected with 400', async (t) => {
   const api = await startApi(t)
   const refused = async (path: string, method: string): Promise<string> => {
     const response = await api.call(blob(path), { method, ...(method === 'PUT' && { body: 'x' }) })
@@ -79,14 +79,14 @@ test('an app changes its own blobs only, and app IDs are app IDs', async (t) => 
   assert.equal((await api.call(blob('-/x'), { method: 'PATCH' })).status, 405)
 })
 
-test('a blob that is too large, also when it is compressed, or of unknown length, is refused', async (t) => {
+test('a blob that is too large, raw or compressed, or without Content-Length is rejected with 413', async (t) => {
   const api = await startApi(t)
   const plain = await put(api, '-/x', Buffer.alloc(limits.blobBytes + 1))
   assert.equal(plain.status, 413)
   assert.match(await plain.text(), /10485761 > 10485760/)
-  const packed = await put(api, '-/x', noise(2_000_000))
-  assert.equal(packed.status, 413)
-  assert.match(await packed.text(), /> 1048576\)/)
+  const compressed = await put(api, '-/x', noise(2_000_000))
+  assert.equal(compressed.status, 413)
+  assert.match(await compressed.text(), /> 1048576\)/)
   const head = `PUT ${blob('-/x')}?access_token=${api.token} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n`
   const chunked = await exchange(
     Number(new URL(api.url).port),

@@ -7,20 +7,20 @@ import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
 import { ShoalError } from '../../src/base/errors.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
-/** A holder that is never refused. */
+/** Memory accounting without a limit. */
 const unlimited: BodyHolder = {
   charge: () => true,
   refusal: new ShoalError('ERR_SERVICE_OVERLOADED', 'never'),
   receiveBody: () => () => {},
 }
 
-/** Has a body read that comes in pieces, of which the last one may be missing. Answers the request with what it held. */
-async function read(t: TestContext, pieces: readonly Buffer[], limit: number, isWhole: boolean) {
+/** Reads a body that is sent in chunks, with a disconnect before its end unless `isWhole`. */
+async function read(t: TestContext, chunks: readonly Buffer[], limit: number, isWhole: boolean) {
   const reader = new BodyReader(10_000)
-  const parts: WeakRef<Buffer>[] = []
+  const received: WeakRef<Buffer>[] = []
   const seen = Promise.withResolvers<{ incoming: IncomingMessage; body: Promise<number> }>()
   const server = createServer((incoming, response: ServerResponse) => {
-    incoming.on('data', (part: Buffer) => parts.push(new WeakRef(part)))
+    incoming.on('data', (chunk: Buffer) => received.push(new WeakRef(chunk)))
     const body = reader.read(incoming, response, limit, unlimited).then(({ length }) => length)
     body.finally(() => response.end()).catch(() => {})
     seen.resolve({ incoming, body })
@@ -29,54 +29,54 @@ async function read(t: TestContext, pieces: readonly Buffer[], limit: number, is
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const outgoing = request({ port, host: '127.0.0.1', method: 'POST' }).on('error', () => {})
-  for (const [i, piece] of pieces.entries()) {
-    outgoing.write(piece)
+  for (const [i, chunk] of chunks.entries()) {
+    outgoing.write(chunk)
     const { incoming } = await seen.promise
-    while (parts.length <= i && !incoming.destroyed) await new Promise(setImmediate)
+    while (received.length <= i && !incoming.destroyed) await new Promise(setImmediate)
   }
   if (isWhole) outgoing.end()
   else outgoing.destroy()
-  return { ...(await seen.promise), parts }
+  return { ...(await seen.promise), received }
 }
 
-/** How many are still there when the garbage is collected; the connection may hold some for a few turns. */
-async function kept(parts: readonly WeakRef<Buffer>[]): Promise<number> {
+/** How many buffers survive garbage collection. The connection may hold some for a few turns of the event loop. */
+async function leaked(received: readonly WeakRef<Buffer>[]): Promise<number> {
   for (let turn = 0; ; turn++) {
     await new Promise(setImmediate)
     collectGarbage()
-    const left = parts.filter((part) => part.deref() !== undefined).length
+    const left = received.filter((chunk) => chunk.deref() !== undefined).length
     if (left === 0 || turn === 20) return left
   }
 }
 
-const pieces = Array.from({ length: 3 }, () => Buffer.alloc(40_000, 'x'))
+const chunks = Array.from({ length: 3 }, () => Buffer.alloc(40_000, 'x'))
 
-test('a request that stays for longer than its body holds nothing of it', async (t) => {
-  const { incoming, body, parts } = await read(t, pieces, 1e6, true)
+test('a request that outlives its body does not leak the body', async (t) => {
+  const { incoming, body, received } = await read(t, chunks, 1e6, true)
   equal(await body, 120_000)
-  equal(await kept(parts), 0)
+  equal(await leaked(received), 0)
   equal(incoming.listenerCount('end'), 0)
 })
 
-test('neither does one of a client that has gone', async (t) => {
-  const { incoming, body, parts } = await read(t, pieces, 1e6, false)
+test('a request whose client disconnects does not leak its body', async (t) => {
+  const { incoming, body, received } = await read(t, chunks, 1e6, false)
   await rejects(body, ClientGone)
-  equal(await kept(parts), 0)
+  equal(await leaked(received), 0)
   equal(incoming.listenerCount('end'), 0)
 })
 
-test('neither does one that is too large', async (t) => {
-  const { body, parts } = await read(t, pieces, 1e5, true)
+test('a request with a body that is too large does not leak it', async (t) => {
+  const { body, received } = await read(t, chunks, 1e5, true)
   await rejects(body, /100000/)
-  // The last one was not taken any more, and is Node's.
-  equal(await kept(parts.slice(0, 2)), 0)
+  // The last chunk was not accepted, and still belongs to Node.
+  equal(await leaked(received.slice(0, 2)), 0)
 })
 
-test('what nobody wants of a body passes, and the client can send all of it', async (t) => {
+test('an unread request body is drained after the response, so that the client can send all of it', async (t) => {
   const reader = new BodyReader(10_000)
   const server = createServer(async (incoming, response) => {
-    for await (const piece of reader.stream(incoming, response)) {
-      response.end(String(piece.length > 0))
+    for await (const chunk of reader.stream(incoming, response)) {
+      response.end(String(chunk.length > 0))
       break
     }
   })
@@ -84,12 +84,12 @@ test('what nobody wants of a body passes, and the client can send all of it', as
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const outgoing = request({ port, host: '127.0.0.1', method: 'POST' })
-  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
+  const responded = once(outgoing, 'response') as Promise<[IncomingMessage]>
   for (let sent = 0; sent < 8; sent++)
     await new Promise<void>((resolve, reject) => {
       outgoing.write(Buffer.alloc(2 ** 20), (error) => (error ? reject(error) : resolve()))
     })
   outgoing.end()
-  const [response] = await answered
+  const [response] = await responded
   equal((await response.toArray()).join(''), 'true')
 })

@@ -13,7 +13,7 @@ import { exchange, served, silent } from '../support/api.ts'
 const mib = 1024 * 1024
 const text = (body: string): Answer => ({ status: 200, headers: {}, body })
 
-/** Connections with a small account, and routes that hold what they get until they are told to answer. */
+/** A server with a small memory account, and a route that holds its request body until it is released. */
 async function start(t: TestContext, limitBytes: number, options: { stalledMs?: number; pressureMs?: number } = {}) {
   const account = MemoryAccount.create(limitBytes)
   const evicted: string[] = []
@@ -54,7 +54,7 @@ function raw(t: TestContext, port: number): Socket {
   return socket
 }
 
-test('a body that the account has no room for gets 503, small ones go on, and room comes back', async (t) => {
+test('a body above the memory limit is rejected with 503, small ones pass, and memory is refunded', async (t) => {
   const { account, released, post } = await start(t, 64 * mib)
   const held = post('/hold', Buffer.alloc(16 * mib))
   await until(() => released.length === 1)
@@ -71,12 +71,12 @@ test('a body that the account has no room for gets 503, small ones go on, and ro
   assert.equal(await (await post('/count', Buffer.alloc(10 * mib))).text(), String(10 * mib))
 })
 
-test('the share of a connection admits one largest request', async (t) => {
+test('the memory share of a connection admits one request of maximum size', async (t) => {
   const { post } = await start(t, limits.clientMemory)
   assert.equal(await (await post('/count', Buffer.alloc(limits.bodyBytes))).text(), String(limits.bodyBytes))
 })
 
-test('a body in small chunks is charged, and takes up, little more than its bytes', async (t) => {
+test('a body in small chunks is charged with, and uses, little more than its size', async (t) => {
   const { account, port } = await start(t, 128 * mib)
   const socket = raw(t, port)
   socket.write('POST /count HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -90,7 +90,7 @@ test('a body in small chunks is charged, and takes up, little more than its byte
     })
   await until(() => account.usedBytes >= 2 * size)
   const { heapUsed, external } = process.memoryUsage()
-  // As a buffer each, they would take up more than 200 MB.
+  // One buffer per chunk would take more than 200 MB.
   assert.ok(heapUsed + external - before.heapUsed - before.external < 120 * mib)
   assert.ok(account.usedBytes < 2 * size + mib, `${account.usedBytes} bytes are charged`)
   socket.write('0\r\n\r\n')
@@ -98,13 +98,13 @@ test('a body in small chunks is charged, and takes up, little more than its byte
   assert.match(String(answer), new RegExp(`${size}$`))
 })
 
-test('chunks of one byte are refused when there are too many, and the rest of the body is not read', async (t) => {
+test('too many chunks of one byte are rejected with 400, and the rest of the body is not read', async (t) => {
   const { port, post } = await start(t, 64 * mib)
   for (const head of ['POST /count', 'GET /none']) {
     const socket = raw(t, port)
     let answer = ''
-    socket.setEncoding('utf8').on('data', (piece: string) => {
-      answer += piece
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk
     })
     socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n`)
     const chunks = '1\r\nx\r\n'.repeat(1000)
@@ -121,7 +121,7 @@ test('chunks of one byte are refused when there are too many, and the rest of th
   assert.equal((await post('/count', 'x')).status, 200)
 })
 
-test('bodies of requests that end without an answer are refunded', async (t) => {
+test('the body of a request is refunded when the client disconnects before the response', async (t) => {
   const { account, released, port } = await start(t, 64 * mib)
   const socket = raw(t, port)
   socket.write(`POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${10 * mib}\r\n\r\n`)
@@ -132,7 +132,7 @@ test('bodies of requests that end without an answer are refunded', async (t) => 
   await until(() => account.usedBytes === 0)
 })
 
-test('pipelined requests are answered in order, one at a time', async (t) => {
+test('pipelined requests are handled in order, one at a time', async (t) => {
   const { account, connections, released, port } = await start(t, 64 * mib)
   const request = (body: string) =>
     `POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -157,7 +157,7 @@ test('pipelined requests are answered in order, one at a time', async (t) => {
   assert.equal(account.usedBytes, 0)
 })
 
-test('pipelined requests of a client that has gone are not served', async (t) => {
+test('pipelined requests of a disconnected client are not handled', async (t) => {
   const { connections, released, port } = await start(t, 64 * mib)
   const socket = raw(t, port)
   socket.write('POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx'.repeat(20))
@@ -169,7 +169,7 @@ test('pipelined requests of a client that has gone are not served', async (t) =>
   assert.equal(released.length, 1)
 })
 
-test('what a client does not read is charged, and the connection is closed after a time without progress', async (t) => {
+test('output that a slow client does not read is charged, and a stalled connection is closed', async (t) => {
   const { account, evicted, port, post } = await start(t, 128 * mib, { stalledMs: 500 })
   const socket = raw(t, port)
   socket.pause()
@@ -182,7 +182,7 @@ test('what a client does not read is charged, and the connection is closed after
   await once(socket, 'close')
 })
 
-test('an answer that there is no room for becomes a 503', async (t) => {
+test('a response that exceeds the memory limit is replaced with a 503', async (t) => {
   const { released, post, url } = await start(t, 128 * mib)
   const held = post('/hold', Buffer.alloc(30 * mib))
   await until(() => released.length === 1)
@@ -193,16 +193,16 @@ test('an answer that there is no room for becomes a 503', async (t) => {
   assert.equal((await response.text()).length, 40 * mib)
 })
 
-test('under pressure, bodies that make no progress are refused with a reason, the largest first', async (t) => {
+test('under memory pressure, stalled bodies are rejected with 503, the largest first', async (t) => {
   const { account, evicted, port, post } = await start(t, 64 * mib, { pressureMs: 200 })
   const socket = raw(t, port)
   socket.write(`POST /count HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${40 * mib}\r\n\r\n`)
   socket.write(Buffer.alloc(18 * mib))
   let answer = ''
-  socket.setEncoding('utf8').on('data', (piece: string) => {
-    answer += piece
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    answer += chunk
   })
-  // One byte now and then is no progress.
+  // A slow drip of single bytes does not count as progress.
   const drip = setInterval(() => socket.write('x'), 20)
   t.after(() => clearInterval(drip))
   await until(() => evicted.length === 1)
@@ -213,18 +213,18 @@ test('under pressure, bodies that make no progress are refused with a reason, th
   assert.equal((await post('/count', Buffer.alloc(10 * mib))).status, 200)
 })
 
-test('connections alone use up no more than half of the account', async (t) => {
+test('connections alone use at maximum half of the memory account', async (t) => {
   const { account, connections, evicted, port, post } = await start(t, 16 * mib)
-  const most = account.limitBytes / 2 / limits.connectionBytes
-  const sockets = Array.from({ length: most + 10 }, () => raw(t, port))
+  const maximum = account.limitBytes / 2 / limits.connectionBytes
+  const sockets = Array.from({ length: maximum + 10 }, () => raw(t, port))
   await until(() => evicted.length >= 10)
-  assert.equal(connections.count, most)
+  assert.equal(connections.count, maximum)
   for (const socket of sockets.slice(0, 5)) socket.destroy()
-  await until(() => connections.count <= most - 5)
+  await until(() => connections.count <= maximum - 5)
   assert.equal((await post('/count', 'x')).status, 200)
 })
 
-test('the head of a request is charged as far as it has come', async (t) => {
+test('an unfinished request head is charged', async (t) => {
   const { account, port } = await start(t, 16 * mib)
   const socket = raw(t, port)
   socket.write(`GET /none HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(50_000)}`)
@@ -234,7 +234,7 @@ test('the head of a request is charged as far as it has come', async (t) => {
   await until(() => account.usedBytes === limits.connectionBytes)
 })
 
-test('a body that no route reads is drained', async (t) => {
+test('a request body that no handler reads is drained', async (t) => {
   const { port, account } = await start(t, 16 * mib)
   const socket = raw(t, port)
   socket.write(`GET /never HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${30 * mib}\r\n\r\n`)

@@ -5,8 +5,8 @@ import { rangeOf } from '../../src/api/content/range.ts'
 import { typeByContent, typeByName } from '../../src/files/index.ts'
 import * as fc from '../support/property.ts'
 
-test('a range is a part of the file, nothing, or not there', () => {
-  const known: [string | undefined, ReturnType<typeof rangeOf>][] = [
+test('a Range header is parsed as a byte range, ignored, or unsatisfiable', () => {
+  const cases: [string | undefined, ReturnType<typeof rangeOf>][] = [
     [undefined, undefined],
     ['bytes=0-0', { start: 0, end: 1 }],
     ['bytes=2-5', { start: 2, end: 6 }],
@@ -21,11 +21,11 @@ test('a range is a part of the file, nothing, or not there', () => {
     ['bytes=0-1,3-4', undefined],
     ['lines=0-1', undefined],
   ]
-  for (const [header, range] of known) assert.deepEqual(rangeOf(header, 10), range, header)
+  for (const [header, range] of cases) assert.deepEqual(rangeOf(header, 10), range, header)
   assert.equal(rangeOf('bytes=0-', 0), 'unsatisfiable')
 })
 
-test('a range is never outside of the file', () => {
+test('a parsed range is never outside of the file', () => {
   fc.assert(
     fc.property(fc.nat(), fc.option(fc.nat(), { nil: '' }), fc.nat(), (first, last, size) => {
       const range = rangeOf(`bytes=${first}-${last}`, size)
@@ -35,7 +35,7 @@ test('a range is never outside of the file', () => {
   )
 })
 
-test('names in a listing are text, whatever they say', () => {
+test('names in an HTML listing are escaped', () => {
   const name = `<script>alert("1")</script>'&`
   const { body } = htmlListing({ name, cid: 'bafy', children: [{ name, cid: 'bafy', size: 1 }] }, 'a="b"')
   assert.ok(!String(body).includes('<script>'))
@@ -43,7 +43,7 @@ test('names in a listing are text, whatever they say', () => {
   assert.match(String(body), /href="\.\/%3Cscript%3E[^"]*\?a=&quot;b&quot;"/)
 })
 
-test('the type of a file is that of its name, or else what it looks like', () => {
+test('the content type of a file is found by its extension, or else by sniffing', () => {
   assert.equal(typeByName('a/B.HTML'), 'text/html')
   assert.equal(typeByName('x.mjs'), 'application/javascript')
   assert.equal(typeByName('html'), undefined)

@@ -8,7 +8,7 @@ import { key, startApi } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { TestSocket } from '../support/socket.ts'
 
-test('a query that meets a damaged event says so, over HTTP and over WebSockets', async (t) => {
+test('a query that reads a damaged event fails with ERR_DATA_DAMAGED, over HTTP and WebSocket', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const options = { file, topic: 'default-topic', kind: 'live', key, readerModule } as const
   const written = await SqliteEventStore.open(options)

@@ -7,7 +7,7 @@ import { limits } from '../../src/base/limits.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
 
-/** Each chunk is only valid until the next one is asked for, as in a request. */
+/** Each chunk is only valid until the next one is pulled, as in a request. */
 async function* inChunks(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   let at = 0
   for (const length of [...lengths, bytes.length]) {
@@ -34,7 +34,7 @@ function part(name: string, content: string): string {
   return `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n\r\n${content}\r\n`
 }
 
-/** The bytes of a form as characters; names are in UTF-8. */
+/** A form as a latin1 string of its bytes; names are encoded in UTF-8. */
 function textOf(files: readonly File[]): string {
   const parts = files.map(([name = '', content]) => part(Buffer.from(name).toString('latin1'), content))
   return `${parts.join('')}--b--\r\n`
@@ -46,7 +46,7 @@ function formOf(files: readonly File[]): Buffer {
 
 const malformed = { code: 'ERR_BAD_REQUEST', message: /Malformed multipart body: / }
 
-// Characters that also are in the boundary and its line ends.
+// Content from the characters of the boundary and its line breaks.
 const content = fc
   .string({ unit: fc.constantFrom('\r', '\n', '-', 'b', 'x'), maxLength: 40 })
   .filter((text) => !`\r\n${text}`.includes('\r\n--b'))
@@ -62,7 +62,7 @@ const piece = fc.oneof(
 )
 const mutations = fc.array(anyMutation(piece), { minLength: 1, maxLength: 6 })
 
-test('a form gives the same files however it is cut into chunks', async () => {
+test('a form yields the same files for every split into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(files, lengths, async (given, cuts) => {
       assert.deepEqual(await parse(formOf(given), cuts), given)
@@ -71,7 +71,7 @@ test('a form gives the same files however it is cut into chunks', async () => {
   )
 })
 
-test('a form gives the same files wherever one cut is', async () => {
+test('a form yields the same files for every split into two chunks', async () => {
   const given: File[] = [
     ['a', 'abc\r'],
     ['b', ''],
@@ -82,14 +82,14 @@ test('a form gives the same files wherever one cut is', async () => {
   for (let cut = 1; cut < form.length; cut++) assert.deepEqual(await parse(form, [cut]), given, `cut at ${cut}`)
 })
 
-test('a form that ends before its closing boundary is refused wherever it ends', async () => {
+test('a form that is truncated before its closing boundary is rejected at every length', async () => {
   const form = Buffer.from(`${part('a', 'abc')}${part('b', '')}--b--`)
   for (let end = 0; end < form.length; end++)
     await assert.rejects(parse(form.subarray(0, end)), malformed, `cut at ${end}`)
   assert.equal((await parse(form)).length, 2)
 })
 
-test('a malformed form gives files or an error that says so, and never hangs', async () => {
+test('a malformed form yields files or ERR_BAD_REQUEST, and never hangs', async () => {
   await fc.assert(
     fc.asyncProperty(files, mutations, lengths, async (given, changes, cuts) => {
       try {
@@ -103,14 +103,14 @@ test('a malformed form gives files or an error that says so, and never hangs', a
   )
 })
 
-test('what comes before the first boundary and after the closing one is ignored', async () => {
+test('the preamble and the epilogue of a form are ignored', async () => {
   const form = Buffer.from(`hello\r\n${part('a', 'abc')}--b--\r\nbye\r\n--b\r\n\r\n--b--\r\n--b`)
   assert.deepEqual(await parse(form), [['a', 'abc']])
   for (let cut = 1; cut < form.length; cut++)
     assert.deepEqual(await parse(form, [cut]), [['a', 'abc']], `cut at ${cut}`)
 })
 
-test('a part without headers has no file name, a part whose headers do not end is refused', async () => {
+test('a part without headers has no file name, and a part with unterminated headers is rejected', async () => {
   assert.deepEqual(await parse(Buffer.from('--b\r\n\r\nabc\r\n--b--')), [[undefined, 'abc']])
   assert.deepEqual(await parse(Buffer.from('--b\r\nA: 1\r\n\r\nabc\r\n--b--')), [[undefined, 'abc']])
   for (const form of ['--b--', '--b\r\n--b--', `--b\r\nA: 1\r\n--b--`, `--b\r\n${part('a', 'x')}--b--`])
@@ -118,11 +118,11 @@ test('a part without headers has no file name, a part whose headers do not end i
     else await assert.rejects(parse(Buffer.from(form)), malformed, form)
 })
 
-test('headers of a part that are too long are refused, whatever is in them', async () => {
+test('part headers above the size limit are rejected', async () => {
   const form = (headers: string) =>
     Buffer.from(`--b\r\nContent-Disposition: form-data; filename="a"\r\n${headers}\r\n\r\nabc\r\n--b--`)
-  const most = limits.partHeadBytes - 100
-  assert.deepEqual(await parse(form(`A: ${'x'.repeat(most)}`)), [['a', 'abc']])
+  const maximum = limits.partHeadBytes - 100
+  assert.deepEqual(await parse(form(`A: ${'x'.repeat(maximum)}`)), [['a', 'abc']])
   const lines = Array.from({ length: 3000 }, (_, i) => `A${i}: x`).join('\r\n')
   for (const long of [
     `A: ${'x'.repeat(limits.partHeadBytes)}`,
@@ -137,7 +137,7 @@ test('headers of a part that are too long are refused, whatever is in them', asy
     }
 })
 
-test('a chunk of the body is only asked for when the content of the one before was taken', async () => {
+test('a chunk of the body is only pulled after the content of the previous chunk was read', async () => {
   let taken = 0
   async function* body(): AsyncGenerator<Buffer> {
     const chunks = [part('a', '').slice(0, -2), ...Array.from({ length: 100 }, () => 'x'.repeat(60_000)), '\r\n--b--']
@@ -153,13 +153,13 @@ test('a chunk of the body is only asked for when the content of the one before w
   assert.equal(taken, 102)
 })
 
-test('neither a large preamble nor many parts are held in memory', async () => {
+test('a large preamble and many parts are not buffered in memory', async () => {
   const before = process.memoryUsage()
-  let most = 0
-  /** Chunks from the network come in turns of the event loop. */
+  let maximum = 0
+  /** Chunks from the network arrive in separate turns of the event loop. */
   const received = async (text: string | Buffer): Promise<Buffer> => {
     const { heapUsed, arrayBuffers } = process.memoryUsage()
-    most = Math.max(most, heapUsed - before.heapUsed + arrayBuffers - before.arrayBuffers)
+    maximum = Math.max(maximum, heapUsed - before.heapUsed + arrayBuffers - before.arrayBuffers)
     return await turn(Buffer.from(text))
   }
   const chunk = Buffer.alloc(65_536, 'x\r\n--')
@@ -173,10 +173,10 @@ test('neither a large preamble nor many parts are held in memory', async () => {
   let parts = 0
   for await (const _ of formParts(body(), 'b')) parts++
   assert.equal(parts, 30_000)
-  assert.ok(most < 64 * 1024 * 1024, `${most} bytes`)
+  assert.ok(maximum < 64 * 1024 * 1024, `${maximum} bytes`)
 })
 
-test('the boundary is found in every multipart content type, with and without quotation marks', () => {
+test('the boundary is parsed from every multipart content type, quoted or not', () => {
   assert.equal(boundaryOf('multipart/form-data; boundary=abc'), 'abc')
   assert.equal(boundaryOf('multipart/formdata; charset=x; boundary="a b"'), 'a b')
   assert.equal(
@@ -197,7 +197,7 @@ test('the boundary is found in every multipart content type, with and without qu
     assert.equal(boundaryOf(none), undefined)
 })
 
-test('the longest boundary is understood', async () => {
+test('a boundary of maximum length is accepted', async () => {
   const boundary = `"${'x'.repeat(199)}`
   const form = Buffer.from(`${part('a', 'abc').replace('--b', `--${boundary}`)}--${boundary}--`)
   assert.deepEqual(await parse(form, [], boundary), [['a', 'abc']])

@@ -6,19 +6,19 @@ import { sqliteStore, startApi, type TestApi } from '../support/api.ts'
 const features = 'FEATURES(subQuery interpolation) '
 const pairs = (pair: (at: number) => string) => Array.from({ length: 12 }, (_, at) => pair(at)).join('&')
 
-/** As much of a query as may be sent. */
-function filled(before: string, part: string, after: string): string {
+/** A query of maximum length: repeats `part`. */
+function ofMaximumLength(before: string, part: string, after: string): string {
   return before + part.repeat(Math.floor((limits.queryBytes - before.length - after.length) / part.length)) + after
 }
 
-/** Queries that took a second or more in one step: to plan, to read tags, to parse, to compile. */
+/** Queries that once blocked a thread for a second or more in one step: planning, reading tags, parsing, compiling. */
 const hostile: Readonly<Record<string, string>> = {
   'tags that are the same for each event': `${features}FROM 'x' SELECT FROM ${pairs(() => '(`a`|`b`)')}`,
   'thousands of combinations of tags for each event': `${features}FROM 'x' SELECT FROM ${pairs((at) => `(\`a${at}{_}\`|\`b${at}{_}\`)`)}`,
   'thousands of combinations of tags': `${features}FROM 'x' SELECT FROM ${pairs((at) => `('a${at}'|'b${at}')`)}`,
-  'a long array': filled("FROM 'x' SELECT [1", ',1', ']'),
-  'a long condition': filled("FROM 'x' FILTER TRUE", '&_>1', ''),
-  'many tags': filled("FROM 'x'", "|'a'&'b'", ''),
+  'a long array': ofMaximumLength("FROM 'x' SELECT [1", ',1', ']'),
+  'a long condition': ofMaximumLength("FROM 'x' FILTER TRUE", '&_>1', ''),
+  'many tags': ofMaximumLength("FROM 'x'", "|'a'&'b'", ''),
 }
 
 async function start(t: TestContext): Promise<TestApi> {
@@ -37,13 +37,13 @@ function query(api: TestApi, text: string, signal?: AbortSignal): Promise<Respon
   })
 }
 
-/** Reads an answer to its end, unless the test ends it. */
+/** Reads a response to its end, unless the test aborts it. */
 async function drain(response: Promise<Response>): Promise<void> {
   const { body } = await response
   for await (const _ of body ?? []);
 }
 
-async function answersBeside(t: TestContext, texts: readonly string[]): Promise<void> {
+async function answersDuring(t: TestContext, texts: readonly string[]): Promise<void> {
   const api = await start(t)
   const end = new AbortController()
   t.after(() => end.abort())
@@ -59,25 +59,25 @@ async function answersBeside(t: TestContext, texts: readonly string[]): Promise<
     assert.equal(lines.length, 1)
     assert.match(lines[0] ?? '', /^\{"type":"offsets"/)
   }
-  assert.equal(ended, 0, 'all others are still running')
+  assert.equal(ended, 0, 'all hostile queries are still running')
   end.abort()
   await Promise.all(running)
 }
 
-test('an empty query ends while thirty hostile ones run', async (t) => {
+test('an empty query completes while thirty hostile queries run', async (t) => {
   const texts = Object.values(hostile)
-  await answersBeside(
+  await answersDuring(
     t,
     Array.from({ length: 30 }, (_, i) => texts[i % 3] as string),
   )
 })
 
-test('an empty query ends while queries as long as they may be are read, compiled and run', async (t) => {
-  await answersBeside(t, Object.values(hostile))
+test('an empty query completes while queries of maximum length are parsed, compiled and run', async (t) => {
+  await answersDuring(t, Object.values(hostile))
 })
 
 for (const name of ['a long array', 'a long condition', 'many tags']) {
-  test(`a short query that comes after one with ${name} is answered before that one has begun`, async (t) => {
+  test(`a short query sent after one with ${name} completes before that one starts`, async (t) => {
     const { events } = await start(t)
     const request = (text: string) =>
       ({
@@ -90,17 +90,17 @@ for (const name of ['a long array', 'a long condition', 'many tags']) {
       }) as const
     const long = events.query(request(hostile[name] as string))
     const order: string[] = []
-    const begun = long.started.then(() => order.push('long query has begun'))
+    const begun = long.started.then(() => order.push('long query has started'))
     const short = events.query(request("FROM 'nothing'"))
     await Array.fromAsync(short)
     order.push('short query has ended')
     await begun
     long.cancel()
-    assert.deepEqual(order, ['short query has ended', 'long query has begun'])
+    assert.deepEqual(order, ['short query has ended', 'long query has started'])
   })
 }
 
-test('a short query that comes after a long one is to be checked is answered first', async (t) => {
+test('a short query sent after the validation of a long one completes first', async (t) => {
   const { events } = await start(t)
   const order: string[] = []
   const text = hostile['a long condition'] as string
@@ -122,9 +122,9 @@ test('a short query that comes after a long one is to be checked is answered fir
   assert.deepEqual(order, ['short query', 'check'])
 })
 
-test('what is wrong with a long query is told, and one that is cancelled while it is read ends', async (t) => {
+test('a syntax error in a long query is reported, and a query cancelled while it is parsed ends', async (t) => {
   const api = await start(t)
-  const refused = await query(api, filled("FROM 'x' SELECT [1", ',1', ' ?'))
+  const refused = await query(api, ofMaximumLength("FROM 'x' SELECT [1", ',1', ' ?'))
   assert.equal(refused.status, 400)
   assert.match(await refused.text(), /-->/)
   const cancelled = api.events.query({

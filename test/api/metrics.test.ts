@@ -7,7 +7,7 @@ import { Lines } from '../support/lines.ts'
 import { ShoalProcess } from '../support/process.ts'
 import { TestSocket } from '../support/socket.ts'
 
-test('metrics are written as monitoring systems read them', () => {
+test('metrics are written in the Prometheus text format', () => {
   const metrics = new Metrics()
   const plain = metrics.counter('a_total', 'Things.')
   const byStatus = metrics.counter('b_total', 'Things by status.', 'status')
@@ -25,13 +25,13 @@ test('metrics are written as monitoring systems read them', () => {
   )
 })
 
-test('a gauge without a value at the moment has no sample', () => {
+test('a gauge without a current value has no sample', () => {
   const metrics = new Metrics()
   metrics.gauge('a', 'A value.', () => undefined)
   assert.equal(metrics.text(), '# HELP a A value.\n# TYPE a gauge\n')
 })
 
-test('values are counted by how large they are', () => {
+test('a histogram counts values in cumulative buckets', () => {
   const metrics = new Metrics(() => ({ node_id: 'n' }))
   const sizes = metrics.histogram('size', 'Sizes.', [1, 2.5])
   for (const value of [0.5, 1, 2, 100]) sizes.observe(value)
@@ -43,7 +43,7 @@ test('values are counted by how large they are', () => {
   )
 })
 
-test('a node tells who it is, what it uses and what it was asked', async (t) => {
+test('a node exposes metrics of its identity, resources and requests', async (t) => {
   const node = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t)])
   const api = await node.api()
   const id = await (await fetch(`${api}/api/v2/node/id`)).text()
@@ -57,7 +57,7 @@ test('a node tells who it is, what it uses and what it was asked', async (t) => 
       body: Buffer.from(JSON.stringify(request)),
     })
   await (await read('query', { query: 'FROM allEvents', order: 'asc' })).text()
-  // What is refused is neither a query nor a subscription.
+  // A rejected query counts neither as a query nor as a subscription.
   await read('query', { query: 'FROM', order: 'asc' })
   const subscription = new Lines(await read('subscribe', { query: "FROM 'none'" }))
   await subscription.next()
@@ -65,7 +65,7 @@ test('a node tells who it is, what it uses and what it was asked', async (t) => 
   socket.request(1, 'nothing', null)
   await socket.take()
   await fetch(`${api}/nothing`)
-  // Some of it is counted just after its answer was sent.
+  // Some counters are incremented just after the response was sent.
   const counted = [
     /requests_total\{.*status="404"\} 1\n/,
     /requests_total\{.*status="200"\} ([4-9]|\d\d)/,

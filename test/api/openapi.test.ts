@@ -29,7 +29,7 @@ async function documentOf(call: (path: string) => Promise<Response>): Promise<Do
   return (await (await call('/api/v2/openapi.json')).json()) as Document
 }
 
-test('everything that is described is there, and everything that is there is described', async (t) => {
+test('every documented operation exists, and every operation is documented', async (t) => {
   const { url, call } = await startApi(t)
   const { openapi, paths } = await documentOf(call)
   assert.match(openapi, /^3\.1\./)
@@ -47,14 +47,14 @@ test('everything that is described is there, and everything that is there is des
   }
 })
 
-test('every operation has an ID of its own that programs can use as a name', async (t) => {
+test('every operation has a unique operationId that is a valid identifier', async (t) => {
   const { paths } = await documentOf((await startApi(t)).call)
   const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
   for (const id of ids) assert.match(id, /^[a-z][A-Za-z]+$/)
   assert.equal(new Set(ids).size, ids.length)
 })
 
-test('the servers are the node that answers, and the default address for those who only have the file', async (t) => {
+test('the servers are the serving node, and the default address for tools that read a file', async (t) => {
   const { url, call } = await startApi(t)
   const { servers } = await documentOf(call)
   assert.deepEqual(
@@ -63,7 +63,7 @@ test('the servers are the node that answers, and the default address for those w
   )
 })
 
-test('every example has the shape that is described', async (t) => {
+test('every example matches its schema', async (t) => {
   const { components, paths } = await documentOf((await startApi(t)).call)
   const ajv = new Ajv2020({ strict: false })
   ajv.addSchema({ $id: 'api', components })
@@ -79,7 +79,7 @@ test('every example has the shape that is described', async (t) => {
   assert.ok(checked > 10)
 })
 
-test('the page shows every operation and schema, and brings along all that it needs', async (t) => {
+test('the API explorer shows every operation and schema, and is self-contained', async (t) => {
   const { call } = await startApi(t)
   const { paths, components } = await documentOf(call)
   const response = await call('/api/v2/openapi')
@@ -92,7 +92,7 @@ test('the page shows every operation and schema, and brings along all that it ne
   assert.deepEqual(page.match(/(?:src|href)="(?!#|data:|\/api\/)[^"]*"/g), null)
 })
 
-test('the page may run its own script and ask its own node, and nothing else', async (t) => {
+test('the Content Security Policy of the API explorer allows only its own script, style and node', async (t) => {
   const response = await (await startApi(t)).call('/api/v2/openapi')
   const page = await response.text()
   const hashOf = (tag: string) => {

@@ -24,7 +24,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Sends a request and reads nothing of the answer. */
+/** A slow client: sends a request and does not read the response. */
 function unread(t: TestContext, { url, token }: TestApi, path: string, body: object): Socket {
   const { port, hostname } = new URL(url)
   const text = JSON.stringify(body)
@@ -38,28 +38,28 @@ function unread(t: TestContext, { url, token }: TestApi, path: string, body: obj
   return socket
 }
 
-/** A query with one result of about so many times 5 MB, from nothing. */
+/** A query with one generated result of about `times` × 5 MB. */
 function largeResult(times: number): string {
   const doubled = 'LET x := `{x}{x}` '.repeat(19)
   const copies = Array.from({ length: times }, () => 'x').join(', ')
   return `FEATURES(interpolation fromArray) FROM [1] LET x := 'xxxxxxxxxx' ${doubled}SELECT [${copies}]`
 }
 
-test('results that nobody reads are charged, more are refused, and others go on', async (t) => {
+test('unread results are charged, further ones are rejected, and other clients are served', async (t) => {
   const { account, api } = await start(t, 128 * mib)
   const query = largeResult(3)
-  const asked = Array.from({ length: 20 }, () => unread(t, api, 'query', { query, order: 'asc' }))
+  const slowClients = Array.from({ length: 20 }, () => unread(t, api, 'query', { query, order: 'asc' }))
   await until(() => account.usedBytes > 55 * mib)
   const published = await api.publish('{"data":[{"tags":["a"],"payload":1}]}')
   assert.equal(published.status, 200)
   const found = await read(api, 'query', { query: "FROM 'a'", order: 'asc' })
   assert.equal(new TextDecoder().decode(await found.arrayBuffer()).split('\n').length, 3)
   assert.ok(account.usedBytes <= account.limitBytes)
-  for (const socket of asked) socket.destroy()
+  for (const socket of slowClients) socket.destroy()
   await until(() => account.usedBytes < mib)
 })
 
-test('a result that there is no room for is replaced by an error', async (t) => {
+test('a result that exceeds the memory limit is replaced with an error', async (t) => {
   const { account, api } = await start(t, 32 * mib)
   const answer = await read(api, 'query', { query: largeResult(6), order: 'asc' })
   const lines = (await answer.text()).trim().split('\n')
@@ -67,7 +67,7 @@ test('a result that there is no room for is replaced by an error', async (t) => 
   await until(() => account.usedBytes < mib)
 })
 
-test('what aggregates hold is charged, and ends the query when there is no room for it', async (t) => {
+test('the memory of aggregates is charged, and a query that exceeds the limit fails', async (t) => {
   const { account, api } = await start(t, 128 * mib)
   const count = 150
   for (let n = 0; n < count; n++) {
@@ -82,7 +82,7 @@ test('what aggregates hold is charged, and ends the query when there is no room 
   await until(() => account.usedBytes < mib)
 })
 
-test('an open query is charged for its text and for its bounds, until it ends', async (t) => {
+test('an open query is charged for its text and bounds until it ends', async (t) => {
   const { account, api } = await start(t, 128 * mib)
   const query = "FROM 'x'".padEnd(100_000)
   const answer = await read(api, 'subscribe', { query })
@@ -92,7 +92,7 @@ test('an open query is charged for its text and for its bounds, until it ends', 
   await until(() => account.usedBytes < mib)
 })
 
-test('a bound with more offsets than there can be streams is refused', async (t) => {
+test('a bound with more offsets than the limit is rejected with 400', async (t) => {
   const { api } = await start(t, 128 * mib)
   const node = '.'.repeat(43)
   const lowerBound = Object.fromEntries(
@@ -103,7 +103,7 @@ test('a bound with more offsets than there can be streams is refused', async (t)
   assert.match(await refused.text(), /more than 32768 offsets at `lowerBound`/)
 })
 
-test('a query that there is no room for gets 503', async (t) => {
+test('a query that exceeds the memory limit is rejected with 503', async (t) => {
   const { account, api } = await start(t, 16 * mib)
   const query = "FROM 'x'".padEnd(limits.queryBytes)
   const refused = await read(api, 'query', { query, order: 'asc' })
@@ -112,7 +112,7 @@ test('a query that there is no room for gets 503', async (t) => {
   assert.ok(account.usedBytes < mib)
 })
 
-test('1,024 idle subscriptions fit, and events reach them', async (t) => {
+test('1,024 idle subscriptions fit into the memory limit and receive events', async (t) => {
   const { api } = await start(t, 128 * mib)
   const open: Lines[] = []
   for (let i = 0; i < limits.openStreams; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))

@@ -22,7 +22,7 @@ function read(api: TestApi, endpoint: string, body: object, signal?: AbortSignal
 const publish = (api: TestApi, ...payloads: unknown[]) =>
   api.publish(JSON.stringify({ data: payloads.map((payload) => ({ tags: ['x'], payload })) }))
 
-test('a query answers with lines of JSON, the offsets last', async (t) => {
+test('a query responds with NDJSON, with the offsets in the last line', async (t) => {
   const api = await start(t)
   await publish(api, 1, { a: 'ö' })
   const response = await read(api, 'query', { query: "FROM 'x'", order: 'desc' })
@@ -38,7 +38,7 @@ test('a query answers with lines of JSON, the offsets last', async (t) => {
   )
 })
 
-test('a key without a stream comes before all events of its lamport timestamp, also of those that a query brings along', async (t) => {
+test('a key without a stream sorts before all events of its lamport timestamp, also for PRAGMA events', async (t) => {
   const api = await start(t)
   const events = ['{"payload":"a"}', '{"payload":"b"}', '{"payload":"c"}'].join('\n')
   const payloads = async (tags: string) => {
@@ -50,11 +50,11 @@ test('a key without a stream comes before all events of its lamport timestamp, a
   assert.deepEqual(await payloads('KEY <= 1'), ['a'])
 })
 
-test('a stream that has nothing to say sends an empty line from time to time', async (t) => {
+test('an idle stream sends an empty line as keep-alive', async (t) => {
   const api = await start(t, 10)
   const response = await read(api, 'subscribe', { query: "FROM 'x'" })
   const lines = new Lines(response)
-  // A pause may also come before the offsets, where finding them takes longer than that.
+  // A keep-alive may also precede the offsets, when the query takes longer than the interval.
   const nextMessage = async () => {
     for (;;) {
       const line = await lines.next()
@@ -69,7 +69,7 @@ test('a stream that has nothing to say sends an empty line from time to time', a
   await lines.cancel()
 })
 
-test('a subscription tells every event once, from what is there to what comes', async (t) => {
+test('a subscription delivers every event once, from present to new ones', async (t) => {
   const api = await start(t)
   await publish(api, 0, 1)
   const lines = new Lines(await read(api, 'subscribe', { query: "FROM 'x'" }))
@@ -84,7 +84,7 @@ test('a subscription tells every event once, from what is there to what comes', 
   await lines.cancel()
 })
 
-test('a client that goes away ends its subscription', async (t) => {
+test('a subscription ends when its client disconnects', async (t) => {
   const api = await start(t)
   const lines = new Lines(await read(api, 'subscribe', { query: "FROM 'x'" }))
   await lines.next()
@@ -92,26 +92,26 @@ test('a client that goes away ends its subscription', async (t) => {
   await api.reading(0).ended
 })
 
-test('a client that does not read and goes away ends its query', async (t) => {
+test('the query of a slow client is paused by backpressure, and ends when the client disconnects', async (t) => {
   const api = await start(t)
   for (let i = 0; i < 10; i++) await publish(api, ...Array(8).fill('x'.repeat(1_000_000)))
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const body = JSON.stringify({ query: "FROM 'x'", order: 'asc' })
   const headers = { authorization: `Bearer ${api.token}`, 'content-length': body.length }
-  const asked = request(`${api.url}/api/v2/events/query`, { method: 'POST', headers }, () => resolve())
-  asked.on('error', () => {})
-  asked.end(body)
+  const slow = request(`${api.url}/api/v2/events/query`, { method: 'POST', headers }, () => resolve())
+  slow.on('error', () => {})
+  slow.end(body)
   await ended
   const whole = await read(api, 'query', { query: "FROM 'x'", order: 'asc' })
   assert.ok((await whole.text()).length > 80_000_000)
   const [unread] = api.readings
-  // The buffers of the operating system can take tens of megabytes.
+  // Socket buffers of the operating system can take tens of megabytes.
   assert.ok(unread && unread.bytes < 60_000_000, `${unread?.bytes} bytes were read for a client that does not read`)
-  asked.destroy()
+  slow.destroy()
   await unread.ended
 })
 
-test('what is wrong with a request is told before the first line', async (t) => {
+test('an invalid request is rejected with a status code before the first line', async (t) => {
   const api = await start(t)
   const refused = async (endpoint: string, body: object) => {
     const response = await read(api, endpoint, body)
@@ -134,7 +134,7 @@ test('what is wrong with a request is told before the first line', async (t) => 
   assert.match((await refused('query', { query: long, order: 'asc' }))[2], /The query has more than 1048576 bytes\./)
 })
 
-test('what goes wrong on the way is a diagnostic and the error object, and no offsets follow', async (t) => {
+test('an error after the first byte is sent as a diagnostic and an error object, without offsets', async (t) => {
   const api = await start(t)
   const upperBound = { [`${nodeId}-0`]: 1_000_000 }
   const response = await read(api, 'query', { query: "FROM 'x'", order: 'asc', upperBound })
@@ -150,7 +150,7 @@ test('what goes wrong on the way is a diagnostic and the error object, and no of
   )
 })
 
-test('a problem with one event is a warning, and the stream goes on', async (t) => {
+test('an evaluation error in one event is a warning, and the stream continues', async (t) => {
   const api = await start(t)
   await publish(api, 0, 1, 2)
   const response = await read(api, 'query', { query: "FROM 'x' SELECT 6 / _", order: 'asc' })
@@ -162,12 +162,12 @@ test('a problem with one event is a warning, and the stream goes on', async (t) 
   )
 })
 
-/** As long as a payload can be: queries make texts of it that are too long. */
-const longest = 'x'.repeat(format.payloadBytes - 2)
+/** A payload of maximum length: queries that copy it exceed the limit for results. */
+const longestPayload = 'x'.repeat(format.payloadBytes - 2)
 
-test('a result that cannot be sent is a warning; the last one that can says that it is the last', async (t) => {
+test('a result that is too long becomes a warning, and the last result before it is marked as caught up', async (t) => {
   const api = await start(t)
-  await publish(api, 'short', longest)
+  await publish(api, 'short', longestPayload)
   const query = `FROM 'x' SELECT [${Array(5).fill('_').join()}]`
   const lines = new Lines(await read(api, 'subscribe_monotonic', { query, session: 's' }))
   const { type, payload, caughtUp } = JSON.parse(await lines.next())
@@ -178,9 +178,9 @@ test('a result that cannot be sent is a warning; the last one that can says that
   await lines.cancel()
 })
 
-test('an error ends a subscription of either kind, with the error object last', async (t) => {
+test('an error ends a subscription of either kind, with the error object in the last line', async (t) => {
   const api = await start(t)
-  await publish(api, 'short', longest)
+  await publish(api, 'short', longestPayload)
   const texts = Array.from({ length: 12 }, (_, i) => `LET text${i} := \`{_}\``)
   const query = `FEATURES(interpolation) FROM 'x' ${texts.join(' ')} SELECT [_, _, _]`
   for (const endpoint of ['subscribe', 'subscribe_monotonic']) {
@@ -197,7 +197,7 @@ test('an error ends a subscription of either kind, with the error object last', 
   }
 })
 
-test('an aggregate that has come to nothing says so once, whatever else is published', async (t) => {
+test('a failed aggregate warns once, also when events without a match are published', async (t) => {
   const api = await start(t)
   const lines = new Lines(await read(api, 'subscribe', { query: "FEATURES(aggregate) FROM 'x' AGGREGATE SUM(_)" }))
   const next = async () => {
@@ -211,7 +211,7 @@ test('an aggregate that has come to nothing says so once, whatever else is publi
   await lines.cancel()
 })
 
-test('streams of all clients have a limit', async (t) => {
+test('the number of open streams of all clients is limited', async (t) => {
   const api = await start(t)
   const open: Lines[] = []
   for (let i = 0; i < limits.openStreams; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))

@@ -7,7 +7,7 @@ async function errorOf(response: Response): Promise<[number, string]> {
   return [response.status, ((await response.json()) as { code: string }).code]
 }
 
-test('the checks come in the order of the specification', async (t) => {
+test('requests are checked in the order of the specification', async (t) => {
   const { url, token, store } = await startApi(t)
   const path = `${url}/api/v2/events/publish`
   const stored = (await eventsIn(store)).length
@@ -25,7 +25,7 @@ test('the checks come in the order of the specification', async (t) => {
   assert.equal((await eventsIn(store)).length, stored)
 })
 
-test('Accept is compared as it is, without weights and ranges', async (t) => {
+test('Accept is compared without quality values and media ranges', async (t) => {
   const { call } = await startApi(t)
   const statuses = async (...values: string[]) => {
     const responses = values.map((accept) => call('/api/v2/events/offsets', { headers: { accept } }))
@@ -39,7 +39,7 @@ test('Accept is compared as it is, without weights and ranges', async (t) => {
   assert.equal(message, `Content with type 'text/plain' was requested but ${only}`)
 })
 
-test('a missing Content-Type means JSON, another one is refused', async (t) => {
+test('a missing Content-Type means JSON, and another one is rejected with 415', async (t) => {
   const { url, token } = await startApi(t)
   const port = Number(new URL(url).port)
   const status = async (type: string) => {
@@ -53,7 +53,7 @@ test('a missing Content-Type means JSON, another one is refused', async (t) => {
     assert.equal(await status(`Content-Type: ${type}\r\n`), '415')
 })
 
-test('publish answers in the order of the call, and offsets say what is there', async (t) => {
+test('publish responds in the order of its events, and offsets include them', async (t) => {
   const { publish, call } = await startApi(t, { routes: [{ from: "'a'", into: 'one' }] })
   const response = await publish(
     '{"data":[{"tags":["a"],"payload":1},{"tags":[],"payload":2},{"tags":["a"],"payload":3}]}',
@@ -73,11 +73,11 @@ test('publish answers in the order of the call, and offsets say what is there', 
   assert.deepEqual(await offsets.json(), { present: { [`${nodeId}-0`]: 5, [`${nodeId}-1`]: 1 }, toReplicate: {} })
 })
 
-test('bodies that come together, or in many pieces, are each read as they are', async (t) => {
+test('pipelined bodies of all sizes are read intact', async (t) => {
   const { url, token, store } = await startApi(t)
   const letters = [...'abcdefgh']
   const requests = letters.map((letter, i) => {
-    // The last ones are larger than what comes from the network at a time.
+    // The last bodies are larger than a read from the socket.
     const body = JSON.stringify({ data: [{ tags: ['together'], payload: letter.repeat(40 * 4 ** i) }] })
     const close = i === letters.length - 1 ? 'Connection: close\r\n' : ''
     return `POST /api/v2/events/publish?access_token=${token} HTTP/1.1\r\nHost: localhost\r\n${close}Content-Length: ${body.length}\r\n\r\n${body}`
@@ -91,12 +91,12 @@ test('bodies that come together, or in many pieces, are each read as they are', 
   )
 })
 
-test('the WebSocket is no page', async (t) => {
+test('a plain GET request for the WebSocket endpoint is rejected with 400', async (t) => {
   const { url } = await startApi(t)
   assert.deepEqual(await errorOf(await fetch(`${url}/api/v2/events?x`)), [400, 'ERR_BAD_REQUEST'])
 })
 
-test('only names that mean this node are answered', async (t) => {
+test('a Host header with an unknown name is rejected with 403', async (t) => {
   const { url } = await startApi(t, { hosts: ['Factory.example'] })
   const port = Number(new URL(url).port)
   const status = async (host: string) =>
@@ -107,38 +107,38 @@ test('only names that mean this node are answered', async (t) => {
     assert.equal(await status(host), '403', host)
 })
 
-test('the host may stand in the target instead of the header, and has to be somewhere', async (t) => {
+test('an absolute request target overrides the Host header, and a missing host is rejected with 400', async (t) => {
   const { url } = await startApi(t)
   const port = Number(new URL(url).port)
-  const ask = (head: string) => exchange(port, `${head}\r\nConnection: close\r\n\r\n`)
-  const status = async (head: string) => (await ask(head)).slice(9, 12)
+  const send = (head: string) => exchange(port, `${head}\r\nConnection: close\r\n\r\n`)
+  const status = async (head: string) => (await send(head)).slice(9, 12)
   for (const target of ['http://localhost/healthz', 'HTTP://127.0.0.1:4454/healthz?x', '/healthz'])
     assert.equal(await status(`GET ${target} HTTP/1.1\r\nHost: localhost`), '200', target)
-  // It is the one in the target that counts.
+  // The host in the target takes precedence.
   assert.equal(await status('GET http://localhost/healthz HTTP/1.1\r\nHost: example.com'), '200')
   assert.equal(await status('GET http://example.com/healthz HTTP/1.1\r\nHost: localhost'), '403')
   assert.equal(await status('GET http://localhost HTTP/1.1\r\nHost: localhost'), '404')
   assert.equal(await status('GET /healthz HTTP/1.0'), '200')
-  const refused = await ask('GET /healthz HTTP/1.1')
+  const refused = await send('GET /healthz HTTP/1.1')
   assert.match(
     refused,
-    /^HTTP\/1.1 400 [\s\S]*"code":"ERR_BAD_REQUEST","message":"Invalid request. It has no Host header."/,
+    /^HTTP\/1.1 400 [\s\S]*"code":"ERR_BAD_REQUEST","message":"Invalid request. The Host header is missing."/,
   )
 })
 
-test('every website may use the API, DELETE included', async (t) => {
+test('CORS allows every origin by default, for all methods of the API', async (t) => {
   const { url } = await startApi(t)
   const preflight = (headers: Record<string, string>) =>
     fetch(`${url}/any/path`, { method: 'OPTIONS', headers: { origin: 'http://a.example', ...headers } })
-  const asked = await preflight({
+  const allowed = await preflight({
     'access-control-request-method': 'DELETE',
     'access-control-request-headers': 'Authorization, content-type,accept',
   })
-  assert.equal(asked.status, 200)
-  assert.equal(await asked.text(), '')
-  assert.equal(asked.headers.get('access-control-allow-origin'), 'http://a.example')
-  assert.equal(asked.headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE')
-  assert.equal(asked.headers.get('access-control-allow-headers'), 'authorization, content-type, accept')
+  assert.equal(allowed.status, 200)
+  assert.equal(await allowed.text(), '')
+  assert.equal(allowed.headers.get('access-control-allow-origin'), 'http://a.example')
+  assert.equal(allowed.headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE')
+  assert.equal(allowed.headers.get('access-control-allow-headers'), 'authorization, content-type, accept')
   const method = await preflight({ 'access-control-request-method': 'PATCH' })
   assert.deepEqual([method.status, await method.text()], [403, 'CORS request forbidden: request-method not allowed'])
   const header = await preflight({ 'access-control-request-method': 'GET', 'access-control-request-headers': 'x-a' })
@@ -152,7 +152,7 @@ test('every website may use the API, DELETE included', async (t) => {
   assert.equal(plain.headers.get('access-control-allow-origin'), null)
 })
 
-test('a list of websites keeps out the others, but not the ones of this node', async (t) => {
+test('a CORS allowlist rejects other origins, but not the own origin', async (t) => {
   const { url } = await startApi(t, { corsOrigins: ['https://good.example'] })
   const status = async (origin: string) => (await fetch(`${url}/healthz`, { headers: { origin } })).status
   assert.equal(await status('https://good.example'), 200)

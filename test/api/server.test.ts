@@ -13,7 +13,7 @@ import { exchange, served } from '../support/api.ts'
 const text = (body: string): Answer => ({ status: 200, headers: {}, body })
 const health = healthRoutes(new Health([]), { alive: ['/healthz'], ready: ['/readyz'] })
 
-/** Answers with how many bytes came. */
+/** Responds with the length of the request body. */
 const counting = (limit: number): Route => ({
   path: '/count',
   methods: { POST: { token: false, answer: async (call: Call) => text(String((await call.body(limit)).length)) } },
@@ -22,7 +22,7 @@ const counting = (limit: number): Route => ({
 const head = (length: number, more = '') =>
   `POST /count HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${length}\r\n${more}\r\n`
 
-test('a node that is not ready says what is missing, and is alive', async (t) => {
+test('a node that is not ready reports the reasons, and is alive', async (t) => {
   const state = new Health(['API', 'Admin', 'Swarm'])
   const port = await served(t, healthRoutes(state, { alive: ['/healthz'], ready: ['/readyz'] }))
   state.set('API', 'started')
@@ -37,7 +37,7 @@ test('a node that is not ready says what is missing, and is alive', async (t) =>
   assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
 })
 
-test('unknown paths and methods get the error object of the specification', async (t) => {
+test('unknown paths and methods are rejected with the error object of the specification', async (t) => {
   const port = await served(t, health)
   const notFound = { code: 'ERR_NOT_FOUND', message: 'The requested resource could not be found.' }
   for (const path of ['/', '/nothing', '/toString', '/__proto__', '/healthz/x']) {
@@ -60,21 +60,21 @@ test('unknown paths and methods get the error object of the specification', asyn
   assert.equal(get.headers.get('server'), null)
 })
 
-test('what is no HTTP gets a 400 and the server goes on', async (t) => {
+test('malformed HTTP is rejected with 400, and the server continues', async (t) => {
   const port = await served(t, health)
-  const rubbish = [
+  const malformed = [
     'rubbish\r\n\r\n',
     'GET / HTTP/9.9\r\n\r\n',
     'GET /\r\n\r\n\0\0',
     `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(100_000)}\r\n\r\n`,
     'GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n',
   ]
-  for (const bytes of rubbish)
+  for (const bytes of malformed)
     assert.match(await exchange(port, bytes), /HTTP\/1\.1 400 Bad Request\r\n[\s\S]*"code":"ERR_BAD_REQUEST"/)
   assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
 })
 
-test('a defect in an answer is a 500 and a log line, not the end', async (t) => {
+test('an exception in a handler becomes a 500 and a log line', async (t) => {
   const lines: string[] = []
   const log = new Logger(
     logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
@@ -90,19 +90,19 @@ test('a defect in an answer is a 500 and a log line, not the end', async (t) => 
   assert.ok(lines.some((line) => /ERROR api: request failed: broken/.test(line)))
 })
 
-test('a body arrives whole, however it is cut', async (t) => {
+test('a request body is read whole, chunked or not', async (t) => {
   const port = await served(t, [counting(100_000)])
   const url = `http://127.0.0.1:${port}/count`
-  const pieces = async function* () {
+  const chunks = async function* () {
     for (let i = 0; i < 100; i++) yield Buffer.alloc(i, 'x')
   }
-  const chunked = await fetch(url, { method: 'POST', body: pieces() as never, duplex: 'half' } as RequestInit)
+  const chunked = await fetch(url, { method: 'POST', body: chunks() as never, duplex: 'half' } as RequestInit)
   assert.equal(await chunked.text(), '4950')
   assert.equal(await (await fetch(url, { method: 'POST', body: 'x'.repeat(100_000) })).text(), '100000')
   assert.equal(await (await fetch(url, { method: 'POST' })).text(), '0')
 })
 
-test('a body that is too large is refused, by its length or as it comes', async (t) => {
+test('a body that is too large is rejected with 413, by its Content-Length or while it is received', async (t) => {
   const port = await served(t, [counting(1000)])
   const url = `http://127.0.0.1:${port}/count`
   const declared = await fetch(url, { method: 'POST', body: 'x'.repeat(1001) })
@@ -111,21 +111,21 @@ test('a body that is too large is refused, by its length or as it comes', async 
     code: 'ERR_PAYLOAD_TOO_LARGE',
     message: 'Payload too large (1001 > 1000).',
   })
-  const pieces = async function* () {
+  const chunks = async function* () {
     for (let i = 0; i < 50; i++) yield Buffer.alloc(100, 'x')
   }
-  const chunked = await fetch(url, { method: 'POST', body: pieces() as never, duplex: 'half' } as RequestInit)
+  const chunked = await fetch(url, { method: 'POST', body: chunks() as never, duplex: 'half' } as RequestInit)
   assert.equal(chunked.status, 413)
   assert.equal(await (await fetch(url, { method: 'POST', body: 'x' })).text(), '1')
 })
 
-test('a body that stops coming is refused', async (t) => {
+test('a request body is rejected with 400 after the idle timeout', async (t) => {
   const port = await served(t, [counting(1000)], { bodyPauseMs: 20 })
   const answer = await exchange(port, `${head(10)}half`)
-  assert.match(answer, /400 Bad Request[\s\S]*Nothing of its body came for 20 ms/)
+  assert.match(answer, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
 })
 
-test('a client that goes away while it sends leaves nothing behind', async (t) => {
+test('a client that disconnects while it sends its body is not logged', async (t) => {
   const lines: string[] = []
   const log = new Logger(
     logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
@@ -150,7 +150,7 @@ test('a client that goes away while it sends leaves nothing behind', async (t) =
   assert.deepEqual(lines, [])
 })
 
-test('a client that asks whether to send its body is told so, and not when nobody wants it', async (t) => {
+test('Expect: 100-continue gets 100 Continue, unless the request is rejected first', async (t) => {
   const port = await served(t, [counting(10)])
   const socket = connect(port, '127.0.0.1')
   let received = ''
@@ -165,11 +165,11 @@ test('a client that asks whether to send its body is told so, and not when nobod
   assert.match(refused, /^HTTP\/1\.1 413 /)
 })
 
-test('an answer in pieces is made as fast as it is taken, and no longer than somebody takes it', async (t) => {
+test('a streamed response applies backpressure, and is cancelled when the client disconnects', async (t) => {
   let made = 0
   let cancelled = 0
   let wake = (): void => {}
-  const pieces = () => ({
+  const chunks = () => ({
     cancel: () => {
       cancelled++
       wake()
@@ -182,17 +182,17 @@ test('an answer in pieces is made as fast as it is taken, and no longer than som
       }
     },
   })
-  const answer = (): Answer => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: pieces() })
-  const port = await served(t, [{ path: '/pieces', methods: { GET: { token: false, answer } } }])
+  const answer = (): Answer => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: chunks() })
+  const port = await served(t, [{ path: '/chunks', methods: { GET: { token: false, answer } } }])
   const socket = connect(port, '127.0.0.1')
   socket.pause()
-  socket.write('GET /pieces HTTP/1.1\r\nHost: x\r\n\r\n')
+  socket.write('GET /chunks HTTP/1.1\r\nHost: x\r\n\r\n')
   let before = -1
   while (made === 0 || made !== before) {
     before = made
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  assert.ok(made < 1000, `${made} pieces for nobody`)
+  assert.ok(made < 1000, `${made} chunks were made for a client that does not read`)
   const woken = new Promise<void>((resolve) => {
     wake = resolve
   })
@@ -200,10 +200,10 @@ test('an answer in pieces is made as fast as it is taken, and no longer than som
   await woken
 })
 
-test('what comes in pieces is not wanted any more when the client has gone before the first one', async (t) => {
+test('a streamed response is cancelled when the client disconnected before the first chunk', async (t) => {
   const { promise: cancelled, resolve: cancel } = Promise.withResolvers<void>()
-  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
-  const pieces = {
+  const { promise: requested, resolve: ask } = Promise.withResolvers<void>()
+  const chunks = {
     cancel,
     async *[Symbol.asyncIterator]() {
       await cancelled
@@ -213,12 +213,12 @@ test('what comes in pieces is not wanted any more when the client has gone befor
   const answer = async ({ response }: Call): Promise<Answer> => {
     ask()
     await once(response, 'close')
-    return { status: 200, headers: {}, body: pieces }
+    return { status: 200, headers: {}, body: chunks }
   }
   const port = await served(t, [{ path: '/slow', methods: { GET: { token: false, answer } } }])
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await asked
+  await requested
   socket.destroy()
   await cancelled
 })

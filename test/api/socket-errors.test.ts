@@ -6,7 +6,7 @@ import { eventsIn, exchange, sqliteStore, startApi } from '../support/api.ts'
 import { SlowStore } from '../support/slow-store.ts'
 import { TestSocket } from '../support/socket.ts'
 
-test('a payload that does not fit is told as badRequest, and what it asks for is not done', async (t) => {
+test('a malformed payload is rejected as badRequest, and nothing is stored', async (t) => {
   const store = await sqliteStore(t)
   const socket = await TestSocket.open(t, await startApi(t, { store }))
   const before = await eventsIn(store)
@@ -49,7 +49,7 @@ test('a payload that does not fit is told as badRequest, and what it asks for is
   assert.deepEqual(await eventsIn(store), before)
 })
 
-test('a query that cannot be run is told as serviceError, in the words of the specification', async (t) => {
+test('a query that cannot be run is rejected as serviceError, with the message of the specification', async (t) => {
   const socket = await TestSocket.open(t, await startApi(t, { store: await sqliteStore(t) }))
   const requests: readonly (readonly [service: string, payload: object, value: RegExp])[] = [
     ['query', { query: 'FROM x', order: 'asc' }, /^Invalid request\. {2}--> 1:6\n/],
@@ -78,7 +78,7 @@ test('a query that cannot be run is told as serviceError, in the words of the sp
   }
 })
 
-test('what goes wrong on the way is a diagnostic, and complete follows', async (t) => {
+test('an error in a running query is a diagnostic, followed by complete', async (t) => {
   const socket = await TestSocket.open(t, await startApi(t, { store: await sqliteStore(t) }))
   socket.request(1, 'query', { query: "FROM 'a'", order: 'asc', upperBound: { [`${'.'.repeat(43)}-0`]: 7 } })
   const message = 'Query bounds out of range: upper bound must be within the known present.'
@@ -88,12 +88,12 @@ test('what goes wrong on the way is a diagnostic, and complete follows', async (
   ])
 })
 
-test('publishes that cannot wait any more are told so in the words that clients know', async (t) => {
+test('a publish above the queue limit is rejected with the overload message of the protocol', async (t) => {
   const slow = new SlowStore()
   const api = await startApi(t, { store: slow.store })
   const data = [{ tags: [], payload: 0 }]
   const [first] = await Promise.all(
-    // More than a socket is heard with.
+    // One more than a socket may have pending.
     Array.from({ length: limits.publishesWaiting / limits.socketRequestsTogether }, async () => {
       const socket = await TestSocket.open(t, api)
       for (let id = 0; id <= limits.socketRequestsTogether; id++) socket.request(id, 'publish', { data })
@@ -112,7 +112,7 @@ test('publishes that cannot wait any more are told so in the words that clients 
   assert.equal((await first?.answered(0))?.length, 2)
 })
 
-test('streams on one socket have a limit, and those that end make room', async (t) => {
+test('the number of open streams per socket is limited, and ended streams do not count', async (t) => {
   const api = await startApi(t, { store: await sqliteStore(t) })
   const socket = await TestSocket.open(t, api)
   for (let id = 0; id < limits.openStreamsPerSocket; id++) {
@@ -133,7 +133,7 @@ test('streams on one socket have a limit, and those that end make room', async (
   assert.equal((await socket.answered(201))[0]?.type, 'next')
 })
 
-test('whoever would like another protocol is answered in HTTP/1.1, its body included', async (t) => {
+test('an upgrade request to h2c is handled as HTTP/1.1, body included', async (t) => {
   const { url, token } = await startApi(t, { store: await sqliteStore(t) })
   const port = Number(new URL(url).port)
   const offer = 'Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAA\r\n'
@@ -142,10 +142,10 @@ test('whoever would like another protocol is answered in HTTP/1.1, its body incl
   assert.match(await ask('GET /api/v2/node/id'), /^HTTP\/1\.1 200 OK\r\n/)
   const body = JSON.stringify({ data: [{ tags: ['a'], payload: 1 }] })
   assert.match(await ask(`POST /api/v2/events/publish?access_token=${token}`, body), /200 OK.*"offset":4,/s)
-  assert.match(await ask(`GET /api/v2/events?${token}`), /400 Bad Request.*lacks `Upgrade: websocket`/s)
+  assert.match(await ask(`GET /api/v2/events?${token}`), /400 Bad Request.*`Upgrade: websocket` is missing/s)
 })
 
-test('a WebSocket is not for a website that is kept out', async (t) => {
+test('a WebSocket upgrade from a disallowed origin is rejected with 403', async (t) => {
   const origins = { good: 'https://good.example', evil: 'https://evil.example' }
   const { url, token } = await startApi(t, { store: await sqliteStore(t), corsOrigins: [origins.good] })
   const opened = async (origin: string) => {
@@ -160,7 +160,7 @@ test('a WebSocket is not for a website that is kept out', async (t) => {
   assert.equal(await opened(origins.evil), 'Unexpected server response: 403')
 })
 
-test('whoever has no valid token gets an answer of HTTP instead of a WebSocket', async (t) => {
+test('a WebSocket upgrade without a valid token is rejected with 401', async (t) => {
   const { url, token } = await startApi(t, { store: await sqliteStore(t) })
   const port = Number(new URL(url).port)
   const upgrade = async (path: string, headers = '') => {

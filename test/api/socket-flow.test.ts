@@ -4,7 +4,7 @@ import { sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { TestSocket } from '../support/socket.ts'
 
 const events = 400
-/** More than the buffers between a node and its client take: some systems give a receiver 32 MB. */
+/** Times `events`, more than all socket buffers hold: some systems have receive buffers of 32 MB. */
 const tooMuch = 'x'.repeat(250_000)
 
 async function filled(t: TestContext, payload = 'x'.repeat(100_000)): Promise<TestApi> {
@@ -18,7 +18,7 @@ async function filled(t: TestContext, payload = 'x'.repeat(100_000)): Promise<Te
 
 const query = { query: "FROM 'large'", order: 'asc' }
 
-/** A client that asks and does not read, and what another one got that did. */
+/** A slow client that sends a query and does not read, and the results of a fast one. */
 async function slowAndFast(t: TestContext): Promise<{ api: TestApi; slow: TestSocket; fast: unknown[] }> {
   const api = await filled(t, tooMuch)
   const slow = await TestSocket.open(t, api)
@@ -30,7 +30,7 @@ async function slowAndFast(t: TestContext): Promise<{ api: TestApi; slow: TestSo
   return { api, slow, fast }
 }
 
-test('for a client that does not read, nothing more is read; when it does, it gets everything', async (t) => {
+test('the query of a slow client is paused, and delivers everything once the client reads', async (t) => {
   const { api, slow, fast } = await slowAndFast(t)
   assert.equal(fast.length, events + 1)
   const [forSlow, forFast] = api.readings
@@ -45,41 +45,41 @@ test('for a client that does not read, nothing more is read; when it does, it ge
   )
 })
 
-test('a client that asks and does not read is not heard, until it does', async (t) => {
+test('requests of a client that does not read responses are not processed until it reads', async (t) => {
   const api = await startApi(t, { store: await sqliteStore(t) })
-  const deaf = await TestSocket.open(t, api)
-  deaf.socket.pause()
+  const slow = await TestSocket.open(t, api)
+  slow.socket.pause()
   const [requests, perRequest] = [400, 1000]
-  // Answers are larger than what is asked.
+  // Responses are larger than requests.
   const data = Array.from({ length: perRequest }, () => ({ tags: [], payload: 0 }))
-  for (let id = 0; id < requests; id++) deaf.request(id, 'publish', { data })
+  for (let id = 0; id < requests; id++) slow.request(id, 'publish', { data })
   const publishOne = async () => {
     const response = await api.publish('{"data":[{"tags":[],"payload":1}]}')
     return ((await response.json()) as { data: { offset: number }[] }).data[0]?.offset ?? 0
   }
-  // Whatever was taken before is stored before; when nothing is any more, one offset follows the other.
+  // Accepted requests are stored in order. Once none is accepted any more, these offsets are consecutive.
   let last = await publishOne()
   for (let alone = 0; alone < 20; ) {
     const offset = await publishOne()
     alone = offset === last + 1 ? alone + 1 : 0
     last = offset
   }
-  assert.ok(last < requests * perRequest, 'all requests were taken, and their answers are kept for nobody')
-  deaf.socket.resume()
+  assert.ok(last < requests * perRequest, 'all requests were processed for a client that does not read')
+  slow.socket.resume()
   const completed = new Set<number>()
   while (completed.size < requests) {
-    const { type, requestId } = await deaf.take()
+    const { type, requestId } = await slow.take()
     if (type === 'complete') completed.add(requestId)
   }
 })
 
-test('a client that does not read can go away', async (t) => {
+test('the query of a slow client ends when it disconnects', async (t) => {
   const { api, slow } = await slowAndFast(t)
   slow.socket.terminate()
   await api.reading(0).ended
 })
 
-test('a large answer does not keep others on the same socket waiting', async (t) => {
+test('a large response does not block other requests on the same socket', async (t) => {
   const api = await filled(t)
   const socket = await TestSocket.open(t, api)
   socket.request(1, 'query', query)
@@ -93,7 +93,7 @@ test('a large answer does not keep others on the same socket waiting', async (t)
   assert.equal(ends.length, 4)
 })
 
-test('a subscription that is cancelled in the middle says nothing more', async (t) => {
+test('a cancelled subscription sends nothing more', async (t) => {
   const api = await filled(t)
   const socket = await TestSocket.open(t, api)
   socket.request(1, 'subscribe', { query: query.query })

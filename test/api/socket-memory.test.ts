@@ -25,7 +25,7 @@ function accounted(limitBytes: number) {
   return { account, evicted, connections }
 }
 
-/** A WebSocket of which every byte is in the hand of the test; what it gets is gathered unless it is paused. */
+/** A raw WebSocket connection, for hand-made frames. Collects what it receives unless it is paused. */
 async function rawSocket(t: TestContext, { url, token }: TestApi): Promise<{ socket: Socket; received: () => Buffer }> {
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname).on('error', () => {})
@@ -37,11 +37,11 @@ async function rawSocket(t: TestContext, { url, token }: TestApi): Promise<{ soc
   const [head] = (await once(socket, 'data')) as [Buffer]
   assert.match(head.toString(), /^HTTP\/1\.1 101 /)
   const received: Buffer[] = []
-  socket.on('data', (part: Buffer) => received.push(part))
+  socket.on('data', (chunk: Buffer) => received.push(chunk))
   return { socket, received: () => Buffer.concat(received) }
 }
 
-/** Waits until a socket is closed, be it by a reset. */
+/** Waits until a socket is closed, also by a reset. */
 async function closed(socket: Socket): Promise<void> {
   await until(() => socket.destroyed)
 }
@@ -50,7 +50,7 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('unfinished messages are charged; one too many is closed with a reason, and others go on', async (t) => {
+test('an unfinished message above the memory limit closes its socket with 1013, and others are served', async (t) => {
   const { account, connections } = accounted(64 * mib)
   const api = await startApi(t, { connections })
   const other = await TestSocket.open(t, api)
@@ -61,7 +61,7 @@ test('unfinished messages are charged; one too many is closed with a reason, and
   const second = await rawSocket(t, api)
   second.socket.write(half)
   await closed(second.socket)
-  // A close frame: try again later.
+  // A close frame with the code 1013, Try Again Later.
   const answer = second.received()
   assert.equal(answer[0], 0x88)
   assert.equal(answer.readUInt16BE(2), 1013)
@@ -81,7 +81,7 @@ test('a fragmented message is charged over all of its fragments', async (t) => {
   await until(() => account.usedBytes > 16 * mib)
 })
 
-test('a message that makes no progress ends its connection after a time limit', async (t) => {
+test('a stalled message closes its connection after the timeout', async (t) => {
   const { evicted, connections } = accounted(64 * mib)
   const api = await startApi(t, { connections })
   const { socket, received } = await rawSocket(t, api)
@@ -91,7 +91,7 @@ test('a message that makes no progress ends its connection after a time limit', 
   assert.equal(received().readUInt16BE(2), 1013)
 })
 
-test('pings of a client that does not read take up nothing', async (t) => {
+test('pings of a slow client use no memory', async (t) => {
   const { account, connections } = accounted(64 * mib)
   const api = await startApi(t, { connections })
   const { socket, received } = await rawSocket(t, api)
@@ -111,7 +111,7 @@ test('pings of a client that does not read take up nothing', async (t) => {
   assert.ok(received().length < rounds * pings.length)
 })
 
-test('no more requests are under way together than the limit, however they are sent', async (t) => {
+test('concurrent requests on a socket are limited, also when they arrive in one packet', async (t) => {
   const { account, connections } = accounted(64 * mib)
   const slow = new SlowStore()
   const api = await startApi(t, { connections, store: slow.store })
@@ -133,7 +133,7 @@ test('no more requests are under way together than the limit, however they are s
   assert.ok(account.usedBytes < mib)
 })
 
-test('a message larger than the room is refused by closing the socket with a reason, a smaller one is served', async (t) => {
+test('a message above the memory limit closes the socket with 1013, and a smaller one is served', async (t) => {
   const { account, connections } = accounted(32 * mib)
   const api = await startApi(t, { connections, store: await sqliteStore(t, { clientMemory: account.memory }) })
   const socket = await TestSocket.open(t, api)

@@ -14,7 +14,7 @@ const events = (tag: string, payloads: readonly unknown[]) => ({
   data: payloads.map((payload) => ({ tags: [tag], payload })),
 })
 
-test('requests are answered as in the transcript of the specification', async (t) => {
+test('responses match the transcript of the specification', async (t) => {
   const { api, socket } = await start(t)
   socket.request(0, 'offsets', null)
   assert.deepEqual(await socket.take(), {
@@ -86,10 +86,10 @@ test('requests are answered as in the transcript of the specification', async (t
   socket.cancel(999)
   await socket.settled()
   const unasked = socket.messages.filter(({ requestId }) => requestId === 6 || requestId === 999)
-  assert.equal(unasked.length, 2, 'a cancelled subscription says nothing more')
+  assert.equal(unasked.length, 2, 'a cancelled subscription sends nothing more')
 })
 
-test('items come in messages of at most 128, in order', async (t) => {
+test('items are sent in order, at most 128 per message', async (t) => {
   const { api, socket } = await start(t)
   const payloads = Array.from({ length: 1000 }, (_, i) => i)
   await api.publish(JSON.stringify(events('many', payloads)))
@@ -101,10 +101,10 @@ test('items come in messages of at most 128, in order', async (t) => {
     [...payloads, 'offsets'],
   )
   assert.ok(answers.every(({ payload = [0] }) => payload.length >= 1 && payload.length <= 128))
-  assert.ok(answers.length < 100, 'they do not come one by one')
+  assert.ok(answers.length < 100, 'items are batched')
 })
 
-test('a number that is used again ends the request that had it, without a word', async (t) => {
+test('a request ID in use cancels its previous request silently', async (t) => {
   const { api, socket } = await start(t)
   socket.request(1, 'subscribe', { query: "FROM 'first'" })
   await socket.take()
@@ -121,7 +121,7 @@ test('a number that is used again ends the request that had it, without a word',
   assert.deepEqual(types, ['next', 'next', 'next'])
 })
 
-test('a number can be used again when its request is over, and cancelled when it is', async (t) => {
+test('a request ID can be reused and cancelled after its request has completed', async (t) => {
   const { socket } = await start(t)
   for (let round = 0; round < 3; round++) {
     socket.request(5, 'offsets', null)
@@ -132,7 +132,7 @@ test('a number can be used again when its request is over, and cancelled when it
   await socket.settled()
 })
 
-test('a service that is not there is told with those that are, and nothing follows', async (t) => {
+test('an unknown service is rejected with the list of services, and nothing follows', async (t) => {
   const { socket } = await start(t)
   socket.request(1, 'foo', null)
   assert.deepEqual(await socket.take(), {
@@ -148,7 +148,7 @@ test('a service that is not there is told with those that are, and nothing follo
   assert.equal(socket.texts.length, 3)
 })
 
-test('the largest number of a request comes back digit by digit', async (t) => {
+test('the largest 64-bit request ID is returned exactly', async (t) => {
   const { socket } = await start(t)
   socket.send('{"type":"request","requestId":18446744073709551615,"serviceId":"offsets","payload":null}')
   await socket.take()
@@ -157,35 +157,35 @@ test('the largest number of a request comes back digit by digit', async (t) => {
   assert.equal(socket.texts[1], '{"type":"complete","requestId":18446744073709551615}')
 })
 
-test('members come in any order, and others do not matter', async (t) => {
+test('members are accepted in any order, and unknown ones are ignored', async (t) => {
   const { socket } = await start(t)
   socket.send(' { "payload":null,"x":[{"type":"cancel"}],"requestId":7 ,"serviceId":"off\\u0073ets","type":"request"}')
   assert.equal((await socket.take()).requestId, 7)
 })
 
 const malformed: readonly (readonly [name: string, frame: string | Buffer])[] = [
-  ['no JSON', 'rubbish'],
-  ['nothing', ''],
+  ['malformed JSON', 'rubbish'],
+  ['an empty message', ''],
   ['another value than an object', '[]'],
   ['something after the object', '{"type":"cancel","requestId":1}x'],
   ['an unknown type', '{"type":"next","requestId":1,"payload":[]}'],
   ['no type', '{"requestId":1}'],
-  ['no number', '{"type":"cancel"}'],
-  ['a negative number', '{"type":"cancel","requestId":-1}'],
-  ['a fraction', '{"type":"cancel","requestId":1.5}'],
-  ['a number with an exponent', '{"type":"cancel","requestId":1e3}'],
-  ['a number that is too large', '{"type":"cancel","requestId":18446744073709551616}'],
-  ['a number as a text', '{"type":"cancel","requestId":"1"}'],
+  ['no request ID', '{"type":"cancel"}'],
+  ['a negative request ID', '{"type":"cancel","requestId":-1}'],
+  ['a fractional request ID', '{"type":"cancel","requestId":1.5}'],
+  ['a request ID with an exponent', '{"type":"cancel","requestId":1e3}'],
+  ['a request ID above 64 bits', '{"type":"cancel","requestId":18446744073709551616}'],
+  ['a request ID as a string', '{"type":"cancel","requestId":"1"}'],
   ['a request without a payload', '{"type":"request","requestId":1,"serviceId":"offsets"}'],
-  ['a service that is no text', '{"type":"request","requestId":1,"serviceId":7,"payload":null}'],
+  ['a service that is not a string', '{"type":"request","requestId":1,"serviceId":7,"payload":null}'],
   [
-    'too deep nesting',
+    'nesting that is too deep',
     `{"type":"request","requestId":1,"serviceId":"x","payload":${'['.repeat(600)}${']'.repeat(600)}}`,
   ],
   ['a binary message', Buffer.from('{"type":"cancel","requestId":1}')],
 ]
 
-test('a message that is none ends everything, and closes the socket without a word', async (t) => {
+test('a malformed message cancels all requests and closes the socket without an error message', async (t) => {
   const api = await startApi(t, { store: await sqliteStore(t) })
   for (const [name, frame] of malformed) {
     const socket = await TestSocket.open(t, api)
@@ -200,7 +200,7 @@ test('a message that is none ends everything, and closes the socket without a wo
   await socket.settled()
 })
 
-test('what follows a message that is none is not done', async (t) => {
+test('messages after a malformed message are not processed', async (t) => {
   const { api, socket } = await start(t)
   const before = await eventsIn(api.store)
   socket.send('rubbish')
@@ -210,7 +210,7 @@ test('what follows a message that is none is not done', async (t) => {
   assert.equal((await eventsIn(api.store)).length, before.length + 1)
 })
 
-test('a client that goes away ends what it has asked for', async (t) => {
+test('the subscriptions of a client end when it disconnects', async (t) => {
   const { api, socket } = await start(t)
   for (const id of [1, 2, 3]) {
     socket.request(id, 'subscribe', { query: "FROM 'x'" })

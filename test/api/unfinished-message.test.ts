@@ -24,29 +24,29 @@ const message = fc
   )
 const sizes = fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1 })
 
-/** Cuts bytes into parts of these sizes, over and over. */
-function* cut(bytes: Buffer, partSizes: readonly number[]): Generator<Buffer> {
+/** Splits bytes into chunks of these sizes, repeated. */
+function* cut(bytes: Buffer, chunkSizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, i = 0; at < bytes.length; i++) {
-    const part = bytes.subarray(at, at + (partSizes[i % partSizes.length] as number))
-    at += part.length
-    yield part
+    const chunk = bytes.subarray(at, at + (chunkSizes[i % chunkSizes.length] as number))
+    at += chunk.length
+    yield chunk
   }
 }
 
-test('the cost of an unfinished message is never less than what has come of it, and nothing once it is complete', () => {
+test('the cost of an unfinished message covers its received bytes, and is zero once it is complete', () => {
   fc.assert(
-    fc.property(fc.array(message, { maxLength: 4 }), sizes, (messages, partSizes) => {
+    fc.property(fc.array(message, { maxLength: 4 }), sizes, (messages, chunkSizes) => {
       const unfinished = new UnfinishedMessage()
       for (const frame of messages.flat()) {
         const bytes = clientFrame(frame)
         const heads = bytes.length - frame.data.length
         const before = unfinished.cost
-        let come = 0
-        for (const part of cut(bytes, partSizes)) {
-          come += part.length
-          unfinished.add(part)
+        let received = 0
+        for (const chunk of cut(bytes, chunkSizes)) {
+          received += chunk.length
+          unfinished.add(chunk)
           if (frame.opcode >= 9) ok(unfinished.cost >= before)
-          else if (come < bytes.length) ok(unfinished.cost >= Math.max(before, come - heads))
+          else if (received < bytes.length) ok(unfinished.cost >= Math.max(before, received - heads))
         }
         if (frame.opcode < 9 && frame.fin) equal(unfinished.cost, 0)
       }
@@ -54,7 +54,7 @@ test('the cost of an unfinished message is never less than what has come of it, 
   )
 })
 
-test('pings alone cost nothing, however many there are', () => {
+test('pings cost nothing', () => {
   const unfinished = new UnfinishedMessage()
   const ping = clientFrame({ opcode: 9, fin: true, data: Buffer.alloc(125) })
   for (let i = 0; i < 10_000; i++) {
@@ -64,7 +64,7 @@ test('pings alone cost nothing, however many there are', () => {
   }
 })
 
-test('parts of one byte cost more than their bytes', () => {
+test('chunks of one byte cost more than their size', () => {
   const unfinished = new UnfinishedMessage()
   const frame = clientFrame({ opcode: 1, fin: true, data: Buffer.alloc(1000, 'x') })
   for (const byte of frame.subarray(0, -1)) unfinished.add(Uint8Array.of(byte))

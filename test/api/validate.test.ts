@@ -14,7 +14,7 @@ async function validate(
   return { status: response.status, answer: (await response.json()) as Record<string, unknown> }
 }
 
-test('a query is checked without being run', async (t) => {
+test('a query is validated without being run', async (t) => {
   const { call, readings } = await startApi(t, { store: await sqliteStore(t) })
   assert.deepEqual(await validate(call, { query: "FROM 'a' & isLocal LIMIT 3" }), {
     status: 200,
@@ -23,17 +23,17 @@ test('a query is checked without being run', async (t) => {
   const { answer } = await validate(call, { query: 'FROM x' })
   assert.deepEqual([answer['valid'], answer['position']], [false, 5])
   assert.match(String(answer['error']), /^ --> 1:6\n/)
-  assert.equal(readings.length, 2, 'nothing else waits while a long query is checked')
+  assert.equal(readings.length, 2, 'validation runs as a reading, so that a long query does not block others')
 })
 
-test('a query of any length is checked, and its text comes back whole', async (t) => {
+test('a query of any length is validated, and its canonical form is complete', async (t) => {
   const { call } = await startApi(t, { store: await sqliteStore(t) })
   const tags = Array.from({ length: 50_000 }, (_, i) => `'tag${i}'`)
   const { answer } = await validate(call, { query: `FROM ${tags.join('|')}` })
   assert.ok(answer['canonical'] === `FROM ${tags.join(' | ')} END`)
 })
 
-test('a query is checked for the endpoint that it is to be sent to', async (t) => {
+test('a query is validated for the endpoint that it is meant for', async (t) => {
   const { call } = await startApi(t, { store: await sqliteStore(t) })
   const { answer } = await validate(call, { query: "FROM 'a' LIMIT 3", endpoint: 'subscribe_monotonic' })
   assert.equal(answer['valid'], false)

@@ -9,7 +9,7 @@ const example = new URL('../../examples/counter', import.meta.url).pathname
 
 const showing = (page: Page, text: string) => page.locator('#count', { hasText: new RegExp(`^${text}$`) }).waitFor()
 
-test('an app that was rolled out with the command line works in a browser, in all windows at once', async (t) => {
+test('a website uploaded with the command line runs in a browser, in sync across windows', async (t) => {
   const { url } = await startNode(t)
   const { host, port } = new URL(url)
   const files = async (...args: string[]): Promise<string> => {
@@ -37,7 +37,7 @@ test('an app that was rolled out with the command line works in a browser, in al
   assert.deepEqual(problems, [])
 })
 
-test('a directory without a page is a listing whose links lead to its files', async (t) => {
+test('a directory without an index page is served as a listing with working links', async (t) => {
   const { url, upload, call } = await startNode(t)
   const cid = await (await upload({ 'sub/ü "x" %.txt': 'odd', 'sub/b.txt': 'B' })).text()
   await call('/api/v2/files/docs', { method: 'PUT', body: cid })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostName, nodeUrl, originText } from '../../src/cli/addresses.ts'
 
-test('the address of a node is a host, a port, both, a URL or a multiaddress', () => {
+test('a node address is a host, a port, both, a URL or a multiaddress', () => {
   for (const [text, url] of [
     ['localhost:4454', 'http://localhost:4454'],
     ['localhost', 'http://localhost:4454'],
@@ -20,7 +20,7 @@ test('the address of a node is a host, a port, both, a URL or a multiaddress', (
     assert.equal(nodeUrl(text ?? ''), url, text)
 })
 
-test('what is no address of a node is refused with what is allowed', () => {
+test('a malformed node address is rejected with the allowed forms', () => {
   for (const text of [
     '',
     'a b',
@@ -34,13 +34,13 @@ test('what is no address of a node is refused with what is allowed', () => {
   ])
     assert.throws(
       () => nodeUrl(text),
-      { code: 'ERR_INVALID_INPUT', message: /^--node: '.*' is no address of a node\. Allowed: host, host:port/ },
+      { code: 'ERR_INVALID_INPUT', message: /^--node: '.*' is not a node address\. Allowed: host, host:port/ },
       text,
     )
   assert.throws(() => nodeUrl('https://localhost:4454'), { message: /^--node: 'https:.*' is HTTPS/ })
 })
 
-test('a host name is taken without its port, scheme and slash', () => {
+test('a host name is normalized: without scheme, port and slash, in lower case', () => {
   for (const [text, name] of [
     ['node.example.com', 'node.example.com'],
     ['Node.Example.com:4454', 'node.example.com'],
@@ -52,12 +52,12 @@ test('a host name is taken without its port, scheme and slash', () => {
   for (const text of ['', 'a b', 'a/b', 'a:x', 'http://a/b', '*'])
     assert.throws(
       () => hostName('--api-host', text),
-      { message: /^--api-host: '.*' is no host name\. Allowed: / },
+      { message: /^--api-host: '.*' is not a host name\. Allowed: / },
       text,
     )
 })
 
-test('an origin is taken as a browser sends it', () => {
+test('an origin is normalized to the form that browsers send', () => {
   for (const [text, origin] of [
     ['https://app.example', 'https://app.example'],
     ['https://App.example:443/', 'https://app.example'],
@@ -69,7 +69,7 @@ test('an origin is taken as a browser sends it', () => {
   for (const text of ['', 'app.example', '*', 'https://app.example/path', 'localhost:3000'])
     assert.throws(
       () => originText('--cors-origins', text),
-      { message: /^--cors-origins: '.*' is no origin of a website\. Allowed: / },
+      { message: /^--cors-origins: '.*' is not an origin\. Allowed: / },
       text,
     )
 })

@@ -11,7 +11,7 @@ async function json(t: TestContext, args: readonly string[], input?: string): Pr
   return JSON.parse(stdout)
 }
 
-test('check says what a query uses', async (t) => {
+test('check lists the features that a query uses', async (t) => {
   const { code, stdout } = await shoal(t, ['aql', 'check', "FROM 'a' LIMIT 3"])
   assert.equal(code, 0)
   assert.equal(stdout, 'The query can be sent to `query`. It uses these features: limit.\n')
@@ -26,16 +26,16 @@ test('check says what a query uses', async (t) => {
   })
 })
 
-test('check shows the place of what is no query', async (t) => {
+test('check shows the position of a syntax error', async (t) => {
   const { code, stderr } = await shoal(t, ['aql', 'check', 'FROM x'])
   assert.equal(code, 1)
   assert.equal(
     stderr,
-    '[ERR_INVALID_INPUT] Error: This is no query.\n --> 1:6\n  |\n1 | FROM x\n  |      ^---\n  |\n  = expected array or tag_expr\n',
+    '[ERR_INVALID_INPUT] Error: Syntax error in the query.\n --> 1:6\n  |\n1 | FROM x\n  |      ^---\n  |\n  = expected array or tag_expr\n',
   )
 })
 
-test('check tells features that have to be named, and those that the endpoint lacks', async (t) => {
+test('check rejects features that are not enabled, and features that the endpoint does not support', async (t) => {
   const { stderr } = await shoal(t, ['aql', 'check', 'FROM [1] END'])
   assert.equal(stderr, '[ERR_INVALID_INPUT] Error: The query uses beta features that are not enabled: fromArray.\n')
   assert.deepEqual(await json(t, ['check', '--endpoint', 'subscribe_monotonic', "FROM 'a' LIMIT 1"]), {
@@ -44,14 +44,14 @@ test('check tells features that have to be named, and those that the endpoint la
   })
 })
 
-test('check looks at the events that a query brings along', async (t) => {
+test('check validates PRAGMA events of a query', async (t) => {
   assert.deepEqual(await json(t, ['check', '-'], 'PRAGMA events\n{ "payload": 1 }\n{}\nENDPRAGMA\nFROM \'a\''), {
     code: 'ERR_INVALID_INPUT',
     message: 'PRAGMA events, line 2: there is no `payload`',
   })
 })
 
-test('format prints a line for each stage', async (t) => {
+test('format prints one line per stage', async (t) => {
   const { stdout } = await shoal(t, ['aql', 'format', '-'], {
     input: "FROM ('a'&'b')FILTER(_.x>(1+2))SELECT{a:_}--END",
   })
@@ -59,7 +59,7 @@ test('format prints a line for each stage', async (t) => {
   assert.deepEqual(await json(t, ['format', "FROM 'a' END"]), { code: 'OK', result: "FROM 'a'\n" })
 })
 
-test('run answers a query from a file of events', async (t) => {
+test('run queries a file of events', async (t) => {
   const file = join(temporaryFolder(t), 'events.ndjson')
   writeFileSync(file, '{"tags":["a"],"payload":{"x":1}}\n\n{"tags":["a"],"payload":{"x":2.0}}\n{"payload":3}\n')
   const { code, stdout } = await shoal(t, [
@@ -78,7 +78,7 @@ test('run answers a query from a file of events', async (t) => {
   )
 })
 
-test('run answers a query that needs no file, and says why an answer is not complete', async (t) => {
+test('run needs no source for a query without events, and an incomplete result ends with exit code 1', async (t) => {
   const [value, end] = (await shoal(t, ['aql', 'run', 'FEATURES(fromArray) FROM [1 + 1]'])).stdout.split('\n')
   assert.match(value ?? '', /"payload":2\}$/)
   assert.equal(end, '{"type":"offsets","offsets":{}}')
@@ -87,22 +87,22 @@ test('run answers a query that needs no file, and says why an answer is not comp
   assert.equal(stdout, '{"type":"diagnostic","severity":"warning","message":"variable `x` is not bound"}\n')
 })
 
-test('run answers from the data folder that other commands take when no source is named', async (t) => {
+test('run queries the default data folder when no source is given', async (t) => {
   const parent = temporaryFolder(t)
   const { node, call } = await startNode(t, join(parent, 'shoal-data'))
   const body = JSON.stringify({ data: [{ tags: ['press'], payload: 7 }] })
   await call('/api/v2/events/publish', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
-  const asked = ['aql', 'run', "FROM 'press'"]
-  const running = await shoal(t, asked, { cwd: parent })
+  const query = ['aql', 'run', "FROM 'press'"]
+  const running = await shoal(t, query, { cwd: parent })
   assert.equal(running.code, 1)
   assert.match(running.stderr, /is locked by another shoal process/)
   await node.stop('NODE_STOPPED_BY_HOST')
   for (const options of [{ cwd: parent }, { env: { SHOAL_PATH: node.folder } }]) {
-    const { code, stdout } = await shoal(t, asked, options)
+    const { code, stdout } = await shoal(t, query, options)
     assert.equal(code, 0)
     assert.match(stdout, /"payload":7\}\n\{"type":"offsets"/)
   }
-  // A query that brings its own events, or reads none, needs no store.
+  // A query with PRAGMA events, or without events, needs no store.
   for (const query of ['PRAGMA events\n{"payload":1}\nENDPRAGMA\nFROM allEvents', 'FEATURES(fromArray) FROM [1]']) {
     const { stdout } = await shoal(t, ['aql', 'run', query], { cwd: parent })
     assert.match(stdout, /"payload":1\}\n/)
@@ -110,13 +110,13 @@ test('run answers from the data folder that other commands take when no source i
   }
 })
 
-test('run without any source says where events could come from, instead of answering from nothing', async (t) => {
+test('run without a source of events fails with the options that name one', async (t) => {
   const { code, stdout, stderr } = await shoal(t, ['aql', 'run', 'FROM allEvents'], { cwd: temporaryFolder(t) })
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(stderr, /There is no data folder `.*shoal-data` to read events from\..* --working-dir, .* --events\./)
 })
 
-test('run prints the same lines with --json: numbers stay as they are', async (t) => {
+test('run prints the same lines with --json, with numbers unchanged', async (t) => {
   const file = join(temporaryFolder(t), 'events.ndjson')
   writeFileSync(file, '{"tags":["a"],"timestamp":1,"payload":{"a":9007199254740993,"b":2.0}}\n')
   const run = (...more: string[]) => shoal(t, ['aql', 'run', "FROM 'a'", '--events', file, ...more])
@@ -125,11 +125,11 @@ test('run prints the same lines with --json: numbers stay as they are', async (t
   assert.equal(stdout, (await run()).stdout)
 })
 
-test('run refuses a query that is none, or cannot run, wherever the events are', async (t) => {
+test('run and check reject an invalid query for every source of events', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   assert.equal((await shoal(t, ['settings', 'local', 'init', '--working-dir', folder])).code, 0)
   for (const [query, message] of [
-    ['FROM x', 'This is no query.'],
+    ['FROM x', 'Syntax error in the query.'],
     ['FROM [1]', 'The query uses beta features that are not enabled: fromArray.'],
     [`FROM 'a' ${'FILTER TRUE '.repeat(1001)}`, 'the query has too many stages (limit stages: 1000)'],
   ] as const)
@@ -144,7 +144,7 @@ test('run refuses a query that is none, or cannot run, wherever the events are',
     }
 })
 
-test('run refuses a file with something else in it', async (t) => {
+test('run rejects a malformed event file with the line number', async (t) => {
   const file = join(temporaryFolder(t), 'events.ndjson')
   writeFileSync(file, '{"payload":1}\n{"tags":[]}\n')
   const { code, stderr } = await shoal(t, ['aql', 'run', 'FROM allEvents', '--events', file])

@@ -23,7 +23,7 @@ async function portInUse(t: TestContext): Promise<number> {
 const options = ['--bind-api', '--bind-admin', '--bind-swarm'] as const
 
 for (const option of options)
-  test(`a port in use for ${option} leaves no data folder behind, nor its parents`, async (t) => {
+  test(`a port in use for ${option} leaves no new data folder or parent folder behind`, async (t) => {
     const root = temporaryFolder(t)
     const port = await portInUse(t)
     const others = freePorts(...options.filter((other) => other !== option))
@@ -34,7 +34,7 @@ for (const option of options)
     assert.deepEqual(readdirSync(root), [])
   })
 
-test('a data folder that was there before a failed start stays, with its node', async (t) => {
+test('a failed start does not remove an existing data folder', async (t) => {
   const folder = temporaryFolder(t)
   assert.equal((await shoal(t, ['settings', 'local', 'init', '--working-dir', folder])).code, 0)
   const port = await portInUse(t)
@@ -43,7 +43,7 @@ test('a data folder that was there before a failed start stays, with its node', 
   assert.ok(existsSync(join(folder, 'node.db')))
 })
 
-test('a data folder that cannot be made leaves no parents behind', async (t) => {
+test('a data folder that cannot be created leaves no parent folders behind', async (t) => {
   const root = temporaryFolder(t)
   const folder = join(root, 'a', 'x'.repeat(300))
   const { code, stderr } = await shoal(t, ['run', '--random', '--working-dir', folder])
@@ -65,7 +65,7 @@ for (const command of [
     assert.match(stderr, /cannot create the data directory `\/proc\/x.*`\nCaused by:\n {4}ENOENT/)
   })
 
-test('two options with one address are named both, and nothing is touched', async (t) => {
+test('two options with overlapping addresses are both named, and no data folder is created', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const cases: [string[], RegExp][] = [
     [['--bind-api', '5000', '--bind-admin', '5000'], /--bind-api and --bind-admin both name 127\.0\.0\.1:5000\./],
@@ -85,7 +85,7 @@ test('two options with one address are named both, and nothing is touched', asyn
   assert.ok(!existsSync(folder))
 })
 
-test('commands on the folder of a running node name its process and what to do', async (t) => {
+test('commands on the data folder of a running node name its PID and how to stop it', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   mkdirSync(folder)
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])

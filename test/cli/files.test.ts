@@ -9,7 +9,7 @@ import { shoal } from '../support/process.ts'
 
 const example = new URL('../../examples/counter', import.meta.url).pathname
 
-/** Runs commands against a node of their own. */
+/** Starts a node, and returns functions that run commands against it. */
 async function withNode(t: TestContext) {
   const started = await startNode(t)
   const address = new URL(started.url).host
@@ -25,13 +25,13 @@ async function withNode(t: TestContext) {
   return { ...started, run, ok }
 }
 
-test('a folder is rolled out as a website, and read back', async (t) => {
+test('a folder is uploaded, served as a website, and downloaded again', async (t) => {
   const { ok, visit } = await withNode(t)
   const cid = await ok('add', example)
   assert.match(cid, /^bafybei[a-z2-7]{52}$/)
   assert.match(
     await ok('name', 'counter', cid),
-    new RegExp(`^counter is ${cid}\\.\\nhttp://counter\\.shoal\\.localhost:`),
+    new RegExp(`^counter is bound to ${cid}\\.\\nhttp://counter\\.shoal\\.localhost:`),
   )
   const host = 'counter.actyx.localhost'
   assert.match((await visit(host, '/', { accept: 'text/html' })).text, /<title>Counter<\/title>/)
@@ -47,7 +47,7 @@ test('a folder is rolled out as a website, and read back', async (t) => {
   assert.equal(await ok('get', 'counter/style.css', '-'), readFileSync(join(example, 'style.css'), 'utf8').trimEnd())
 })
 
-test('names and files are taken back', async (t) => {
+test('names and uploads can be removed, and unusual file names survive', async (t) => {
   const { ok, run } = await withNode(t)
   const folder = temporaryFolder(t)
   mkdirSync(join(folder, 'ü d'))
@@ -71,15 +71,15 @@ test('names and files are taken back', async (t) => {
     names.result.map(({ name }) => name),
     ['odd'],
   )
-  assert.equal(await ok('unname', 'odd'), `odd is no name any more; it was ${cid}.`)
-  assert.equal(await ok('unname', 'odd'), 'There was no odd.')
+  assert.equal(await ok('unname', 'odd'), `Removed the name odd; it was bound to ${cid}.`)
+  assert.equal(await ok('unname', 'odd'), 'There was no name odd.')
   await ok('rm', cid)
   const again = await run('rm', cid)
   assert.equal(again.code, 1)
   assert.match(again.stderr, /ERR_NOT_FOUND.*There is no upload bafy/)
 })
 
-test('a folder with only a page is a website, and a single file stays a file', async (t) => {
+test('a folder with one page is uploaded as a directory, and a single file as a file', async (t) => {
   const { ok, run, visit } = await withNode(t)
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'index.html'), '<h1>page</h1>')
@@ -94,7 +94,7 @@ test('a folder with only a page is a website, and a single file stays a file', a
   assert.equal(await ok('ls', file), `${file} is a file.`)
 })
 
-test('a name is answered with the URL under which a browser finds it', async (t) => {
+test('naming content prints the URL of its website', async (t) => {
   const { ok, url, visit } = await withNode(t)
   const { port } = new URL(url)
   const cid = await ok('add', example)
@@ -105,16 +105,16 @@ test('a name is answered with the URL under which a browser finds it', async (t)
   assert.match(text, /<title>Counter/)
   const again = JSON.parse(await ok('name', 'my-app', cid, '--json')) as { result: unknown }
   assert.deepEqual(again.result, { name: 'my-app', cid, before: null, url: printed })
-  assert.match(await ok('name', 'my app', cid), /\nIt is no website: for that, a name has only letters/)
+  assert.match(await ok('name', 'my app', cid), /\nNot available as a website: for that, a name has only letters/)
 })
 
-test('the URL of a name on another machine says where it works', () => {
+test('the URL of a website on another machine says where it resolves', () => {
   assert.equal(websiteText('http://10.0.0.7:4454', 'a'), 'http://a.shoal.localhost:4454/ on the machine of the node')
   for (const host of ['localhost', '127.0.0.1', '[::1]'])
     assert.equal(websiteText(`http://${host}:80`, 'a'), 'http://a.shoal.localhost:80/')
 })
 
-test('uploads without a name are listed below the names, the newest first', async (t) => {
+test('unnamed uploads are listed after the names, newest first', async (t) => {
   const { ok } = await withNode(t)
   assert.match(await ok('ls'), /^There are no files yet\. `shoal files add <path>`/)
   const folder = temporaryFolder(t)
@@ -140,20 +140,20 @@ test('uploads without a name are listed below the names, the newest first', asyn
   assert.deepEqual(await listed(), [head, `-  2  ${second}`, `-  1  ${first}`])
 })
 
-test('what cannot be done is said', async (t) => {
+test('failed commands explain why', async (t) => {
   const { ok, run } = await withNode(t)
   const folder = temporaryFolder(t)
   assert.match((await run('add', folder)).stderr, /there are no files in/)
   assert.match((await run('add', join(folder, 'nowhere'))).stderr, /cannot read/)
   assert.match(
     (await run('get', 'nothing', join(folder, 'x'))).stderr,
-    /There is no name 'nothing', and it is no content/,
+    /There is no name 'nothing', and it is not a content/,
   )
   const cid = await ok('add', example)
   assert.match((await run('ls', `${cid}/nothing`)).stderr, /There is nothing at 'bafy\S+\/nothing'/)
   assert.match((await run('ls', '')).stderr, /does not begin with a name/)
   assert.match((await run('name', 'a/b', cid)).stderr, /'a\/b' cannot be a name/)
-  assert.match((await run('name', 'a', 'b')).stderr, /'b' is no content identifier/)
+  assert.match((await run('name', 'a', 'b')).stderr, /'b' is not a content identifier/)
   assert.match((await run('unname', cid)).stderr, /cannot be a name: it is a content identifier/)
   assert.match((await run('get', cid, folder)).stderr, /exists already/)
   assert.match((await run('get', cid, '-')).stderr, /is a directory/)
@@ -162,7 +162,7 @@ test('what cannot be done is said', async (t) => {
   assert.match(stdout, /"code":"ERR_IO","message":"No node answers at localhost:1\. Is one running/)
 })
 
-test('a node is addressed by a URL as well as by host and port', async (t) => {
+test('--node accepts a URL, host and port, or a multiaddress', async (t) => {
   const { url } = await startNode(t)
   const { port } = new URL(url)
   for (const address of [`${url}/`, url, `127.0.0.1:${port}`, `/ip4/127.0.0.1/tcp/${port}`]) {
@@ -172,5 +172,5 @@ test('a node is addressed by a URL as well as by host and port', async (t) => {
   }
   const { code, stderr } = await shoal(t, ['files', 'ls', '--node', `${url}/api/v2`])
   assert.equal(code, 1)
-  assert.match(stderr, /--node: 'http:.*' is no address of a node\. Allowed: host, host:port or http:\/\/host:port/)
+  assert.match(stderr, /--node: 'http:.*' is not a node address\. Allowed: host, host:port or http:\/\/host:port/)
 })

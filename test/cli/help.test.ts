@@ -26,7 +26,7 @@ const leaves = [
   ['aql', 'run'],
 ]
 
-test('every command explains itself', async (t) => {
+test('every command has a help text', async (t) => {
   for (const command of [...groups, ...leaves]) {
     const { code, stdout, stderr } = await shoal(t, [...command, '--help'])
     assert.equal(code, 0)
@@ -35,7 +35,7 @@ test('every command explains itself', async (t) => {
   }
 })
 
-test('a group without a command shows its help on stderr and ends with exit code 2', async (t) => {
+test('a command group without a subcommand prints its help to stderr and ends with exit code 2', async (t) => {
   for (const command of groups) {
     const { code, stdout, stderr } = await shoal(t, command)
     assert.equal(code, 2)
@@ -44,7 +44,7 @@ test('a group without a command shows its help on stderr and ends with exit code
   }
 })
 
-test('the version string is one that clients accept', async (t) => {
+test('the version string has the format that clients accept', async (t) => {
   const { code, stdout } = await shoal(t, ['--version'])
   assert.equal(code, 0)
   assert.match(stdout, /^shoal 3\.\d+\.\d+-\w+-\w+-\w+-(debug|release)\n$/)
@@ -53,12 +53,12 @@ test('the version string is one that clients accept', async (t) => {
 test('the version of a checkout names its commit', async (t) => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const commit = spawnSync('git', ['rev-parse', '--short=8', 'HEAD'], { cwd: root, encoding: 'utf8' }).stdout?.trim()
-  if (!commit) return t.skip('this is no checkout')
+  if (!commit) return t.skip('not a git checkout')
   const { stdout } = await shoal(t, ['--version'])
   assert.match(stdout, new RegExp(`^shoal 3\\.\\d+\\.\\d+-${commit}-\\w+-\\w+-release\\n$`))
 })
 
-test('a command that does not exist is named, with one that does', async (t) => {
+test('an unknown command is rejected with a suggestion', async (t) => {
   const { code, stderr } = await shoal(t, ['setings'])
   assert.equal(code, 2)
   assert.match(stderr, /unknown command 'setings'\n\(Did you mean settings\?\)/)

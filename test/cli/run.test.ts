@@ -11,7 +11,7 @@ import { ShoalProcess, shoal, until } from '../support/process.ts'
 
 const escapes = new RegExp(`${String.fromCharCode(27)}\\[`)
 
-/** A node on free ports with a data folder of its own. */
+/** Runs a node on free ports. */
 function node(t: TestContext, folder: string, ...more: string[]): ShoalProcess {
   return new ShoalProcess(t, ['run', '--random', '--working-dir', folder, ...more])
 }
@@ -29,7 +29,7 @@ async function occupiedPort(t: TestContext): Promise<number> {
   return address.port
 }
 
-test('a node starts with nothing prepared, says so, answers, and stops on SIGTERM', async (t) => {
+test('a node starts without preparation, logs its addresses, serves requests, and stops on SIGTERM', async (t) => {
   const folder = join(temporaryFolder(t), 'with', 'parents')
   const run = node(t, folder)
   const api = await run.api()
@@ -48,7 +48,7 @@ test('a node starts with nothing prepared, says so, answers, and stops on SIGTER
   assert.match(stderr, /NODE_STOPPED_BY_HOST/)
 })
 
-/** How long a node takes to stop, in milliseconds. */
+/** Stops a node; returns the duration of the shutdown in milliseconds. */
 async function stopping(run: ShoalProcess): Promise<number> {
   const asked = performance.now()
   run.kill('SIGTERM')
@@ -71,7 +71,7 @@ for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP'] as const)
     assert.equal((await run.ended).code, 0)
   })
 
-test('the node ID stays over restarts, also after kill -9, and the start counter rises', async (t) => {
+test('the node ID survives restarts and SIGKILL, and the start counter increments', async (t) => {
   const folder = temporaryFolder(t)
   const ids: string[] = []
   for (const signal of ['SIGTERM', 'SIGKILL', 'SIGKILL', 'SIGTERM'] as const) {
@@ -86,7 +86,7 @@ test('the node ID stays over restarts, also after kill -9, and the start counter
   assert.equal(database.prepare("SELECT value FROM node WHERE name = 'cycles'").get()?.['value'], 3)
 })
 
-test('killed at any moment of its first start, a node starts the next time', async (t) => {
+test('a node killed at any point of its first start starts the next time', async (t) => {
   const folder = temporaryFolder(t)
   for (let round = 0; round < 8; round++) {
     const run = node(t, folder)
@@ -99,7 +99,7 @@ test('killed at any moment of its first start, a node starts the next time', asy
   assert.match(await text(`${await last.api()}/api/v2/node/id`), /^[./0-9A-Za-z]{43}$/)
 })
 
-test('told to stop at any moment of its start, a node stops in order with exit code 0', async (t) => {
+test('SIGTERM at any point of the start causes a graceful shutdown with exit code 0', async (t) => {
   const moments = [
     /using data directory/,
     /API bound/,
@@ -109,7 +109,7 @@ test('told to stop at any moment of its start, a node stops in order with exit c
   ]
   for (const moment of moments) {
     const run = node(t, temporaryFolder(t))
-    // Not by polling: the signal has to come in the same moment as the line.
+    // No polling: the signal has to arrive together with the line.
     await new Promise<void>((resolve) => {
       run.child.stderr?.on('data', () => {
         if (moment.test(run.stderr)) resolve()
@@ -122,7 +122,7 @@ test('told to stop at any moment of its start, a node stops in order with exit c
   }
 })
 
-test('of many that start at once on one folder, one runs and the others are refused', async (t) => {
+test('of many nodes that start at once on one data folder, one runs and the others exit with 1', async (t) => {
   const folder = temporaryFolder(t)
   const runs = Array.from({ length: 8 }, () => node(t, folder))
   const refused = runs.map((run) => run.ended.then(({ code }) => code))
@@ -130,7 +130,7 @@ test('of many that start at once on one folder, one runs and the others are refu
   assert.deepEqual(await Promise.all(refused.filter((_, i) => runs[i] !== running)), Array(7).fill(1))
 })
 
-test('a defect anywhere is logged with its place, and stops the node in order with exit code 1', async (t) => {
+test('an uncaught exception is logged with its stack trace, and shuts the node down with exit code 1', async (t) => {
   const defects = ["() => { throw new Error('boom') }", "() => { Promise.reject(new Error('boom')) }"]
   for (const defect of defects) {
     const folder = temporaryFolder(t)
@@ -146,7 +146,7 @@ test('a defect anywhere is logged with its place, and stops the node in order wi
   }
 })
 
-test('a second instance on the same folder is refused, and the first goes on', async (t) => {
+test('a second node on the same data folder fails with the lock, and the first keeps running', async (t) => {
   const folder = temporaryFolder(t)
   const first = node(t, folder)
   const api = await first.api()
@@ -156,7 +156,7 @@ test('a second instance on the same folder is refused, and the first goes on', a
   assert.equal((await fetch(`${api}/healthz`)).status, 200)
 })
 
-test('everything in the data folder is private', async (t) => {
+test('everything in the data folder is private to its owner', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const run = node(t, folder)
   await run.api()
@@ -173,7 +173,7 @@ const bindOptions = [
 ] as const
 
 for (const [component, option] of bindOptions)
-  test(`a port in use for ${component} is named with component and option`, async (t) => {
+  test(`a port in use for ${component} fails with the name of the component and the option`, async (t) => {
     const port = await occupiedPort(t)
     const others = bindOptions.filter(([name]) => name !== component).flatMap(([, other]) => [other, '127.0.0.1:0'])
     const folder = temporaryFolder(t)
@@ -186,18 +186,18 @@ for (const [component, option] of bindOptions)
       ),
     )
     assert.match(ended.stderr, /Caused by:\n {4}listen EADDRINUSE/)
-    // Nothing is left behind: the folder is free again.
+    // The lock is released.
     const run = node(t, folder)
     await run.api()
   })
 
-test('an address that this machine does not have is an error that names the option', async (t) => {
+test('an address of another machine fails with the name of the option', async (t) => {
   const ended = await shoal(t, ['run', '--working-dir', temporaryFolder(t), '--bind-api', '192.0.2.1:0'])
   assert.equal(ended.code, 1)
   assert.match(ended.stderr, /API cannot listen on 192\.0\.2\.1:0.*--bind-api/)
 })
 
-test('hosts can be given several times, and a port alone stays on loopback for API and admin', async (t) => {
+test('bind options are repeatable, and a port alone binds to loopback for API and admin', async (t) => {
   const args = [
     '--bind-api',
     '127.0.0.1:0',
@@ -228,36 +228,36 @@ test('hosts can be given several times, and a port alone stays on loopback for A
   assert.equal(pid, run.child.pid)
 })
 
-test('the option that an error suggests for a host works as suggested, also with the port', async (t) => {
-  const ask = (api: string, host: string): Promise<string> => {
+test('the --api-host option that a 403 suggests works, with and without the port', async (t) => {
+  const send = (api: string, host: string): Promise<string> => {
     const { hostname, port } = new URL(api)
     return new Promise((resolve, reject) => {
-      const asked = request({ hostname, port, path: '/healthz', headers: { host }, agent: false }, (response) => {
+      const outgoing = request({ hostname, port, path: '/healthz', headers: { host }, agent: false }, (response) => {
         let body = ''
-        response.setEncoding('utf8').on('data', (piece: string) => {
-          body += piece
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          body += chunk
         })
         response.on('end', () => resolve(`${response.statusCode} ${body}`))
       })
-      asked.on('error', reject).end()
+      outgoing.on('error', reject).end()
     })
   }
   const first = node(t, temporaryFolder(t))
-  const refused = await ask(await first.api(), 'press.example:4454')
+  const refused = await send(await first.api(), 'press.example:4454')
   assert.match(
     refused,
     /^403 .*'press\.example:4454' are not answered\. `shoal run --api-host press\.example` allows it/,
   )
-  assert.match(await ask(await first.api(), 'a$(b)'), /^403 .*--api-host <name>/)
+  assert.match(await send(await first.api(), 'a$(b)'), /^403 .*--api-host <name>/)
   for (const value of ['press.example', 'press.example:4454', 'http://press.example:4454/']) {
     const run = node(t, temporaryFolder(t), '--api-host', value)
-    assert.match(await ask(await run.api(), 'press.example:4454'), /^200 /, value)
+    assert.match(await send(await run.api(), 'press.example:4454'), /^200 /, value)
     run.kill('SIGTERM')
     await run.ended
   }
 })
 
-test('options that make no sense end with exit code 2, say what is allowed, and touch nothing', async (t) => {
+test('invalid options end with exit code 2 and the allowed values, and create nothing', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const wrong: [string[], RegExp][] = [
     [['--bind-api', '1', '--bind-api', '2'], /--bind-api: Multiple single port directives not supported/],
@@ -267,12 +267,12 @@ test('options that make no sense end with exit code 2, say what is allowed, and 
     ],
     [['--bind-admin', '65536'], /'65536' is not a port/],
     [['--bind-admin', 'a b'], /'a b' is not a host/],
-    [['--log-color', 'maybe'], /--log-color: 'maybe' is none of/],
-    [['--log-json', ''], /--log-json: '' is none of/],
-    [['--api-host', 'a b'], /--api-host: 'a b' is no host name\. Allowed: a name like/],
-    [['--cors-origins', 'app.example'], /--cors-origins: 'app\.example' is no origin of a website/],
-    [['--naming-domain', 'a/b'], /--naming-domain: 'a\/b' is no host name/],
-    [['--nonsense'], /unknown option '--nonsense'\n\n?\(--help lists what can be typed\)/],
+    [['--log-color', 'maybe'], /--log-color: 'maybe' is not allowed\. Allowed: 1, on/],
+    [['--log-json', ''], /--log-json: '' is not allowed\./],
+    [['--api-host', 'a b'], /--api-host: 'a b' is not a host name\. Allowed: a name like/],
+    [['--cors-origins', 'app.example'], /--cors-origins: 'app\.example' is not an origin\./],
+    [['--naming-domain', 'a/b'], /--naming-domain: 'a\/b' is not a host name/],
+    [['--nonsense'], /unknown option '--nonsense'\n\n?\(--help lists commands and options\)/],
     [['--working-dir', ''], /--working-dir is empty/],
     [['more'], /too many arguments/],
   ]
@@ -284,7 +284,7 @@ test('options that make no sense end with exit code 2, say what is allowed, and 
   assert.ok(!existsSync(folder))
 })
 
-test('a data folder that cannot be made is an error with its cause', async (t) => {
+test('a data folder that cannot be created fails with the cause', async (t) => {
   const file = join(temporaryFolder(t), 'file')
   writeFileSync(file, '')
   const ended = await node(t, join(file, 'data')).ended
@@ -292,7 +292,7 @@ test('a data folder that cannot be made is an error with its cause', async (t) =
   assert.match(ended.stderr, /Error: cannot create the data directory `.*`\nCaused by:\n {4}ENOTDIR/)
 })
 
-test('a folder of a later version is refused untouched', async (t) => {
+test('a data folder of a later version is rejected and not changed', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'shoal.json'), '{"product":"shoal","format":999}')
   writeFileSync(join(folder, 'node.db'), 'of the future')
@@ -303,7 +303,7 @@ test('a folder of a later version is refused untouched', async (t) => {
   assert.equal(readFileSync(join(folder, 'shoal.json'), 'utf8'), '{"product":"shoal","format":999}')
 })
 
-test('a folder of the reference system is left alone', async (t) => {
+test('a data folder of the reference system is rejected and not changed', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'node.sqlite'), 'theirs')
   const ended = await node(t, folder).ended
@@ -312,7 +312,7 @@ test('a folder of the reference system is left alone', async (t) => {
   assert.deepEqual(readdirSync(folder), ['node.sqlite'])
 })
 
-test('a damaged node database is named, and not overwritten', async (t) => {
+test('a damaged node database is reported, and not overwritten', async (t) => {
   const folder = temporaryFolder(t)
   const first = node(t, folder)
   await first.api()
@@ -325,7 +325,7 @@ test('a damaged node database is named, and not overwritten', async (t) => {
   assert.match(readFileSync(join(folder, 'node.db'), 'utf8'), /^rubbish/)
 })
 
-test('the working directory comes from the option, then SHOAL_PATH, then ACTYX_PATH, then ./shoal-data', async (t) => {
+test('the data folder is --working-dir, else SHOAL_PATH, else ACTYX_PATH, else ./shoal-data', async (t) => {
   const folder = temporaryFolder(t)
   const cases: [string[], NodeJS.ProcessEnv, string][] = [
     [['--working-dir', join(folder, 'option')], { SHOAL_PATH: join(folder, 'env') }, 'option'],
@@ -343,7 +343,7 @@ test('the working directory comes from the option, then SHOAL_PATH, then ACTYX_P
   }
 })
 
-test('with --log-json every line is JSON with time, level, target and message', async (t) => {
+test('with --log-json every line is JSON with timestamp, level, target and message', async (t) => {
   const run = node(t, temporaryFolder(t), '--log-json', 'on')
   await run.logged(/NODE_STARTED_BY_HOST/)
   run.kill('SIGTERM')
@@ -363,7 +363,7 @@ test('with --log-json every line is JSON with time, level, target and message', 
   )
 })
 
-test('a failed start is JSON too when the log is', async (t) => {
+test('with --log-json a failed start is JSON too', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'shoal.json'), '{}')
   const { code, stderr } = await node(t, folder, '--log-json', 'true').ended
@@ -372,7 +372,7 @@ test('a failed start is JSON too when the log is', async (t) => {
   assert.match(last['message'] ?? '', /^Error: .*is not the manifest/)
 })
 
-test('with --json a node says once that it runs, and where, as other commands say their result', async (t) => {
+test('with --json a started node prints its addresses as result', async (t) => {
   const run = new ShoalProcess(t, ['--json', 'run', '--random', '--working-dir', temporaryFolder(t)])
   await run.api()
   run.kill('SIGTERM')
@@ -382,7 +382,7 @@ test('with --json a node says once that it runs, and where, as other commands sa
   assert.match(run.stderr, new RegExp(`API bound to ${result.api[0]}`))
 })
 
-test('with --json a failed start is an error on stdout, as with other commands', async (t) => {
+test('with --json a failed start prints its error to stdout', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'shoal.json'), '{}')
   const { code, stdout } = await node(t, folder, '--json').ended
@@ -392,7 +392,7 @@ test('with --json a failed start is an error on stdout, as with other commands',
   assert.match(error.message, /is not the manifest/)
 })
 
-test('a log in a pipe has colours only when the option or one of our variables says so', async (t) => {
+test('a log in a pipe is coloured only by --log-color or an environment variable of shoal', async (t) => {
   const cases: [string[], NodeJS.ProcessEnv, boolean][] = [
     [[], {}, false],
     [['--log-color', 'on'], {}, true],
@@ -413,14 +413,14 @@ test('a log in a pipe has colours only when the option or one of our variables s
   }
 })
 
-test('SHOAL_LOG_JSON=auto writes JSON when nobody looks at a terminal', async (t) => {
+test('SHOAL_LOG_JSON=auto writes JSON without a TTY', async (t) => {
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t)], {
     env: { SHOAL_LOG_JSON: 'auto' },
   })
   await run.logged(/"target":"NODE_STARTED_BY_HOST"/)
 })
 
-test('the log filter of the environment comes before the settings, and is announced', async (t) => {
+test('SHOAL_LOG overrides the log level of the settings, and is logged', async (t) => {
   const folder = temporaryFolder(t)
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder], {
     env: { SHOAL_LOG: 'api=debug,info' },
@@ -432,7 +432,7 @@ test('the log filter of the environment comes before the settings, and is announ
   assert.doesNotMatch(run.stderr, /DEBUG.* node:/)
 })
 
-test('--pid-file holds the process ID while the node runs', async (t) => {
+test('--pid-file contains the process ID while the node runs', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'pid')
   const run = node(t, folder, '--pid-file', file)
@@ -447,14 +447,14 @@ test('--pid-file holds the process ID while the node runs', async (t) => {
   assert.ok(!existsSync(file))
 })
 
-test('--exit-on-stdin-close without a standard input stops at once', async (t) => {
+test('--exit-on-stdin-close without stdin stops at once', async (t) => {
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', temporaryFolder(t), '--exit-on-stdin-close'], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   assert.equal((await run.ended).code, 0)
 })
 
-test('a PID file that cannot be written is an error, before a data folder is made when that can be known', async (t) => {
+test('an unwritable PID file fails the start, if possible before a data folder is created', async (t) => {
   const folder = temporaryFolder(t)
   const early = await node(t, join(folder, 'data'), '--pid-file', join(folder, 'no', 'pid')).ended
   assert.equal(early.code, 1)
@@ -465,20 +465,20 @@ test('a PID file that cannot be written is an error, before a data folder is mad
   assert.match(late.stderr, /NODE_STOPPED_BY_NODE[\s\S]*Error: cannot write the PID file/)
 })
 
-test('--exit-on-stdin-close stops the node when its supervisor is gone', async (t) => {
+test('--exit-on-stdin-close stops the node when its supervisor exits', async (t) => {
   const run = node(t, temporaryFolder(t), '--exit-on-stdin-close')
   await run.api()
   run.child.stdin?.end()
   assert.equal((await run.ended).code, 0)
 })
 
-test('a second signal while requests are still running ends the process at once with exit code 1', async (t) => {
+test('a second signal during the shutdown ends the process at once with exit code 1', async (t) => {
   const run = node(t, temporaryFolder(t))
   const { hostname, port } = new URL(await run.api())
   const { connect } = await import('node:net')
   const socket = connect(Number(port), hostname)
   t.after(() => socket.destroy())
-  // A request whose head never ends keeps its connection open for the whole grace.
+  // An unfinished request head keeps its connection open for the whole grace period.
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
   await until(
     async () => ((await fetch(`http://${hostname}:${port}/healthz`)).ok ? true : undefined),
@@ -499,7 +499,7 @@ test('a second signal while requests are still running ends the process at once 
   assert.doesNotMatch(stderr, /NODE_STOPPED/)
 })
 
-test('a connection that never ends its request does not keep the node from stopping', (t) =>
+test('an unfinished request does not delay the shutdown by more than the grace period', (t) =>
   assertBelowASecond(async () => {
     const run = node(t, temporaryFolder(t))
     const { hostname, port } = new URL(await run.api())
@@ -511,7 +511,7 @@ test('a connection that never ends its request does not keep the node from stopp
     return stopping(run)
   }))
 
-test('a reader of the log that stops reading does not stop the node', async (t) => {
+test('a stalled reader of stderr does not block the node', async (t) => {
   const folder = temporaryFolder(t)
   mkdirSync(folder, { recursive: true })
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder, '--print-addresses'], {
@@ -519,7 +519,7 @@ test('a reader of the log that stops reading does not stop the node', async (t) 
   })
   const api = await run.api()
   run.child.stderr?.pause()
-  // Each request is a log line; together they are far more than a pipe holds.
+  // Each request is a log line; together they exceed the pipe buffer.
   const path = `/${'x'.repeat(4000)}`
   for (let i = 0; i < 100; i++) assert.equal((await fetch(api + path)).status, 404)
   run.kill('SIGTERM')
@@ -527,7 +527,7 @@ test('a reader of the log that stops reading does not stop the node', async (t) 
   assert.equal(await exited, 0)
 })
 
-test('the launcher sets heap and allocator limits of a node, unless they were set already', {
+test('the launcher sets heap and allocator limits of a node, unless they are already set', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const started = async (args: readonly string[], env: NodeJS.ProcessEnv) => {

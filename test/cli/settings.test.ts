@@ -15,7 +15,7 @@ interface Answer {
   result?: unknown
 }
 
-/** Commands on one stopped node. */
+/** Runs settings commands on a stopped node. */
 function stoppedNode(t: TestContext): {
   folder: string
   human: (...args: string[]) => Promise<Ended>
@@ -26,7 +26,7 @@ function stoppedNode(t: TestContext): {
   return { folder, human, json: async (...args) => JSON.parse((await human(...args, '--json')).stdout) as Answer }
 }
 
-test('init makes a data folder once', async (t) => {
+test('init creates a data folder, and changes nothing when it exists', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   assert.deepEqual(await json('init'), { code: 'OK', result: { created: true, working_dir: folder } })
   assert.deepEqual(await json('init'), { code: 'OK', result: { created: false, working_dir: folder } })
@@ -35,7 +35,7 @@ test('init makes a data folder once', async (t) => {
   assert.equal(refused.stderr, `[ERR_INVALID_INPUT] Error: database already initialized in ${folder}\n`)
 })
 
-test('a folder that is not there, or is no data folder, is named', async (t) => {
+test('a missing folder and a folder without a node are rejected by name', async (t) => {
   const { folder, json } = stoppedNode(t)
   assert.deepEqual(await json('get', '/'), { code: 'ERR_INVALID_INPUT', message: `${folder} does not exist` })
   assert.ok(!existsSync(folder))
@@ -44,7 +44,7 @@ test('a folder that is not there, or is no data folder, is named', async (t) => 
   assert.match(ended.stderr, /is no data directory of shoal; `shoal settings local init` makes one/)
 })
 
-test('set replaces, get shows, unset brings the default back', async (t) => {
+test('set replaces a value, get prints it, and unset restores the default', async (t) => {
   const { human, json } = stoppedNode(t)
   await human('init')
   const set = await human('set', '/admin/displayName', 'Press 7')
@@ -66,7 +66,7 @@ test('set replaces, get shows, unset brings the default back', async (t) => {
   assert.equal((await human('unset', '/no/such/thing')).stdout, 'Successfully unset settings at /no/such/thing.\n')
 })
 
-test('a value is YAML or JSON, from the argument, a file or the standard input', async (t) => {
+test('a value is parsed as YAML or JSON, from the argument, a file or stdin', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   const file = join(folder, 'value.yaml')
@@ -89,19 +89,19 @@ test('a value is YAML or JSON, from the argument, a file or the standard input',
   assert.match((await json('set', '/', `@${folder}`)).message ?? '', /cannot read/)
 })
 
-test('a standard input that takes its time is waited for', async (t) => {
+test('set waits for a slow stdin', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   const set = new ShoalProcess(t, ['settings', 'local', 'set', '/swarm/topic', '@-', '--working-dir', folder])
   set.child.stdin?.write('slow')
-  // The other half comes when the command is surely reading: it holds no lock before it has its value.
+  // Write the rest while the command reads: it takes the lock only after it has its value.
   await human('set', '/swarm/topic', 'first')
   set.child.stdin?.end('ly')
   assert.equal((await set.ended).code, 0)
   assert.deepEqual(await json('get', '/swarm/topic'), { code: 'OK', result: 'slowly' })
 })
 
-test('what nests too deep, is too large or expands without end is refused', async (t) => {
+test('a value that is nested too deeply, too large or an alias bomb is rejected', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   const deep = join(folder, 'deep.json')
@@ -120,7 +120,7 @@ test('what nests too deep, is too large or expands without end is refused', asyn
   assert.deepEqual(await json('get', '/', '--no-defaults'), { code: 'OK', result: {} })
 })
 
-test('scopes and arguments that cannot be parsed end with exit code 2', async (t) => {
+test('malformed scopes and arguments end with exit code 2', async (t) => {
   const { human } = stoppedNode(t)
   await human('init')
   const wrong: [string[], RegExp][] = [
@@ -141,7 +141,7 @@ test('scopes and arguments that cannot be parsed end with exit code 2', async (t
   assert.equal((JSON.parse(json.stdout) as Answer).code, 'ERR_INVALID_INPUT')
 })
 
-test('with --json errors of usage are JSON too, and an error has its cause', async (t) => {
+test('with --json usage errors are JSON too, and errors include their cause', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   assert.equal((await json('get')).code, 'ERR_INVALID_INPUT')
@@ -154,19 +154,19 @@ test('with --json errors of usage are JSON too, and an error has its cause', asy
   )
 })
 
-test('what the commands make is private', async (t) => {
+test('files of a new data folder are private to their owner', async (t) => {
   const { folder, human } = stoppedNode(t)
   await human('init')
   for (const name of readdirSync(folder)) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name)
 })
 
-test('a version of the settings that is not valid is told, and the next change gets over it', async (t) => {
+test('an invalid revision causes a warning, and the next change replaces it', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   await human('set', '/admin/displayName', 'good')
   await human('set', '/admin/displayName', 'better')
   const database = new DatabaseSync(join(folder, 'node.db'))
-  // As another version of shoal with other rules would store it: not damaged, but not valid here.
+  // As a version of shoal with another schema would store it: the checksum is right, but the document is invalid.
   const row = database.prepare('SELECT revision, time, origin FROM settings WHERE revision = 2').get()
   const document = '{"admin":1}'
   const checksum = settingsChecksum({ ...(row as { revision: number; time: number; origin: string }), document })
@@ -180,7 +180,7 @@ test('a version of the settings that is not valid is told, and the next change g
   assert.deepEqual(await json('get', '/admin/displayName'), { code: 'OK', result: 'good' })
 })
 
-test('a changed letter in the stored topic is refused, and a rollback brings the version before it back', async (t) => {
+test('a corrupted revision is rejected, and a rollback restores the one before it', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   await human('set', '/swarm/topic', 'hall-3')
@@ -209,20 +209,20 @@ test('a changed letter in the stored topic is refused, and a rollback brings the
   assert.equal((await shoal(t, ['store', 'verify', '--working-dir', folder])).code, 0)
 })
 
-test('a rollback names its revision, and 0 stands for the defaults', async (t) => {
+test('rollback rejects an unknown revision, and 0 restores the defaults', async (t) => {
   const { human, json } = stoppedNode(t)
   await human('init')
   await human('set', '/swarm/topic', 'hall-3')
   assert.equal((await json('rollback', '7')).code, 'ERR_SETTINGS_REVISION_UNKNOWN')
   const wrong = await human('rollback', 'newest')
   assert.deepEqual([wrong.code, wrong.stdout], [1, ''])
-  assert.match(wrong.stderr, /'newest' is no revision/)
+  assert.match(wrong.stderr, /'newest' is not a revision/)
   const { stdout } = await human('rollback', '0')
-  assert.equal(stdout, 'Successfully went back to revision 0, which is stored as revision 2.\n')
+  assert.equal(stdout, 'Successfully rolled back to revision 0, stored as revision 2.\n')
   assert.deepEqual(await json('get', '/swarm/topic'), { code: 'OK', result: 'default-topic' })
 })
 
-test('a key is not shown in an error about it', async (t) => {
+test('an error message does not contain the swarm key', async (t) => {
   const { human } = stoppedNode(t)
   await human('init')
   const key = Buffer.alloc(32, 9).toString('base64')
@@ -232,7 +232,7 @@ test('a key is not shown in an error about it', async (t) => {
   assert.ok(!stderr.includes(key))
 })
 
-test('nothing at a scope is an error with exit code 1', async (t) => {
+test('a scope without settings ends with exit code 1', async (t) => {
   const { human, json } = stoppedNode(t)
   await human('init')
   assert.equal((await human('get', '/admin/nothing')).code, 1)
@@ -240,7 +240,7 @@ test('nothing at a scope is an error with exit code 1', async (t) => {
   assert.deepEqual(await json('get', '/admin', '--no-defaults'), missing)
 })
 
-test('the settings of a running node cannot be changed behind its back', async (t) => {
+test('set on a running node fails with the lock', async (t) => {
   const { folder, human, json } = stoppedNode(t)
   await human('init')
   const run = new ShoalProcess(t, ['run', '--random', '--working-dir', folder])
@@ -251,7 +251,7 @@ test('the settings of a running node cannot be changed behind its back', async (
   assert.ok(message.startsWith(locked), message)
 })
 
-test('what was set on a stopped node is in force at the next start', async (t) => {
+test('settings of a stopped node take effect at the next start', async (t) => {
   const { folder, human } = stoppedNode(t)
   await human('init')
   await human('set', '/admin/logLevels/node', 'DEBUG')
@@ -262,14 +262,14 @@ test('what was set on a stopped node is in force at the next start', async (t) =
   await run.logged(/WARN.* settings: \/swarm\/gossipInterval is 0, which cannot work; 1 is used/)
 })
 
-test('the schema is printed in both modes', async (t) => {
+test('the schema is printed as text and with --json', async (t) => {
   const human = JSON.parse((await shoal(t, ['settings', 'schema'])).stdout) as Record<string, unknown>
   const json = JSON.parse((await shoal(t, ['--json', 'settings', 'schema'])).stdout) as Answer
   assert.equal(human['$schema'], 'http://json-schema.org/draft-06/schema#')
   assert.deepEqual(json, { code: 'OK', result: human })
 })
 
-test('a reader that closes the pipe early is no error', async () => {
+test('a closed pipe (EPIPE) ends with exit code 0', async () => {
   const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
   const child = spawn('sh', ['-c', `"${process.execPath}" "${command}" settings schema; echo "exit $?" >&2`], {
     stdio: ['ignore', 'pipe', 'pipe'],

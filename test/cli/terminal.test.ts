@@ -7,10 +7,10 @@ import { until } from '../support/process.ts'
 
 const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 
-test('on a terminal the start says what a newcomer needs, and Ctrl+C stops it', async (t) => {
+test('on a TTY the banner shows addresses and next commands, and Ctrl+C stops the node', async (t) => {
   const folder = temporaryFolder(t)
-  // script(1) gives the node a real terminal.
-  // Without a shell in between, which would have its own idea of Ctrl+C.
+  // script(1) gives the node a pseudo-terminal.
+  // exec: a shell in between would handle Ctrl+C itself.
   const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${folder}'`
   const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -40,7 +40,7 @@ for (const [env, coloured] of [
   [{ NO_COLOR: '1' }, false],
   [{ TERM: 'dumb' }, false],
 ] as const)
-  test(`on a terminal with ${JSON.stringify(env)} the log is ${coloured ? 'coloured' : 'plain'}`, async (t) => {
+  test(`on a TTY with ${JSON.stringify(env)} the log is ${coloured ? 'coloured' : 'plain'}`, async (t) => {
     const line = `exec '${process.execPath}' '${command}' run --random --working-dir '${temporaryFolder(t)}'`
     const terminal = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],

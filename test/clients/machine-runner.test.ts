@@ -51,7 +51,7 @@ Chosen.react([delivered], Over, ({ self }, { payload }) => ({ robot: self.robot,
 type Sdk = Awaited<ReturnType<typeof connected>>
 const tags = protocol.tagWithEntityId('order-1')
 
-/** The robot with the least delay of all bids wins. */
+/** The robot with the lowest bid wins. */
 async function runWarehouse(sdk: Sdk, robots: number): Promise<{ states: string[]; servedBy: string }> {
   const states: string[] = []
   for await (const state of createMachineRunner(sdk, tags, Idle, undefined)) {
@@ -79,7 +79,7 @@ async function runRobot(sdk: Sdk, name: string, delay: number): Promise<{ states
   throw new Error(`it ended with ${states}`)
 }
 
-test('machines of two roles run a protocol to its end, and agree on how it went', async (t) => {
+test('machines of two roles run a protocol to its end and agree on the outcome', async (t) => {
   const node = await ClientNode.start(t)
   const [shop, fast, slow] = [await connected(t, node), await connected(t, node), await connected(t, node)]
   const [served, ...robots] = await Promise.all([
@@ -98,7 +98,7 @@ test('machines of two roles run a protocol to its end, and agree on how it went'
   assert.deepEqual(types, ['requested', 'bid', 'bid', 'selected', 'delivered'])
 })
 
-test('a machine that starts when everything is over sees the same end', async (t) => {
+test('a machine that starts after the end of a protocol reaches the same final state', async (t) => {
   const node = await ClientNode.start(t)
   const sdk = await connected(t, node)
   await Promise.all([runWarehouse(sdk, 1), runRobot(sdk, 'only', 1)])

@@ -1,7 +1,7 @@
 import { type TestScope, temporaryFolder } from '../support/folder.ts'
 import { ShoalProcess, shoal, until } from '../support/process.ts'
 
-/** A node in a process and a folder of its own. */
+/** A node in a child process with a temporary data folder. */
 export class ClientNode {
   readonly folder: string
   readonly #scope: TestScope
@@ -14,7 +14,7 @@ export class ClientNode {
     this.#process = this.#run(0)
   }
 
-  /** Starts a node, on request with routes from tags to streams. */
+  /** Starts a node, optionally with event routes. */
   static async start(scope: TestScope, routes: readonly { from: string; into: string }[] = []): Promise<ClientNode> {
     const folder = temporaryFolder(scope)
     if (routes.length > 0) {
@@ -26,7 +26,7 @@ export class ClientNode {
     return node
   }
 
-  /** Where its API is, as the clients want to be told. */
+  /** The address of the API, as connection options of the SDK. */
   get address(): { readonly actyxHost: string; readonly actyxPort: number } {
     return { actyxHost: '127.0.0.1', actyxPort: this.#port }
   }
@@ -40,7 +40,7 @@ export class ClientNode {
     await this.#process.ended
   }
 
-  /** Starts it again, on the same port and folder. */
+  /** Restarts the node on the same port and data folder. */
   async startAgain(): Promise<void> {
     this.#process = this.#run(this.#port)
     await this.#untilUp()

@@ -8,7 +8,7 @@ type Step = { type: 'added'; amount: number } | { type: 'reset' }
 
 const stepTag = Tag<Step>('step')
 
-/** Sums what was added since the last reset. */
+/** A fish that sums the amounts since the last reset. */
 function counter(name: string): Fish<{ sum: number; events: number }, Step> {
   return {
     fishId: FishId.of('counter', name, 1),
@@ -29,7 +29,7 @@ async function pondOn(t: TestContext, node: ClientNode): Promise<Pond> {
 const added = (amount: number): Step => ({ type: 'added', amount })
 const tagsOf = (name: string) => stepTag.and(Tag<Step>(name))
 
-test('a fish follows its events, in every pond on the node', async (t) => {
+test('a fish is updated by its events in every pond on the node', async (t) => {
   const node = await ClientNode.start(t)
   const [writer, reader] = [await pondOn(t, node), await pondOn(t, node)]
   const states = new Collected<{ sum: number; events: number }>()
@@ -42,7 +42,7 @@ test('a fish follows its events, in every pond on the node', async (t) => {
   cancel()
 })
 
-test('a fish with thousands of events caches states on the way, and comes to the same end', async (t) => {
+test('a fish with thousands of events caches snapshots and reaches the right state', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   await pond.publish(numbers(9000).map((n) => tagsOf('many').apply(added(n % 7))))
@@ -50,14 +50,14 @@ test('a fish with thousands of events caches states on the way, and comes to the
   assert.deepEqual(state, { sum: numbers(9000).reduce((sum, n) => sum + (n % 7), 0), events: 9000 })
 })
 
-test('after a reset only what comes later counts', async (t) => {
+test('a reset discards the events before it', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   await pond.publish([added(1), added(2), { type: 'reset' } as const, added(3)].map((step) => tagsOf('r').apply(step)))
   assert.equal((await pond.currentState(counter('r'))).sum, 3)
 })
 
-test('state effects run one after the other, each on the state that the one before has made', async (t) => {
+test('state effects run sequentially, each on the state after the previous one', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   const states: number[] = []
@@ -76,7 +76,7 @@ test('state effects run one after the other, each on the state that the one befo
   await sums.until((all) => all.at(-1) === 10)
 })
 
-test('keepRunning emits until the state says that it is enough', async (t) => {
+test('keepRunning emits until its condition is met', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   const states = new Collected<number>()
@@ -93,7 +93,7 @@ test('keepRunning emits until the state says that it is enough', async (t) => {
   assert.equal(events.length, 5)
 })
 
-test('observeAll has a fish for every seed, and observeOne one for the first', async (t) => {
+test('observeAll creates a fish for every seed, and observeOne for the first', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   const seeds = Tag<string>('seed')
@@ -108,7 +108,7 @@ test('observeAll has a fish for every seed, and observeOne one for the first', a
   await one.until((all) => all.at(-1) === 1)
 })
 
-test('the fish that come with the Pond see events in their order', async (t) => {
+test('the built-in fish of the Pond see events in order', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   const where = Tags<number>('plain')
@@ -118,7 +118,7 @@ test('the fish that come with the Pond see events in their order', async (t) => 
   assert.equal(await pond.currentState(Fish.latestEvent(where)), 49)
 })
 
-test('a fish goes on after a restart of the node, with no event lost or doubled', async (t) => {
+test('a fish continues after a restart of the node without lost or duplicate events', async (t) => {
   const node = await ClientNode.start(t)
   const pond = await pondOn(t, node)
   const states = new Collected<{ sum: number; events: number }>()

@@ -8,7 +8,7 @@ const node = await ClientNode.start({ after })
 const actyx = await connected({ after }, node)
 
 for (const eventOrder of [EventOrder.Lamport, EventOrder.Timestamp]) {
-  test(`observeEarliest keeps to the first event by ${eventOrder}`, async () => {
+  test(`observeEarliest keeps the first event by ${eventOrder}`, async () => {
     const query = Tags<number>(`earliest-${eventOrder}`)
     const seen = new Collected<number>()
     const cancel = actyx.observeEarliest({ query, eventOrder }, seen.add, seen.fail)
@@ -38,7 +38,7 @@ test('observeLatest follows the last event', async () => {
   cancel()
 })
 
-test('observeBestMatch changes only for a better one', async () => {
+test('observeBestMatch changes only for a better match', async () => {
   const query = Tags<number>('best')
   await actyx.publish(query.apply(3, 7, 5))
   const seen = new Collected<number>()

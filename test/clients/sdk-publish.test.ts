@@ -6,7 +6,7 @@ import { connected, manifest, numbers } from './sdk.ts'
 
 const node = await ClientNode.start({ after })
 
-test('the SDK learns who the node is, and takes it for one that knows everything', async (t) => {
+test('the SDK gets the node ID and a version that supports all its features', async (t) => {
   const actyx = await connected(t, node)
   assert.equal(actyx.nodeId, await (await fetch(`${node.url}/api/v2/node/id`)).text())
   const info = await actyx.nodeInfo(0)
@@ -14,7 +14,7 @@ test('the SDK learns who the node is, and takes it for one that knows everything
   assert.equal(info.connectedNodes(), 0)
 })
 
-test('an event that is published comes with its metadata', async (t) => {
+test('publish returns the metadata of an event', async (t) => {
   const actyx = await connected(t, node)
   const before = await actyx.present()
   const meta = await actyx.publish(Tags('one', 'é').apply({ text: 'ö' }))
@@ -26,7 +26,7 @@ test('an event that is published comes with its metadata', async (t) => {
   assert.equal((await actyx.present())[meta.stream], meta.offset)
 })
 
-test('events that are published together stay together and in order', async (t) => {
+test('events of one publish get consecutive offsets in order', async (t) => {
   const actyx = await connected(t, node)
   const metas = await actyx.publish(Tags('many').apply(...numbers(1000)))
   const first = metas[0]?.offset ?? Number.NaN
@@ -42,13 +42,13 @@ test('events that are published together stay together and in order', async (t) 
   assert.deepEqual(await actyx.publish([]), [])
 })
 
-test('emit tells when the events are stored', async (t) => {
+test('emit notifies when the events are stored', async (t) => {
   const actyx = await connected(t, node)
   const tag = Tag<{ id: string }>('emitted', ({ id }) => id)
   const pending = actyx.emit([tag.applyTyped({ id: 'a' }), tag.applyTyped({ id: 'b' })])
-  const told = new Promise((resolve) => pending.subscribe(resolve))
+  const notified = new Promise((resolve) => pending.subscribe(resolve))
   const metas = await pending.toPromise()
-  assert.deepEqual(await told, metas)
+  assert.deepEqual(await notified, metas)
   assert.deepEqual(
     metas.map(({ tags }) => tags),
     [
@@ -58,7 +58,7 @@ test('emit tells when the events are stored', async (t) => {
   )
 })
 
-test('any JSON comes back as it was', async (t) => {
+test('any JSON value survives a round trip', async (t) => {
   const actyx = await connected(t, node)
   const values = [null, true, 0, -1.5e-7, Number.MAX_SAFE_INTEGER, '', '\u2028 "\\ 🐟', [], {}, [[{ a: [null] }]]]
   await actyx.publish(values.map((event) => ({ tags: ['json'], event })))
@@ -69,14 +69,14 @@ test('any JSON comes back as it was', async (t) => {
   )
 })
 
-test('what cannot be published is refused, and the connection goes on', async (t) => {
+test('an invalid event is rejected, and the connection stays usable', async (t) => {
   const actyx = await connected(t, node)
   await assert.rejects(actyx.publish({ tags: [''], event: 1 }), /badRequest.*non-empty string/)
   const meta = await actyx.publish({ tags: ['good'], event: 1 })
   assert.ok(meta.offset > 0)
 })
 
-test('a node that is alone is in sync', async (t) => {
+test('a single node is in sync', async (t) => {
   const actyx = await connected(t, node)
   assert.deepEqual((await actyx.offsets()).toReplicate, {})
 })

@@ -7,14 +7,14 @@ import { Collected, connected, numbers } from './sdk.ts'
 const count = 1000
 const node = await ClientNode.start({ after }, [{ from: "'odd'", into: 'odd' }])
 const actyx = await connected({ after }, node)
-/** Events of two streams: those with even numbers, and those with odd ones. */
+/** Events in two streams: even numbers in one, odd numbers in the other. */
 await actyx.publish(numbers(count).map((n) => ({ tags: ['n', n % 2 === 0 ? 'even' : 'odd'], event: n })))
 const present = await actyx.present()
 const all = Tags<number>('n')
 
 const payloads = (events: readonly { payload: unknown }[]) => events.map(({ payload }) => payload)
 
-/** What a function that answers in chunks answers, to its end. */
+/** Collects all chunks of a chunked query. */
 async function chunks<T>(
   start: (onChunk: (chunk: T) => void, onEnd: (problem?: unknown) => void) => void,
 ): Promise<T[]> {
@@ -28,7 +28,7 @@ async function chunks<T>(
   return found
 }
 
-test('queryAllKnown answers with everything there is, in order', async () => {
+test('queryAllKnown returns all events in order', async () => {
   const { events, lowerBound, upperBound } = await actyx.queryAllKnown({ query: all })
   assert.deepEqual(payloads(events), numbers(count))
   assert.deepEqual(lowerBound, {})
@@ -36,7 +36,7 @@ test('queryAllKnown answers with everything there is, in order', async () => {
   assert.equal(new Set(events.map(({ meta }) => meta.stream)).size, 2)
 })
 
-test('queryKnownRange answers in each order, and within its bounds', async () => {
+test('queryKnownRange supports each order, and respects its bounds', async () => {
   const range = { query: all, upperBound: present }
   assert.deepEqual(payloads(await actyx.queryKnownRange({ ...range })), numbers(count))
   const descending = await actyx.queryKnownRange({ ...range, order: EventsSortOrder.Descending })
@@ -55,14 +55,14 @@ test('queryKnownRange answers in each order, and within its bounds', async () =>
   assert.equal(upTo.length + from.length, count / 2)
 })
 
-test('queryKnownRange refuses to answer about what is not known', async () => {
+test('queryKnownRange with an unknown upper bound returns nothing', async () => {
   const [stream = ''] = Object.keys(present)
   const beyond = { ...present, [stream]: (present[stream] ?? 0) + 1_000_000 }
-  // The clients of the time have no way to tell it: the answer ends without events.
+  // These clients cannot report the error: the result is empty.
   assert.deepEqual(await actyx.queryKnownRange({ query: all, upperBound: beyond }), [])
 })
 
-test('chunks have the size that was asked for, and bounds that fit together', async () => {
+test('chunks have the requested size and contiguous bounds', async () => {
   const found = await chunks<EventChunk>((onChunk, onEnd) =>
     actyx.queryAllKnownChunked({ query: all, order: EventsSortOrder.Ascending }, 300, onChunk, onEnd),
   )
@@ -83,19 +83,19 @@ test('chunks have the size that was asked for, and bounds that fit together', as
   assert.deepEqual(payloads(backwards.flatMap(({ events }) => events)), numbers(count).reverse())
 })
 
-test('a chunked query that is cancelled says nothing more', async () => {
+test('a cancelled chunked query delivers nothing more', async () => {
   const collected = new Collected<number>()
   const cancel = actyx.queryAllKnownChunked({ query: all, order: EventsSortOrder.Ascending }, 1, ({ events }) => {
     collected.add(events.length)
     if (collected.items.length === 3) cancel()
   })
   await collected.ofLength(3)
-  // A later request is answered after everything that was still under way for this one.
+  // A later response arrives after everything that was still in flight for this query.
   await actyx.queryAllKnown({ query: all })
   assert.equal(collected.items.length, 3)
 })
 
-test('a horizon hides what was before it', async () => {
+test('a horizon excludes the events before it', async () => {
   const { events } = await actyx.queryAllKnown({ query: all })
   const at = events[700]?.meta
   assert.ok(at)
@@ -104,7 +104,7 @@ test('a horizon hides what was before it', async () => {
   assert.deepEqual(payloads(later), numbers(count).slice(700))
 })
 
-test('AQL answers with events, diagnostics and offsets', async () => {
+test('queryAql returns events, diagnostics and offsets', async () => {
   const answers = await actyx.queryAql(`FROM 'n' FILTER _ < 3 SELECT _.x ?? _ * 10`)
   assert.deepEqual(
     answers.map((answer) => (answer.type === 'event' ? answer.payload : answer.type)),
@@ -119,7 +119,7 @@ test('AQL answers with events, diagnostics and offsets', async () => {
   await assert.rejects(actyx.queryAql('FROM ???'), /expected/)
 })
 
-test('AQL answers in chunks', async () => {
+test('queryAqlChunked returns chunks of the requested size', async () => {
   const found = await chunks<AqlResponse[]>((onChunk, onEnd) => {
     actyx.queryAqlChunked(`FROM 'n'`, 400, onChunk, onEnd)
   })

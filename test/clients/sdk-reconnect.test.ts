@@ -7,7 +7,7 @@ import { Collected, connected, numbers } from './sdk.ts'
 
 const query = Tags<number>('kept')
 
-/** What an app does to get every event once: it subscribes again from where it was whenever a subscription ends. */
+/** Exactly-once delivery in an app: resubscribes from the last offsets whenever a subscription ends. */
 class Follower {
   readonly numbers: number[] = []
   ends = 0
@@ -43,7 +43,7 @@ class Follower {
   }
 }
 
-/** Publishes a number once: whether a call that failed has stored it is looked up before it is made again. */
+/** Publishes a number exactly once: before a retry, checks whether the failed call has stored it. */
 async function publishOnce(actyx: Actyx, n: number): Promise<void> {
   for (let isStored = false; !isStored; ) {
     try {
@@ -58,7 +58,7 @@ async function publishOnce(actyx: Actyx, n: number): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  test(`after ${signal} and a new start the SDK gets a new token, and no event is lost or doubled`, async (t) => {
+  test(`after ${signal} and a restart the SDK gets a new token, and no event is lost or duplicated`, async (t) => {
     const node = await ClientNode.start(t)
     const connections = new Collected<'lost' | 'established'>()
     const follower = await connected(t, node, {
@@ -70,7 +70,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     for (const n of numbers(20)) await publishOnce(publisher, n)
     await following.until(20)
     await node.stop(signal)
-    // Some are published while the node is away, and have to wait for it.
+    // Publish while the node is down: these calls have to wait for the reconnect.
     const published = (async () => {
       for (const n of numbers(40).slice(20)) await publishOnce(publisher, n)
     })()
@@ -85,6 +85,6 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       events.map(({ payload }) => payload),
       numbers(40),
     )
-    assert.ok(following.ends > 0, 'the app was told that its subscription has ended')
+    assert.ok(following.ends > 0, 'the end of the subscription was reported to the app')
   })
 }

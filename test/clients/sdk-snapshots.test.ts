@@ -21,7 +21,7 @@ function store(actyx: Actyx, lamport: number, tag: string, version: number, stat
   )
 }
 
-test('of the snapshots of a fish, the newest is found again, also after a restart', async (t) => {
+test('the newest snapshot of a fish is retrieved, also after a restart', async (t) => {
   const node = await ClientNode.start(t)
   const first = await connected(t, node)
   assert.equal(await first.snapshotStore.retrieveSnapshot('type', 'name', 1), undefined)
@@ -45,7 +45,7 @@ test('of the snapshots of a fish, the newest is found again, also after a restar
   assert.deepEqual(await second.snapshotStore.retrieveSnapshot('type', 'name', 1), expected)
 })
 
-test('snapshots of older versions go when a newer one comes', async (t) => {
+test('a snapshot of a newer version removes those of older versions', async (t) => {
   const node = await ClientNode.start(t)
   const actyx = await connected(t, node)
   await store(actyx, 1, 'a', 1, 'old')
@@ -55,7 +55,7 @@ test('snapshots of older versions go when a newer one comes', async (t) => {
   assert.equal((await actyx.snapshotStore.retrieveSnapshot('type', 'name', 2))?.state, 'newest')
 })
 
-test('a large state is kept as it is', async (t) => {
+test('a large state survives a round trip', async (t) => {
   const node = await ClientNode.start(t)
   const actyx = await connected(t, node)
   const state = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => `Fisch ${i} 🐟`))

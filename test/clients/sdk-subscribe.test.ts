@@ -14,12 +14,12 @@ const publish = (tag: string, from: number, to: number) =>
       .map((n) => ({ tags: [tag], event: n })),
   )
 
-/** The events of messages, and whether everything was there at the end of each. */
+/** The payloads of all events in messages. */
 function eventsOf(messages: readonly EventsOrTimetravel<unknown>[]): unknown[] {
   return messages.flatMap((message) => (message.type === 'events' ? message.events.map(({ payload }) => payload) : []))
 }
 
-test('subscribe goes on from what is there to what comes, without a gap', async () => {
+test('subscribe delivers present and new events without a gap', async () => {
   await publish('live', 0, 500)
   const collected = new Collected<ActyxEvent>()
   const cancel = actyx.subscribe({ query: Tags('live') }, collected.add, collected.fail)
@@ -43,7 +43,7 @@ test('subscribe goes on from what is there to what comes, without a gap', async 
   cancelAgain()
 })
 
-test('an event is delivered while the callback for the one before it waits, but not to it', async () => {
+test('a pending callback delays the next event of its subscription, but no other request', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const seen = new Collected<unknown>()
   const cancel = actyx.subscribe({ query: Tags('slow') }, ({ payload }) => {
@@ -59,7 +59,7 @@ test('an event is delivered while the callback for the one before it waits, but 
   cancel()
 })
 
-test('subscribeChunked delivers chunks whose bounds fit together', async () => {
+test('subscribeChunked delivers chunks with contiguous bounds', async () => {
   await publish('chunked', 0, 250)
   const collected = new Collected<EventChunk>()
   const cancel = actyx.subscribeChunked(
@@ -80,7 +80,7 @@ test('subscribeChunked delivers chunks whose bounds fit together', async () => {
   cancel()
 })
 
-test('subscribeAql delivers events, diagnostics and offsets, and tells what is wrong with a query', async () => {
+test('subscribeAql delivers events, diagnostics and offsets, and reports a syntax error', async () => {
   await publish('aql', 0, 2)
   const collected = new Collected<AqlResponse>()
   const cancel = actyx.subscribeAql(`FROM 'aql' SELECT 10 / _`, collected.add, collected.fail)
@@ -106,7 +106,7 @@ test('subscribeAql starts after a lower bound', async () => {
   cancel()
 })
 
-test('subscribeMonotonic says when it has caught up, and goes on', async () => {
+test('subscribeMonotonic reports when it has caught up, and continues', async () => {
   await publish('mono', 0, 300)
   const collected = new Collected<EventsOrTimetravel<unknown>>()
   const start = { from: {}, latestEventKey: EventKey.zero }
@@ -126,7 +126,7 @@ test('subscribeMonotonic says when it has caught up, and goes on', async () => {
   cancel()
 })
 
-test('subscribeMonotonic tells of events that belong before those that are known', async () => {
+test('subscribeMonotonic reports a time travel when events sort before known ones', async () => {
   const [first] = await publish('travel', 0, 1)
   const [known] = await actyx.publish([{ tags: ['travel', 'aside'], event: 'known' }])
   assert.ok(first && known)
@@ -141,7 +141,7 @@ test('subscribeMonotonic tells of events that belong before those that are known
     const [message] = await collected.ofLength(1)
     return message?.type === 'timetravel' ? key(message.trigger) : message
   }
-  // With the right key the client sees it by itself; with none it is the node that does.
+  // With the right key the client detects it, with the zero key the node does.
   assert.deepEqual(await travelled(key(known)), key(first))
   assert.deepEqual(await travelled(EventKey.zero), key(first))
 })

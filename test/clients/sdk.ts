@@ -5,19 +5,19 @@ import type { ClientNode } from './node.ts'
 
 export const manifest = { appId: 'com.example.clients', displayName: 'Clients', version: '1.0.0' }
 
-/** The SDK, connected to a node. */
+/** Connects the SDK to a node. */
 export async function connected(scope: TestScope, node: ClientNode, options: ActyxOpts = {}): Promise<Actyx> {
   const actyx = await Actyx.of(manifest, { ...node.address, ...options })
   scope.after(() => actyx.dispose())
   return actyx
 }
 
-/** Numbers from 0. */
+/** The numbers from 0 to `count` - 1. */
 export function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i)
 }
 
-/** Collects what callbacks are given, until there is as much of it as was expected. */
+/** Collects the arguments of callbacks, and waits for a condition on them. */
 export class Collected<T> {
   readonly items: T[] = []
   #problem: unknown
@@ -27,17 +27,17 @@ export class Collected<T> {
   }
 
   readonly fail = (problem: unknown): void => {
-    this.#problem = problem ?? new Error('it ended')
+    this.#problem = problem ?? new Error('the subscription ended')
   }
 
-  /** The items, once they fulfil the condition. */
+  /** Waits until the items meet the condition. */
   until(isEnough: (items: readonly T[]) => boolean): Promise<readonly T[]> {
     return until(
       () => {
         if (this.#problem !== undefined) throw this.#problem
         return isEnough(this.items) ? this.items : undefined
       },
-      () => `waited in vain, with ${JSON.stringify(this.items).slice(0, 2000)}`,
+      () => `timed out with ${JSON.stringify(this.items).slice(0, 2000)}`,
     )
   }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
 
-// Needs Linux, `ip` and the right to make network namespaces. Where these are missing it fails: nothing was shown then.
+// Requires Linux, `ip` and the privilege to create network namespaces. Fails without them instead of being skipped.
 
 const command = fileURLToPath(new URL('../../bin/shoal', import.meta.url))
 const addresses = { node: ['10.77.0.1', 'fd77::1'], other: ['10.77.0.2', 'fd77::2'] } as const
@@ -15,7 +15,7 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** Two machines with a cable between them, in which nothing else runs. */
+/** Two network namespaces, connected by a veth pair. */
 function twoMachines(t: TestContext): { node: string; other: string } {
   const names = { node: `shoal-${process.pid}-a`, other: `shoal-${process.pid}-b` }
   for (const name of Object.values(names)) {
@@ -27,26 +27,26 @@ function twoMachines(t: TestContext): { node: string; other: string } {
     const name = names[machine]
     const [v4, v6] = addresses[machine]
     ip('-n', name, 'address', 'add', `${v4}/24`, 'dev', 'eth0')
-    // At once: an address is not used before it was looked for on the network.
+    // `nodad`: duplicate address detection would delay the use of the address.
     ip('-n', name, 'address', 'add', `${v6}/64`, 'dev', 'eth0', 'nodad')
     for (const device of ['lo', 'eth0']) ip('-n', name, 'link', 'set', device, 'up')
   }
   return names
 }
 
-const connecting = `
+const connectScript = `
   const [host, port] = process.argv.slice(1)
   const socket = require('node:net').connect({ host, port, timeout: 10000 })
-  const say = (text) => { console.log(text); socket.destroy() }
-  socket.on('connect', () => say('open')).on('error', ({ code }) => say(code)).on('timeout', () => say('timeout'))`
+  const end = (text) => { console.log(text); socket.destroy() }
+  socket.on('connect', () => end('open')).on('error', ({ code }) => end(code)).on('timeout', () => end('timeout'))`
 
-/** What becomes of a connection from one of the machines. */
+/** The outcome of a connection attempt from one of the namespaces. */
 function connection(from: string, host: string, port: number): string {
-  const args = ['netns', 'exec', from, process.execPath, '-e', connecting, host, String(port)]
+  const args = ['netns', 'exec', from, process.execPath, '-e', connectScript, host, String(port)]
   return execFileSync('ip', args, { encoding: 'utf8' }).trim()
 }
 
-test('with default options the API and the admin interface are closed to other machines, the swarm port is open', async (t) => {
+test('by default the API and admin ports are closed to other machines, and the swarm port is open', async (t) => {
   const machines = twoMachines(t)
   const args = ['netns', 'exec', machines.node, process.execPath, command, 'run', '--working-dir', temporaryFolder(t)]
   const running = spawn('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })

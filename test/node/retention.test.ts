@@ -109,6 +109,6 @@ test('an invalid --retention-interval is refused', async (t) => {
   for (const text of ['0', '-1', '1.5', 'x', '']) {
     const { code, stderr } = await shoal(t, ['run', `--retention-interval=${text}`, '--working-dir', '/dev/null/x'])
     assert.equal(code, 2)
-    assert.match(stderr, /--retention-interval: '.*' is no number of milliseconds/)
+    assert.match(stderr, /--retention-interval: '.*' is not a number of milliseconds/)
   }
 })

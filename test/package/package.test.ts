@@ -32,18 +32,18 @@ const npm = npmFolder()
 const machine = cleanEnvironment()
 const withOldNode = { ...machine, PATH: [oldNodeBin, '/usr/bin', '/bin'].join(delimiter) }
 
-interface Way {
+interface Launch {
   readonly cwd: string
   readonly command: readonly [string, ...string[]]
 }
 
-const byPath: Way = { cwd: folders.app, command: ['./node_modules/.bin/shoal'] }
-const byNpx: Way = { cwd: folders.app, command: [oldNode, join(npm, 'npx-cli.js'), '--no-install', 'shoal'] }
-const installedGlobally: Way = { cwd: folders.elsewhere, command: [join(folders.global, 'bin', 'shoal')] }
+const byPath: Launch = { cwd: folders.app, command: ['./node_modules/.bin/shoal'] }
+const byNpx: Launch = { cwd: folders.app, command: [oldNode, join(npm, 'npx-cli.js'), '--no-install', 'shoal'] }
+const installedGlobally: Launch = { cwd: folders.elsewhere, command: [join(folders.global, 'bin', 'shoal')] }
 const launched = { 'by path': byPath, 'when installed globally': installedGlobally }
 const ways = { ...launched, 'by npx': byNpx }
 
-/** The source files that the package was made from. */
+/** The source files of the package. */
 let sources: string[] = []
 
 before(async () => {
@@ -68,12 +68,12 @@ before(async () => {
 
 after(() => rmSync(root, { recursive: true, force: true }))
 
-test('the Node that the package meets is an old one', async () => {
+test('the tests run with an old Node in the PATH', async () => {
   const { stdout } = await succeed('node', ['--version'], { cwd: folders.elsewhere, env: withOldNode })
   assert.equal(stdout, `v${oldNodeVersion}\n`)
 })
 
-test('the package holds what it needs and nothing else', async () => {
+test('the package contains exactly the required files', async () => {
   const { stdout } = await succeed('tar', ['-tzf', tarballFile()], { cwd: root, env: machine })
   const files = stdout.trim().split('\n')
   const wanted = /^package\/(bin\/(shoal|package\.json)|dist\/.+|package\.json|README(\.md)?|LICENSE(\.\w+)?)$/
@@ -83,27 +83,27 @@ test('the package holds what it needs and nothing else', async () => {
   )
   for (const file of ['bin/shoal', 'bin/package.json', 'package.json', 'dist/build.json'])
     assert.ok(files.includes(`package/${file}`), file)
-  // Every thread is started by the name of its module, which has to be there.
+  // Worker threads are started by file name, so their modules must be in the package.
   const threads = sources.filter((file) => file.endsWith('-thread.ts')).map((file) => basename(file, '.ts'))
   for (const entry of ['main', ...threads]) assert.ok(files.includes(`package/dist/${entry}.js`), entry)
   const types = globSync('**/*.d.ts', { cwd: join(installed, 'dist/types') })
   assert.deepEqual(types.sort(), sources.map((file) => file.replace(/\.ts$/, '.d.ts')).sort())
 })
 
-test('the package does not know where it was built', () => {
+test('the package contains no path of the build machine', () => {
   for (const file of globSync('**/*.{js,ts,json}', { cwd: installed }))
     assert.ok(!readFileSync(join(installed, file), 'utf8').includes(checkout.replace(/\/$/, '')), file)
 })
 
 for (const [name, way] of Object.entries(ways)) {
-  test(`${name} it tells its version`, async () => {
+  test(`${name} --version prints the version`, async () => {
     const { code, stdout } = await shoal(way, '--version')
     assert.equal(code, 0)
     assert.match(stdout, /^shoal \S+-([0-9a-f]{8}|npm)-[a-z0-9]+-[a-z0-9_]+-release\n$/)
     assert.ok(stdout.startsWith(`shoal ${version}-`), stdout)
   })
 
-  test(`${name} its exit codes come through`, async () => {
+  test(`${name} exit codes are passed through`, async () => {
     const folder = dataFolder()
     assert.equal((await shoal(way, 'settings', 'local', 'init', '--working-dir', folder)).code, 0)
     const failed = await shoal(way, 'settings', 'local', 'get', '/x', '--working-dir', folder)
@@ -114,7 +114,7 @@ for (const [name, way] of Object.entries(ways)) {
   })
 }
 
-test('settings are kept', async () => {
+test('settings are persisted', async () => {
   const local = async (command: string, ...args: string[]): Promise<string> => {
     const { code, stdout, stderr } = await shoal(byPath, 'settings', 'local', command, ...args, '--working-dir', folder)
     assert.equal(code, 0, stderr)
@@ -131,7 +131,7 @@ test('settings are kept', async () => {
 })
 
 for (const [name, way] of Object.entries(launched)) {
-  test(`${name} a node runs until SIGTERM`, async (t) => {
+  test(`${name} a node stops on SIGTERM`, async (t) => {
     await assertBelowASecond(async () => {
       const node = await start(t, way, dataFolder())
       assert.notEqual(node.pid, node.launcher.pid, 'the old Node runs the launcher, and the new one the node')
@@ -145,7 +145,7 @@ for (const [name, way] of Object.entries(launched)) {
     })
   })
 
-  test(`${name} Ctrl+C is one request to stop, though launcher and node both get it`, async (t) => {
+  test(`${name} Ctrl+C counts as one stop request, although launcher and node both receive it`, async (t) => {
     const node = await start(t, way, dataFolder())
     await slowStop(t, node)
     interruptAll(node)
@@ -154,7 +154,7 @@ for (const [name, way] of Object.entries(launched)) {
   })
 }
 
-test('by path a killed launcher takes its node with it', async (t) => {
+test('by path a killed launcher kills its node', async (t) => {
   const folder = dataFolder()
   const node = await start(t, byPath, folder)
   await assertReady(node)
@@ -168,19 +168,19 @@ test('by path a killed launcher takes its node with it', async (t) => {
   assert.deepEqual(await again.exited, { code: 0, signal: null })
 })
 
-test('by npx a node runs until all of its processes are told to stop', async (t) => {
+test('by npx a node stops when its process group is signalled', async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const node = await start(t, byNpx, dataFolder())
     await assertReady(node)
     signalGroup(node.launcher, signal)
-    // The exit code is that of npm's shell, which the signal reached too.
+    // The exit code is that of npm's shell, which also receives the signal.
     await node.exited
     await assertStopped(node)
   }
 })
 
-// npm passes SIGTERM only to its shell, which may die of it without passing it on: the node has to notice.
-test('by npx a node runs until npx gets SIGTERM', async (t) => {
+// npm forwards SIGTERM only to its shell, which may die without forwarding it: the node has to detect that.
+test('by npx a node stops when npx gets SIGTERM', async (t) => {
   const node = await start(t, byNpx, dataFolder())
   await assertReady(node)
   node.launcher.kill('SIGTERM')
@@ -188,10 +188,10 @@ test('by npx a node runs until npx gets SIGTERM', async (t) => {
   await assertStopped(node, 5_000)
 })
 
-// A shell that replaces itself by the command makes the node npm's own child: it gets Ctrl+C from the terminal and from npm.
-test('by npx Ctrl+C is one request to stop', async (t) => {
+// A shell that execs the command makes the node a child of npm: it gets SIGINT from the terminal and from npm.
+test('by npx Ctrl+C counts as one stop request', async (t) => {
   const [node, npx, ...rest] = byNpx.command
-  const way: Way = { ...byNpx, command: [node, npx ?? '', '--script-shell=/bin/bash', ...rest] }
+  const way: Launch = { ...byNpx, command: [node, npx ?? '', '--script-shell=/bin/bash', ...rest] }
   const running = await start(t, way, dataFolder())
   await slowStop(t, running)
   interruptAll(running)
@@ -199,7 +199,7 @@ test('by npx Ctrl+C is one request to stop', async (t) => {
   await assertStopped(running, 5_000)
 })
 
-test('without the Node that comes along, an old Node says what to install', async () => {
+test('without the bundled Node, an old Node prints what to install', async () => {
   const bare = join(root, 'bare', 'shoal')
   cpSync(installed, bare, { recursive: true })
   const { code, stdout, stderr } = await shoal({ cwd: root, command: [join(bare, 'bin', 'shoal')] }, '--version')
@@ -209,7 +209,7 @@ test('without the Node that comes along, an old Node says what to install', asyn
   assert.match(stderr, /[Ii]nstall .*Node\.js 24/)
 })
 
-/** The folder of npm's own programs: that of the npm that runs this, or the first one in the PATH. */
+/** The folder of npm-cli.js and npx-cli.js: of the npm that runs this, or of the first one in the PATH. */
 function npmFolder(): string {
   const inPath = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'npm'))
   for (const place of [process.env['npm_execpath'] ?? '', ...inPath]) {
@@ -220,7 +220,7 @@ function npmFolder(): string {
   throw new Error('There is no npm in the PATH.')
 }
 
-/** The environment without what npm, the test runner and shoal read from it; where npm finds packages stays. */
+/** The environment without the variables of npm, the test runner and shoal, except those of the npm registry. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = new Set(['npm_config_registry', 'npm_config_cache', 'npm_config_userconfig'])
   const unwanted = /^(npm_.*|SHOAL_.*|ACTYX_.*|RUST_LOG|INIT_CWD|NODE|NODE_(OPTIONS|PATH|TEST_CONTEXT))$/i
@@ -244,7 +244,7 @@ function dataFolder(): string {
   return mkdtempSync(join(root, 'data-'))
 }
 
-interface Surroundings {
+interface SpawnOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
 }
@@ -255,7 +255,7 @@ interface Outcome {
   readonly stderr: string
 }
 
-function call(file: string, args: readonly string[], where: Surroundings): Promise<Outcome> {
+function call(file: string, args: readonly string[], where: SpawnOptions): Promise<Outcome> {
   return new Promise((resolve) => {
     const options = { ...where, timeout: 2 * deadlineMs, killSignal: 'SIGKILL' as const }
     const child = execFile(file, args, options, (_, stdout, stderr) =>
@@ -264,13 +264,13 @@ function call(file: string, args: readonly string[], where: Surroundings): Promi
   })
 }
 
-async function succeed(file: string, args: readonly string[], where: Surroundings): Promise<Outcome> {
+async function succeed(file: string, args: readonly string[], where: SpawnOptions): Promise<Outcome> {
   const outcome = await call(file, args, where)
   assert.equal(outcome.code, 0, `${[file, ...args].join(' ')}\n${outcome.stdout}\n${outcome.stderr}`)
   return outcome
 }
 
-function shoal({ cwd, command: [file, ...first] }: Way, ...args: string[]): Promise<Outcome> {
+function shoal({ cwd, command: [file, ...first] }: Launch, ...args: string[]): Promise<Outcome> {
   return call(file, [...first, ...args], { cwd, env: withOldNode })
 }
 
@@ -288,27 +288,27 @@ interface Running {
   readonly api: readonly string[]
 }
 
-/** Starts a node in a process group of its own, as a terminal does, which ends with the test. */
-async function start(t: TestContext, { cwd, command: [file, ...first] }: Way, folder: string): Promise<Running> {
+/** Starts a node in its own process group, as a terminal does; killed at the end of the test. */
+async function start(t: TestContext, { cwd, command: [file, ...first] }: Launch, folder: string): Promise<Running> {
   const args = [...first, 'run', '--random', '--print-addresses', '--log-color', 'off', '--working-dir', folder]
   const launcher = spawn(file, args, { cwd, env: withOldNode, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => signalGroup(launcher, 'SIGKILL'))
   const stdout = textOf(launcher.stdout)
   const stderr = textOf(launcher.stderr)
   const exited = once(launcher, 'exit').then(([code, signal]): Exit => ({ code, signal }))
-  await until('the node tells its addresses', () => {
+  await until('the node prints its addresses', () => {
     assert.ok(isRunning(launcher), `ended: ${stderr()}`)
     return stdout().includes('\n')
   })
-  const told = JSON.parse(stdout()) as Pick<Running, 'nodeId' | 'pid' | 'api'>
-  return { launcher, exited, stderr, ...told }
+  const printed = JSON.parse(stdout()) as Pick<Running, 'nodeId' | 'pid' | 'api'>
+  return { launcher, exited, stderr, ...printed }
 }
 
 function textOf(stream: NodeJS.ReadableStream): () => string {
   let text = ''
   stream.setEncoding('utf8')
-  stream.on('data', (part: string) => {
-    text += part
+  stream.on('data', (chunk: string) => {
+    text += chunk
   })
   return () => text
 }
@@ -317,7 +317,7 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null
 }
 
-/** The group has the number of its first process; it is there as long as any process of it. */
+/** Signals a process group. Its ID is the PID of its first process, and stays valid while any of its processes runs. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   try {
@@ -339,15 +339,15 @@ async function assertReady({ api: [address], nodeId }: Running): Promise<void> {
 async function assertStopped({ pid, api, stderr }: Running, within = deadlineMs): Promise<void> {
   await until('the node is gone', () => !isAlive(pid), within)
   for (const address of api) await assert.rejects(connected(address), { code: 'ECONNREFUSED' })
-  await until('the log says so', () => stderr().includes('NODE_STOPPED_BY_HOST'), within)
+  await until('the stop is logged', () => stderr().includes('NODE_STOPPED_BY_HOST'), within)
 }
 
-/** Has the node wait for the end of a request, so that a second signal would find it still stopping. */
+/** Delays the shutdown with an unfinished request, so that a second signal would arrive during it. */
 async function slowStop(t: TestContext, { api: [address = ''] }: Running): Promise<void> {
   const socket = await connected(address)
   t.after(() => socket.destroy())
   socket.on('error', () => {})
-  // The answer to the first request shows that the node has read the beginning of the second.
+  // The response to the first request shows that the node has read the start of the second.
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\n')
   await once(socket, 'data')
 }
@@ -368,7 +368,7 @@ function isAlive(pid: number): boolean {
   return !isZombie(pid)
 }
 
-/** An orphan that ended stays in the list of processes until init looks for it, which in containers can take long. */
+/** An orphan stays a zombie until init reaps it, which in containers can take long. */
 function isZombie(pid: number): boolean {
   try {
     return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
@@ -379,5 +379,5 @@ function isZombie(pid: number): boolean {
 
 async function until(what: string, condition: () => boolean, within = deadlineMs): Promise<void> {
   for (const end = performance.now() + within; !condition(); await sleep(10))
-    assert.ok(performance.now() < end, `waited in vain until ${what}`)
+    assert.ok(performance.now() < end, `timed out waiting until ${what}`)
 }

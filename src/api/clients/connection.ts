@@ -3,25 +3,25 @@ import type { ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { connectionShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
 
-/** What the protocol on a connection (HTTP at first, perhaps a WebSocket later) tells the accounting. */
+/** What memory accounting needs from the protocol of a connection: HTTP at first, a WebSocket after an upgrade. */
 export interface ConnectionUse {
-  /** Bytes that wait to be sent. */
+  /** Bytes in the output buffer. */
   outputBytes(): number
-  /** Whether part of a head, a body or a message has come, and the rest has not. */
+  /** Whether a head, a body or a message was received in part. */
   isReceiving(): boolean
-  /** Ends the connection, and tells the client why where that is possible. */
+  /** Closes the connection, with an error response or a close reason where that is possible. */
   evict(reason: ShoalError): void
 }
 
-/** A connection of a client: the memory that it is charged for, and whether it makes progress. */
+/** A client connection: its memory account, and whether it makes progress. */
 export class Connection {
   readonly #socket: Socket
   readonly #account: MemoryAccount
   readonly #holding: Holding
   #use: ConnectionUse
-  /** The part of the holding that waits in the socket to be sent. */
+  /** The part of the holding that is in the output buffer. */
   #output = 0
-  /** What was sent and received when progress was seen last, and when that was. */
+  /** Bytes sent and received, and the time, when progress was seen last. */
   #sentMark = 0
   #readMark = 0
   #progressAt: number
@@ -43,12 +43,12 @@ export class Connection {
     return `${this.#socket.remoteAddress ?? '?'}:${this.#socket.remotePort ?? '?'}`
   }
 
-  /** The error for what could not be charged. */
+  /** The error for a charge that exceeds the memory limit. */
   get refusal(): ShoalError {
     return outOfClientMemory(this.#account)
   }
 
-  /** Charges bytes; answers false, and charges nothing, when there is no room for them. */
+  /** Charges bytes; false, with nothing charged, when that would exceed the memory limit. */
   charge(bytes: number): boolean {
     return this.#holding.charge(bytes)
   }
@@ -57,7 +57,7 @@ export class Connection {
     this.#holding.refund(bytes)
   }
 
-  /** Whether so many bytes could be charged now. */
+  /** Whether a charge of this many bytes would succeed now. */
   hasRoom(bytes: number): boolean {
     if (!this.#holding.charge(bytes)) return false
     this.#holding.refund(bytes)
@@ -68,12 +68,12 @@ export class Connection {
     this.#use = use
   }
 
-  /** To be called after something was written: charges what the socket could not pass on at once. */
+  /** Call this after each write: charges the output that the socket has buffered. */
   wrote(): void {
     if (!this.#isEvicted && !this.#auditOutput()) this.evict()
   }
 
-  /** Charges what waits to be sent; answers for how many milliseconds nothing has moved although something should. */
+  /** Charges the buffered output; returns for how many milliseconds the connection has been stalled. */
   audit(now: number): number {
     if (this.#isEvicted) return 0
     if (!this.#auditOutput()) this.evict()
@@ -91,14 +91,14 @@ export class Connection {
     return now - this.#progressAt
   }
 
-  /** Ends the connection because of the memory that it holds. It is charged for that until it is closed: until then it holds it. */
+  /** Closes the connection because of the memory that it holds. The memory stays charged until the socket is closed. */
   evict(): void {
     if (this.#isEvicted) return
     this.#isEvicted = true
     this.#use.evict(this.refusal)
   }
 
-  /** The connection is gone, and with it everything that it held. */
+  /** Refunds everything: the socket is closed. */
   close(): void {
     this.#holding.close()
   }

@@ -14,14 +14,14 @@ export interface Client {
 export interface ConnectionsOptions {
   readonly account: MemoryAccount
   readonly log: Logger
-  /** Called for each connection that was closed for the sake of memory. */
+  /** Called for each connection that was closed to free memory. */
   readonly evicted?: (reason: 'stalled' | 'refused') => void
   readonly auditMs?: number
   readonly stalledMs?: number
   readonly stalledUnderPressureMs?: number
 }
 
-/** All connections of clients, whichever address they came to. Those that make no progress are closed after a time limit. */
+/** All client connections, on every listening address. Stalled connections are closed after a timeout. */
 export class Connections {
   readonly account: MemoryAccount
   readonly #options: ConnectionsOptions
@@ -39,7 +39,7 @@ export class Connections {
     return this.#clients.size
   }
 
-  /** Takes a connection in, or closes it when connections alone would use up half of the account. */
+  /** Accepts a connection, or closes it when connections alone would use more than half of the memory account. */
   add(socket: Socket): void {
     const { account } = this
     const connection = new Connection(socket, account, performance.now())
@@ -62,14 +62,14 @@ export class Connections {
     this.#timer ??= setInterval(() => this.audit(), this.#options.auditMs ?? limits.connectionAuditMs).unref()
   }
 
-  /** The client at the other end of a socket. */
+  /** The client of a socket. */
   of(socket: Socket): Client {
     const client = this.#clients.get(socket)
-    assert(client !== undefined, 'a request comes over a connection that was taken in')
+    assert(client !== undefined, 'a request arrives over an accepted connection')
     return client
   }
 
-  /** Looks at all connections, and closes those that make no progress. */
+  /** Audits all connections, and closes the stalled ones. */
   audit(now = performance.now()): void {
     if (this.#clients.size === 0) {
       clearInterval(this.#timer)
@@ -80,10 +80,10 @@ export class Connections {
       const ms = connection.audit(now)
       if (ms > 0) stalled.push({ connection, ms })
     }
-    // The largest first: few have to go to make room for many.
+    // Largest first: evicting a few of them makes room for many small ones.
     stalled.sort((a, b) => b.connection.heldBytes - a.connection.heldBytes)
     const { stalledMs = limits.stalledMs, stalledUnderPressureMs = limits.stalledUnderPressureMs } = this.#options
-    // What is evicted is refunded when its connection is closed.
+    // The account is refunded later, when the evicted connections are closed: count it here.
     let excess = this.account.pressureBytes
     for (const { connection, ms } of stalled) {
       if (ms < (excess > 0 ? stalledUnderPressureMs : stalledMs)) continue

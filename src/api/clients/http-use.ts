@@ -5,19 +5,19 @@ import { limits } from '../../base/limits.ts'
 import type { Connection, ConnectionUse } from './connection.ts'
 
 /**
- * HTTP on a connection. Requests are served one at a time: HTTP/1.1 answers them in their order anyway, and what a
- * pipelining client makes the node hold is bounded and charged.
+ * HTTP on a connection. Pipelined requests are handled one at a time: HTTP/1.1 sends the responses in order anyway, and
+ * the memory that a pipelining client can use is bounded and charged.
  */
 export class HttpUse implements ConnectionUse {
   readonly #socket: Socket
   readonly #connection: Connection
   #isServing = false
   #waiting: { readonly start: () => void; readonly bytes: number }[] = []
-  /** Ends the body that is being received. */
+  /** Aborts the request body that is being received. */
   #refuseBody: ((reason: ShoalError) => void) | undefined
-  /** `bytesRead` when the last request was served: what came after it is the head of the next. */
+  /** `bytesRead` at the end of the last request: later bytes belong to the head of the next one. */
   #headStart = 0
-  /** Bytes of an unfinished head that are charged. */
+  /** Bytes charged for an unfinished request head. */
   #head = 0
 
   constructor(socket: Socket, connection: Connection) {
@@ -34,12 +34,12 @@ export class HttpUse implements ConnectionUse {
   }
 
   evict(reason: ShoalError): void {
-    // Who does not read cannot be told anything.
+    // A client that does not read its responses cannot get an error response.
     if (this.#refuseBody !== undefined && this.#socket.writableLength === 0) this.#refuseBody(reason)
     else this.#socket.destroy()
   }
 
-  /** Serves a request, as soon as those before it on this connection are done. */
+  /** Handles a request as soon as the requests before it on this connection are done. */
   serve(request: IncomingMessage, start: () => void): void {
     if (!this.#isServing) {
       this.#isServing = true
@@ -47,7 +47,7 @@ export class HttpUse implements ConnectionUse {
       start()
       return
     }
-    // Node parses all that has come with it: a body in tiny chunks takes up a multiple of its bytes.
+    // Node has already parsed the received part of the body. In tiny chunks it takes a multiple of its size.
     const isChunked = request.headers['transfer-encoding'] !== undefined
     const bytes = isChunked ? limits.waitingChunkedBytes : limits.waitingRequestBytes
     if (!this.#connection.charge(bytes)) {
@@ -58,9 +58,9 @@ export class HttpUse implements ConnectionUse {
     this.#socket.pause()
   }
 
-  /** The request that was served last is answered. */
+  /** The response to the current request is sent: starts the next pipelined request. */
   served(): void {
-    // There is nobody left to answer.
+    // The client has disconnected.
     if (this.#socket.destroyed) this.#waiting = []
     const next = this.#waiting.shift()
     if (next === undefined) {
@@ -73,7 +73,7 @@ export class HttpUse implements ConnectionUse {
     next.start()
   }
 
-  /** A body is received until the function that is returned is called; `refuse` ends it early. */
+  /** Marks a body as being received until the returned function is called. `refuse` aborts it. */
   receiveBody(refuse: (reason: ShoalError) => void): () => void {
     this.#refuseBody = refuse
     return () => {
@@ -81,7 +81,7 @@ export class HttpUse implements ConnectionUse {
     }
   }
 
-  /** Charges the head of the next request as far as it has come; answers whether there is some of it. */
+  /** Charges the received part of the next request head; false when there is none. */
   #chargeHead(): boolean {
     const bytes = Math.min(limits.requestHeadBytes, this.#socket.bytesRead - this.#headStart)
     if (bytes <= this.#head) return bytes > 0

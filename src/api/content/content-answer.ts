@@ -5,17 +5,17 @@ import type { Call } from '../call.ts'
 import { fileAnswer } from './file-answer.ts'
 import { htmlListing, jsonListing } from './listing.ts'
 
-/** What was found, and how. */
+/** The content at an address, and whether the address begins with a CID or a name. */
 export interface FoundContent {
   readonly content: Content | undefined
   readonly by: 'cid' | 'name'
-  /** The path below the identifier or the name. */
+  /** The path below the CID or name. */
   readonly path: readonly string[]
 }
 
 const index = 'index.html'
 
-/** The answer to whoever asks for a file or a directory. `prefersIndex` says whether the page of a directory is wanted. */
+/** Responds with a file or a directory listing. With `prefersIndex` a directory is served as its `index.html`. */
 export async function contentAnswer(
   call: Call,
   files: Files,
@@ -31,27 +31,27 @@ export async function contentAnswer(
     if (page?.type === 'file') return await fileAnswer(call, files, { file: page, name: index, by, asIndex: true })
   }
   const listing = { name: name ?? '/', cid: content.cid, children: content.children }
-  if (!asksForHtml(call)) return jsonListing(listing)
+  if (!acceptsHtml(call)) return jsonListing(listing)
   return call.path.endsWith('/') ? htmlListing(listing, call.query) : redirect(call)
 }
 
-export function asksForHtml({ request }: Call): boolean {
+export function acceptsHtml({ request }: Call): boolean {
   return /text\/html/i.test(request.headers.accept ?? '')
 }
 
-export function asksForJson({ request }: Call): boolean {
+export function acceptsJson({ request }: Call): boolean {
   return /application\/json/i.test(request.headers.accept ?? '')
 }
 
-/** Links in a directory lead elsewhere when its address has no slash at its end. */
+/** Redirects to the address with a trailing slash: relative links in the listing resolve against it. */
 function redirect({ path, query }: Call): Answer {
-  // A path that begins with two slashes would be taken for a host.
+  // A location that begins with two slashes would be a redirect to another host.
   const location = `${path.replace(/^\/+/, '/')}/${query === undefined ? '' : `?${query}`}`
-  // A browser would keep it for good, but the name may mean something else tomorrow.
+  // Browsers cache a 301 for good, but the name may be bound to other content tomorrow.
   return { status: 301, headers: { location, 'cache-control': 'no-store', vary: 'accept' }, body: '' }
 }
 
-/** The parts of a path, decoded; nothing when it cannot be. */
+/** The percent-decoded segments of a path; nothing for a malformed encoding. */
 export function decodedPath(path: string): string[] | undefined {
   try {
     return decodeURIComponent(path)

@@ -3,22 +3,22 @@ import { type Answer, jsonAnswer } from '../answer.ts'
 import { escaped } from '../html.ts'
 
 export interface Listing {
-  /** The last part of the path, or `/`. */
+  /** The last segment of the path, or `/`. */
   readonly name: string
   readonly cid: string
   readonly children: readonly Child[]
 }
 
-/** Whoever made a directory has given its entries their names: no browser should take them for something else. */
+/** Names in a directory are untrusted: browsers must not sniff a listing for another content type. */
 const listingHeaders = { 'x-content-type-options': 'nosniff', vary: 'accept' } as const
 
-/** A directory for programs. */
+/** A directory listing as JSON. */
 export function jsonListing(directory: Listing): Answer {
   const { status, headers, body } = jsonAnswer(200, { directory })
   return { status, headers: { ...headers, ...listingHeaders }, body }
 }
 
-/** A directory for people. Links keep the query of the request, in which there may be a token. */
+/** A directory listing as HTML. Links keep the query string of the request: it may contain the token. */
 export function htmlListing({ name, cid, children }: Listing, query: string | undefined): Answer {
   const title = escaped(name)
   const suffix = query === undefined ? '' : `?${query}`

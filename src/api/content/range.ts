@@ -1,12 +1,12 @@
-/** Some of the bytes of a file: from one place to before another. */
+/** A byte range; `end` is exclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
 /**
- * The part of a file that a Range header asks for: nothing when it asks for none, or for several, which is answered with
- * the whole file; `unsatisfiable` when there are no such bytes.
+ * Parses a `Range` header. Nothing when the whole file is to be sent: no header, a malformed one, or several ranges.
+ * `unsatisfiable` when the range is outside of the file.
  */
 export function rangeOf(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header ?? '') ?? []

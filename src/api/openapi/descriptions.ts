@@ -1,14 +1,14 @@
 import type { Body, Fragment, Parameter } from './shared-parts.ts'
 
-/** What an operation does, beyond what its rules say. */
+/** The description of an operation, without what follows from the checks of its route. */
 export interface Description {
-  /** What generated clients call it: it stays when paths or texts change. */
+  /** The method name in generated clients: stable, also when paths or texts change. */
   readonly operationId: string
   readonly summary: string
   readonly tag: 'authentication' | 'events' | 'node' | 'files' | 'blobs' | 'operations'
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Body
-  /** Answers by status; those that follow from the rules of the endpoint are added. */
+  /** Responses by status; those of the common checks are added. */
   readonly responses: Readonly<Record<string, Body>>
 }
 
@@ -32,28 +32,28 @@ const info = {
   version: '3.0.0-0123abc-linux-x86_64-release',
   swarmState: { peersStatus: { [node]: 'LowLatency' } },
 }
-const invalid = json('The request cannot be understood, or goes past a limit.', 'Error', {
+const invalid = json('The request is malformed or exceeds a limit.', 'Error', {
   code: 'ERR_BAD_REQUEST',
   message: 'Invalid request. missing field `data` at line 1 column 2',
 })
-const unavailable = json('Too much waits to be stored, the disk refuses, or the node is stopping.', 'Error', {
+const unavailable = json('The store is overloaded, the disk fails, or the node is shutting down.', 'Error', {
   code: 'ERR_SERVICE_OVERLOADED',
   message: 'Service overloaded. Channel towards event store is overloaded.',
 })
-const unsupported = json('A part of the language that this endpoint does not have.', 'Error', {
+const unsupported = json('The query uses a feature that this endpoint does not support.', 'Error', {
   code: 'ERR_UNSUPPORTED_FEATURE',
   message: 'Feature `limit` is not supported on endpoint `SubscribeMonotonic`.',
 })
 const eventLine = { type: 'event', ...published, tags: event.tags, appId: manifest.appId, payload: event.payload }
 const offsetsLine = { type: 'offsets', offsets: { [`${node}-0`]: 7 } }
 
-/** Lines of JSON, with one example of each kind. */
+/** An NDJSON response, with one example line of each kind. */
 function lines(description: string, ...messages: readonly unknown[]): Body {
   const example = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
   return { description, content: { 'application/x-ndjson': { schema: { type: 'string' }, example } } }
 }
 
-const empty = { description: 'Done, or nothing there.' }
+const empty = { description: 'Done, or no content.' }
 const blobPath = [
   {
     name: 'app',
@@ -67,7 +67,7 @@ const blobPath = [
     name: 'path',
     in: 'path',
     required: true,
-    description: 'Everything after the app, with its slashes, as it is.',
+    description: 'Everything after the app, slashes included, taken verbatim.',
     schema: { type: 'string' },
     example: 'settings/colour',
   },
@@ -78,7 +78,7 @@ const fileAddress = [
     name: 'address',
     in: 'path',
     required: true,
-    description: 'A content identifier or a name, and a path below it with its slashes, percent-encoded.',
+    description: 'A content identifier or a name, followed by a path below it; percent-encoded except for the slashes.',
     schema: { type: 'string' },
     example: `${cid}/index.html`,
   },
@@ -88,7 +88,7 @@ const fileName = [
     name: 'address',
     in: 'path',
     required: true,
-    description: 'A name, which must not be a content identifier.',
+    description: 'A name that is not a content identifier.',
     schema: { type: 'string' },
     example: 'my-app',
   },
@@ -96,17 +96,17 @@ const fileName = [
 function flag(name: string, description: string): Parameter {
   return { name, in: 'query', required: false, description, schema: { type: 'boolean' }, example: 'false' }
 }
-const refused = json('Neither a name nor a content identifier.', 'Error', {
+const refused = json('The address is neither a name nor a content identifier.', 'Error', {
   code: 'ERR_METHOD_NOT_ALLOWED',
   message: 'Method not supported.',
 })
-const absent = json('Nothing is there.', 'Error', {
+const absent = json('Not found.', 'Error', {
   code: 'ERR_NOT_FOUND',
   message: 'The requested resource could not be found.',
 })
 const ready = { description: 'Ready.', content: { 'application/json': { example: { status: 'ready' } } } }
 const notReady = {
-  description: 'Something is missing.',
+  description: 'Not ready: some components are not running.',
   content: {
     'application/json': {
       example: { status: 'not ready', reasons: [{ component: 'Events', state: 'starting' }] },
@@ -114,21 +114,21 @@ const notReady = {
   },
 }
 const alive = { description: 'Alive.', content: { 'application/json': { example: { status: 'alive' } } } }
-const metrics = text('The text exposition format.', 'text/plain', 'shoal_events_published_total 42\n')
+const metrics = text('Metrics in the Prometheus text format.', 'text/plain', 'shoal_events_published_total 42\n')
 
-/** By method and path. */
+/** Descriptions by method and path. */
 export const descriptions: Readonly<Record<string, Description>> = {
   'POST /api/v2/auth': {
     operationId: 'getToken',
     summary: 'Get a token for an app',
     tag: 'authentication',
-    requestBody: json('What the app says of itself.', 'Manifest', manifest),
+    requestBody: json('The manifest of the app.', 'Manifest', manifest),
     responses: {
-      200: json('The token; it is good for a day, and until the node is started again.', 'Token', {
+      200: json('The token. It is valid for a day, or until the node restarts.', 'Token', {
         token: 'AAAAXaZnY3JlYXRlZBs…',
       }),
       400: invalid,
-      401: json('On a licensed node: no valid licence.', 'Error', {
+      401: json('The node is licensed and the app has no valid licence.', 'Error', {
         code: 'ERR_APP_UNAUTHORIZED',
         message:
           "App 'com.acme.app' is not authorized: no license found. Provide a valid app license in the node settings.",
@@ -145,16 +145,16 @@ export const descriptions: Readonly<Record<string, Description>> = {
     operationId: 'getNodeInfo',
     summary: 'Version, uptime and swarm of the node',
     tag: 'node',
-    responses: { 200: json('What the node says of itself.', 'NodeInfo', info) },
+    responses: { 200: json('Information about the node.', 'NodeInfo', info) },
   },
   'GET /api/v2/events': {
     operationId: 'openEventSocket',
-    summary: 'A WebSocket for all that can be done with events; the token is its query',
+    summary: 'Open a WebSocket for all operations on events; the query string is the token',
     tag: 'events',
     responses: {
       101: { description: 'The WebSocket.' },
       400: invalid,
-      401: json('No token, or none that is valid.', 'Error', {
+      401: json('The token is missing, malformed or expired.', 'Error', {
         code: 'ERR_MISSING_TOKEN_PARAM',
         message: '"token" parameter is missing.',
       }),
@@ -162,43 +162,43 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'GET /api/v2/events/offsets': {
     operationId: 'getOffsets',
-    summary: 'Which events are here',
+    summary: 'The offsets of the events on this node',
     tag: 'events',
     responses: {
-      200: json('By stream.', 'Offsets', { present: { [`${node}-0`]: 7 }, toReplicate: {} }),
+      200: json('Offsets by stream.', 'Offsets', { present: { [`${node}-0`]: 7 }, toReplicate: {} }),
       503: unavailable,
     },
   },
   'POST /api/v2/events/publish': {
     operationId: 'publishEvents',
-    summary: 'Publish events: all of them or none; answered when they are on the disk',
+    summary: 'Publish events atomically; the response is sent after fsync',
     tag: 'events',
     requestBody: json('The events.', 'PublishRequest', { data: [event] }),
     responses: {
-      200: json('What each of them got, in the same order.', 'PublishResponse', { data: [published] }),
+      200: json('The metadata of each event, in the same order.', 'PublishResponse', { data: [published] }),
       400: invalid,
       503: unavailable,
     },
   },
   'POST /api/v2/events/query': {
     operationId: 'queryEvents',
-    summary: 'Ask for events that are here, in the query language AQL',
+    summary: 'Query the events on this node with AQL',
     tag: 'events',
-    requestBody: json('The query, and what it is to read.', 'QueryRequest', { query: "FROM 'order'", order: 'asc' }),
+    requestBody: json('The query, its order and its bounds.', 'QueryRequest', { query: "FROM 'order'", order: 'asc' }),
     responses: {
-      200: lines('Results, diagnostics, and at the end the offsets up to which it was read.', eventLine, offsetsLine),
+      200: lines('Results and diagnostics, then the offsets up to which the query has read.', eventLine, offsetsLine),
       400: invalid,
       503: unavailable,
     },
   },
   'POST /api/v2/events/subscribe': {
     operationId: 'subscribeEvents',
-    summary: 'Ask for events that are here, and then for those that come',
+    summary: 'Query the events on this node, and then new events as they arrive',
     tag: 'events',
     requestBody: json('The query, and from where on.', 'SubscribeRequest', { query: "FROM 'order'" }),
     responses: {
       200: lines(
-        'Results of what is here, the offsets up to which that is, then results as events come. An empty line every 15 seconds without any.',
+        'Results of present events, then their offsets, then results of new events. An empty line is a keep-alive.',
         eventLine,
         offsetsLine,
       ),
@@ -209,7 +209,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'POST /api/v2/events/subscribe_monotonic': {
     operationId: 'subscribeEventsMonotonic',
-    summary: 'The same in the order of all events only',
+    summary: 'Subscribe in strict event order; ends when an event arrives out of order',
     tag: 'events',
     requestBody: json('The query, and from where on.', 'SubscribeMonotonicRequest', {
       query: "FROM 'order'",
@@ -217,7 +217,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     }),
     responses: {
       200: lines(
-        'As for a subscription; it ends with the place of an event that has to be sorted in before one that was sent.',
+        'As for a subscription. Ends with `timeTravel` when an event sorts before one that was already sent.',
         { ...eventLine, caughtUp: true },
         offsetsLine,
         { type: 'timeTravel', newStart: { lamport: 3, stream: `${node}-0`, offset: 2 } },
@@ -231,12 +231,12 @@ export const descriptions: Readonly<Record<string, Description>> = {
     operationId: 'validateQuery',
     summary: 'Check a query without running it',
     tag: 'events',
-    requestBody: json('The query, and where it is to be sent.', 'ValidateRequest', {
+    requestBody: json('The query, and the endpoint that it is meant for.', 'ValidateRequest', {
       query: "FROM 'order' FILTER _.amount > 3",
       endpoint: 'query',
     }),
     responses: {
-      200: json('What it says and uses, or what is wrong with it.', 'Validation', {
+      200: json('The canonical form and features of the query, or its error.', 'Validation', {
         valid: true,
         canonical: "FROM 'order' FILTER (_.amount > 3) END",
         features: [],
@@ -247,24 +247,24 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'GET /api/v2/files': {
     operationId: 'listFiles',
-    summary: 'All names',
+    summary: 'List all names',
     tag: 'files',
-    parameters: [flag('uploads', 'Whether to list uploads without a name as well, the newest first.')],
-    responses: { 200: json('By name.', 'Names', { names: [{ name: 'my-app', cid, size: 129 }] }) },
+    parameters: [flag('uploads', 'Also list uploads without a name, newest first.')],
+    responses: { 200: json('All names.', 'Names', { names: [{ name: 'my-app', cid, size: 129 }] }) },
   },
   'POST /api/v2/files': {
     operationId: 'uploadFiles',
-    summary: 'Store a file, or several as a directory',
+    summary: 'Upload a file, or several files as a directory',
     tag: 'files',
-    parameters: [flag('directory', 'Whether a single file becomes a directory as well.')],
+    parameters: [flag('directory', 'Also wrap a single file in a directory.')],
     requestBody: {
-      description: 'A form with a part for each file; its file name is the path in the directory.',
+      description: 'A multipart form with one part per file; the file name of a part is its path in the directory.',
       content: { 'multipart/form-data': { schema: { type: 'object', properties: { file: { type: 'string' } } } } },
     },
     responses: {
       200: text('The identifier of the file, or of the directory.', 'text/plain', cid),
       400: invalid,
-      415: json('The body is no form.', 'Error', {
+      415: json('The request body is not multipart.', 'Error', {
         code: 'ERR_UNSUPPORTED_MEDIA_TYPE',
         message: "The request's content-type is not supported.",
       }),
@@ -279,7 +279,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
     responses: {
       200: {
         description:
-          'The bytes of a file, or what is in a directory: its `index.html` or a page where HTML is accepted, JSON otherwise.',
+          'A file, or a directory: its `index.html` or an HTML listing if `Accept` contains HTML, else a JSON listing.',
         content: {
           'application/json': {
             schema: reference('Listing'),
@@ -289,12 +289,12 @@ export const descriptions: Readonly<Record<string, Description>> = {
           '*/*': {},
         },
       },
-      206: { description: 'The range of bytes that the request asks for.', content: { '*/*': {} } },
-      301: { description: 'The same address with a slash at its end.' },
-      304: { description: 'The client has it.' },
+      206: { description: 'The requested byte range.', content: { '*/*': {} } },
+      301: { description: 'Redirect to the address with a trailing slash.' },
+      304: { description: 'Not modified: `If-None-Match` has the current ETag.' },
       404: absent,
       405: refused,
-      416: json('There are no such bytes.', 'Error', {
+      416: json('The range is outside of the file.', 'Error', {
         code: 'ERR_RANGE_NOT_SATISFIABLE',
         message: 'The file has 16 bytes, none of which is in the range.',
       }),
@@ -302,24 +302,30 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'PUT /api/v2/files/{address}': {
     operationId: 'bindFileName',
-    summary: 'Give a name to a content identifier',
+    summary: 'Bind a name to a content identifier',
     tag: 'files',
     parameters: fileName,
     requestBody: text('The content identifier.', 'text/plain', cid),
-    responses: { 200: text('The identifier that the name meant before, if any.', 'text/plain', cid), 405: refused },
+    responses: {
+      200: text('The content identifier that the name was bound to before, if any.', 'text/plain', cid),
+      405: refused,
+    },
   },
   'DELETE /api/v2/files/{address}': {
     operationId: 'unbindFileName',
-    summary: 'Take a name away',
+    summary: 'Unbind a name',
     tag: 'files',
     parameters: fileName,
-    responses: { 200: text('The identifier that the name meant, if any.', 'text/plain', cid), 405: refused },
+    responses: {
+      200: text('The content identifier that the name was bound to, if any.', 'text/plain', cid),
+      405: refused,
+    },
   },
   'POST /api/v2/files/prefetch': {
     operationId: 'prefetchFiles',
-    summary: 'Keep what a query finds, instead of what the query of this app before has found',
+    summary: 'Prefetch and keep the results of a query; replaces the previous prefetch of this app',
     tag: 'files',
-    requestBody: json('The query, whose results are content identifiers, and how long to keep them.', 'Prefetch', {
+    requestBody: json('A query that returns content identifiers, and how long to keep their content.', 'Prefetch', {
       query: "FROM 'picture' SELECT _.cid",
       duration: { secs: 86400, nanos: 0 },
     }),
@@ -327,9 +333,9 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'POST /api/v2/files/remove': {
     operationId: 'removeFile',
-    summary: 'Keep an upload no longer, on any node',
+    summary: 'Remove an upload from all nodes',
     tag: 'files',
-    requestBody: json('What was uploaded.', 'Removal', { cid }),
+    requestBody: json('The content identifier of the upload.', 'Removal', { cid }),
     responses: { 204: empty, 400: invalid, 404: absent },
   },
   'GET /api/v2/blob/{app}/{path}': {
@@ -338,10 +344,10 @@ export const descriptions: Readonly<Record<string, Description>> = {
     tag: 'blobs',
     parameters: blobPath,
     responses: {
-      200: { description: 'The bytes with their type, or the listing of a folder as JSON.', content: { '*/*': {} } },
+      200: { description: 'The blob with its content type, or the JSON listing of a folder.', content: { '*/*': {} } },
       204: empty,
       400: invalid,
-      406: json('The blob is of another type.', 'Error', {
+      406: json('The `Accept` header excludes the content type of the blob.', 'Error', {
         code: 'ERR_NOT_ACCEPTABLE',
         message: "Content with type 'text/html' was requested but …",
       }),
@@ -349,7 +355,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'PUT /api/v2/blob/{app}/{path}': {
     operationId: 'putBlob',
-    summary: 'Store a blob of the own app',
+    summary: 'Store a blob of the calling app',
     tag: 'blobs',
     parameters: blobPath,
     requestBody: { required: true, content: { '*/*': { schema: {} } } },
@@ -357,7 +363,7 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'DELETE /api/v2/blob/{app}/{path}': {
     operationId: 'deleteBlob',
-    summary: 'Remove a blob, and everything below its path',
+    summary: 'Delete a blob, and everything below its path',
     tag: 'blobs',
     parameters: blobPath,
     responses: { 204: empty, 400: invalid, 503: unavailable },
@@ -371,25 +377,25 @@ export const descriptions: Readonly<Record<string, Description>> = {
   },
   'GET /api/v2/health': {
     operationId: 'getHealth',
-    summary: 'Whether the node lives',
+    summary: 'Liveness probe',
     tag: 'operations',
     responses: { 200: alive },
   },
   'GET /api/v2/ready': {
     operationId: 'getReadiness',
-    summary: 'Whether every part of the node is up',
+    summary: 'Readiness probe: whether all components are running',
     tag: 'operations',
     responses: { 200: ready, 503: notReady },
   },
   'GET /api/v2/metrics': {
     operationId: 'getMetrics',
-    summary: 'What the node counts',
+    summary: 'Prometheus metrics',
     tag: 'operations',
     responses: { 200: metrics },
   },
   'GET /api/v2/openapi': {
     operationId: 'getApiPage',
-    summary: 'A page to read this document on, and to try what it describes',
+    summary: 'The API explorer: a page to read this document and to send requests',
     tag: 'operations',
     responses: { 200: { description: 'The page.', content: { 'text/html': {} } } },
   },

@@ -6,7 +6,7 @@ import { type Description, descriptions } from './descriptions.ts'
 import { schemas } from './schemas.ts'
 import type { Body, OpenApi, Operation } from './shared-parts.ts'
 
-/** The document that describes the routes: what they answer from their rules, the rest from their descriptions. */
+/** Generates the OpenAPI document: common responses from the checks of a route, the rest from its description. */
 export function openApiDocument(routes: readonly Route[]): OpenApi {
   const paths: Record<string, Record<string, Operation>> = {}
   for (const [key, endpoint] of operationsOf(routes)) {
@@ -20,10 +20,10 @@ export function openApiDocument(routes: readonly Route[]): OpenApi {
     info: {
       title: 'shoal',
       version: versionString,
-      description: 'Events of a swarm of nodes, from the node on this machine.',
+      description: 'The API of a shoal node: events and files of a swarm, from the node on this machine.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Relative to the document first; an absolute one for tools that are given the document as a file.
+    // Relative to the document first; an absolute URL for tools that read the document from a file.
     servers: [
       { url: '/', description: 'The node that serves this document.' },
       { url: 'http://localhost:4454', description: 'A node on this machine with its default port.' },
@@ -39,14 +39,14 @@ export function openApiDocument(routes: readonly Route[]): OpenApi {
   }
 }
 
-/** Method and path of everything under `/api/v2/` that there is to describe. */
+/** All operations under `/api/v2/`, by method and path. */
 function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
   return routes
     .filter(({ path }) => path.startsWith('/api/v2/'))
     .flatMap(({ path, methods }) =>
       Object.entries(methods)
         .filter(([method]) => method !== 'HEAD')
-        // What takes every method is described once.
+        // A route for every method is described once, as GET.
         .map(([method, endpoint]): [string, Endpoint] => [
           `${method.replace('*', 'GET')} ${described(path)}`,
           endpoint,
@@ -54,7 +54,7 @@ function operationsOf(routes: readonly Route[]): [string, Endpoint][] {
     )
 }
 
-/** A path with names for what is below it: an app and a path of its own, or the address of a file. */
+/** A route path as an OpenAPI path template. */
 function described(path: string): string {
   return path.replace('/blob/*', '/blob/{app}/{path}').replace('/files/*', '/files/{address}')
 }
@@ -72,20 +72,26 @@ function operation(
     ...(requestBody && { requestBody: { required: true, ...requestBody } }),
     responses: {
       ...responses,
-      ...(endpoint.token && { 401: error('No token, or none that is valid.', 'ERR_TOKEN_EXPIRED', 'Expired token.') }),
+      ...(endpoint.token && {
+        401: error('The token is missing, malformed or expired.', 'ERR_TOKEN_EXPIRED', 'Expired token.'),
+      }),
       ...(endpoint.produces && {
-        406: error('The answer is not accepted.', 'ERR_NOT_ACCEPTABLE', 'Content with type …'),
+        406: error(
+          'The `Accept` header excludes the media type of the response.',
+          'ERR_NOT_ACCEPTABLE',
+          'Content with type …',
+        ),
       }),
       ...(requestBody && {
         413: error(
-          'More bytes than a limit allows.',
+          'The request body exceeds the size limit.',
           'ERR_PAYLOAD_TOO_LARGE',
           `Payload too large (${limits.bodyBytes + 1} > ${limits.bodyBytes}).`,
         ),
       }),
       ...(endpoint.consumes && {
         415: error(
-          'Another type of body.',
+          'The `Content-Type` of the request is not supported.',
           'ERR_UNSUPPORTED_MEDIA_TYPE',
           "The request's content-type is not supported.",
         ),

@@ -16,7 +16,7 @@ function bound(description: string): Fragment {
   return { anyOf: [reference('Bounds'), { type: 'null' }], description }
 }
 
-/** What goes over the wire, by name. */
+/** JSON schemas of requests and responses, by name. */
 export const schemas: Readonly<Record<string, Fragment>> = {
   Error: object({ code: { enum: Object.keys(errorTable) }, message: text }),
   Manifest: object(
@@ -24,7 +24,7 @@ export const schemas: Readonly<Record<string, Fragment>> = {
       appId: { ...text, pattern: '^[a-z0-9-]+(\\.[a-z0-9-]+)*$', maxLength: format.appIdBytes },
       displayName: text,
       version: text,
-      signature: { type: ['string', 'null'], description: 'Made by the developer of the app.' },
+      signature: { type: ['string', 'null'], description: 'The signature of the developer of the app.' },
     },
     ['signature'],
   ),
@@ -34,7 +34,7 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   Bounds: {
     type: 'object',
     description:
-      'Offsets by stream, as numbers or texts. `min`, like -1, is before the first event, `max` after the last.',
+      'Offsets by stream, as numbers or strings. `min`, like -1, is before the first event, `max` after the last.',
     additionalProperties: {
       anyOf: [
         { type: 'integer', minimum: -1 },
@@ -44,14 +44,17 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   },
   Offsets: object({
     present: reference('OffsetMap'),
-    toReplicate: { ...reference('OffsetMap'), description: 'How many events are known elsewhere and not yet here.' },
+    toReplicate: {
+      ...reference('OffsetMap'),
+      description: 'How many events of a stream are known but not yet replicated to this node.',
+    },
   }),
   PublishRequest: object({
     data: { type: 'array', maxItems: limits.eventsPerPublish, items: reference('EventToPublish') },
   }),
   EventToPublish: object({
     tags: { type: 'array', maxItems: format.tagsPerEvent, items: { ...text, minLength: 1 } },
-    payload: { description: 'Any JSON value. Its text is kept, but for the space between its parts.' },
+    payload: { description: 'Any JSON value. Its text is kept verbatim, except for insignificant whitespace.' },
   }),
   PublishResponse: object({ data: { type: 'array', items: reference('Published') } }),
   Published: object({
@@ -63,21 +66,23 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   QueryRequest: object(
     {
       query: { ...text, description: 'AQL.' },
-      order: { enum: ['asc', 'desc', 'stream-asc'], description: 'Unless the query has an order of its own.' },
-      lowerBound: bound('Read after these offsets.'),
-      upperBound: bound('Read up to these offsets, and only these streams; they have to be here.'),
+      order: { enum: ['asc', 'desc', 'stream-asc'], description: 'The order of events, unless the query has its own.' },
+      lowerBound: bound('Read after these offsets (exclusive).'),
+      upperBound: bound(
+        'Read up to these offsets, inclusive, and only these streams. They must be present on this node.',
+      ),
     },
     ['lowerBound', 'upperBound'],
   ),
   SubscribeRequest: object(
-    { query: { ...text, description: 'AQL.' }, lowerBound: bound('Read after these offsets.') },
+    { query: { ...text, description: 'AQL.' }, lowerBound: bound('Read after these offsets (exclusive).') },
     ['lowerBound'],
   ),
   SubscribeMonotonicRequest: object(
     {
       query: { ...text, description: 'AQL.' },
-      session: { ...text, description: 'A name that the client chooses.' },
-      lowerBound: bound('Read after these offsets; they have to be here.'),
+      session: { ...text, description: 'A session name chosen by the client.' },
+      lowerBound: bound('Read after these offsets (exclusive). They must be present on this node.'),
     },
     ['lowerBound'],
   ),
@@ -88,10 +93,10 @@ export const schemas: Readonly<Record<string, Fragment>> = {
   Validation: object(
     {
       valid: { type: 'boolean' },
-      canonical: { ...text, description: 'The query with every parenthesis.' },
-      features: { type: 'array', items: text, description: 'The features that it uses.' },
-      error: { ...text, description: 'What is wrong with it.' },
-      position: { ...count, description: 'Where, in UTF-16 units from the beginning.' },
+      canonical: { ...text, description: 'The query, fully parenthesized.' },
+      features: { type: 'array', items: text, description: 'The features that the query uses.' },
+      error: { ...text, description: 'The syntax or type error.' },
+      position: { ...count, description: 'Position of the error in UTF-16 code units.' },
     },
     ['canonical', 'features', 'error', 'position'],
   ),
@@ -102,7 +107,7 @@ export const schemas: Readonly<Record<string, Fragment>> = {
       children: { type: 'array', items: object({ size: count, name: text, cid: reference('Cid') }) },
     }),
   }),
-  Cid: { ...text, description: 'A content identifier: what has the same content has the same one.' },
+  Cid: { ...text, description: 'A content identifier (CID): equal content has an equal CID.' },
   Names: object(
     {
       names: { type: 'array', items: object({ name: text, cid: reference('Cid'), size: count }, ['size']) },

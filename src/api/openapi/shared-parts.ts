@@ -1,7 +1,7 @@
 /** A JSON object of an OpenAPI document. */
 export type Fragment = { readonly [key: string]: unknown }
 
-/** An OpenAPI document, as far as this one goes. */
+/** The subset of OpenAPI that this document uses. */
 export interface OpenApi {
   readonly openapi: string
   readonly info: Fragment & { readonly title: string; readonly version: string; readonly description: string }
@@ -15,7 +15,7 @@ export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
-  /** The ways to send a token; none when there is no need for one. */
+  /** The alternatives to send a token; empty for operations without one. */
   readonly security: readonly Fragment[]
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: Body
@@ -32,7 +32,7 @@ export interface Parameter {
   readonly example: string
 }
 
-/** What a request or an answer consists of. */
+/** The body of a request or response. */
 export interface Body {
   readonly description?: string
   readonly required?: boolean

@@ -11,7 +11,7 @@ import type { Route } from '../router.ts'
 
 const endpoints: readonly Endpoint[] = ['query', 'subscribe', 'subscribe_monotonic']
 
-/** Queries that are looked at and not run: for editors. */
+/** Validates queries without running them, for editors. */
 export function aqlRoutes(events: Promise<Events>): Route[] {
   const answer = async (call: Call, { appId }: App): Promise<Answer> => {
     const value = await call.json(limits.bodyBytes)

@@ -18,7 +18,7 @@ import { TokenLog } from '../token-log.ts'
 
 export interface AuthParts {
   readonly tokens: Tokens
-  /** The licences in the settings, as of now. */
+  /** The current licences in the settings. */
   readonly licensing: () => Licensing
   /** The key that signs certificates and licences. */
   readonly rootKey: PublicKey | undefined
@@ -27,7 +27,7 @@ export interface AuthParts {
   readonly log: Logger
 }
 
-/** An app says what it is, and gets a token. */
+/** Authentication: an app sends its manifest and gets a token. */
 export function authRoutes(parts: AuthParts): Route[] {
   const tokenLog = new TokenLog(parts.log)
   const answer = async (call: Call): Promise<Answer> => {

@@ -10,12 +10,12 @@ interface Blob {
   readonly bytes: Buffer
 }
 
-/** What apps keep for themselves on this node: bytes by path. */
+/** A local key-value store of the apps: blobs by path, not replicated. */
 export interface Blobs {
-  /** How many bytes a blob has; nothing when there is none. */
+  /** The size of a blob in bytes; nothing when it does not exist. */
   size(app: string, path: string): Promise<number | undefined>
   get(app: string, path: string): Promise<Blob | undefined>
-  /** What is directly below a path. */
+  /** The entries directly below a path. */
   list(app: string, path: string): Promise<ReadonlyMap<string, unknown> | undefined>
   put(app: string, path: string, blob: Blob): Promise<void>
   delete(app: string, path: string): Promise<void>
@@ -23,10 +23,10 @@ export interface Blobs {
 
 const prefix = '/api/v2/blob/'
 
-/** Blobs: every app can read all of them, and write its own. */
+/** Blobs: an app can read the blobs of every app, and write its own. */
 export function blobRoutes(blobs: Blobs): Route[] {
   const get = async (call: Call, { appId }: App): Promise<Answer> => {
-    const { app, path } = placeOf(call)
+    const { app, path } = blobAddress(call)
     const owner = app === '-' ? appId : app
     call.hold((await blobs.size(owner, path)) ?? 0)
     const blob = await blobs.get(owner, path)
@@ -51,14 +51,14 @@ export function blobRoutes(blobs: Blobs): Route[] {
     GET: { token: true, answer: get },
     PUT: { token: true, answer: put },
     DELETE: { token: true, answer: remove },
-    // Clients send how much they would like to keep; there is nothing to decide yet.
+    // Clients send a storage quota request. There are no quotas, so it is accepted and ignored.
     POST: { token: true, answer: () => emptyAnswer(204) },
   } as const
   return [{ path: `${prefix}*`, methods }]
 }
 
-/** The app and the path that a call is about; the path is taken as it is. */
-function placeOf({ path }: Call): { app: string; path: string } {
+/** The app and the path in a blob URL; the path is taken verbatim. */
+function blobAddress({ path }: Call): { app: string; path: string } {
   const rest = path.slice(prefix.length)
   const slash = rest.indexOf('/')
   const app = slash < 0 ? rest : rest.slice(0, slash)
@@ -67,9 +67,9 @@ function placeOf({ path }: Call): { app: string; path: string } {
   return { app, path: slash < 0 ? '' : rest.slice(slash + 1) }
 }
 
-/** The path of a call that changes something: only an app's own blobs can be, which it does not name. */
+/** The path of a write request. Apps can only write their own blobs, with `-` as app. */
 function ownPath(call: Call, action: string): string {
-  const { app, path } = placeOf(call)
+  const { app, path } = blobAddress(call)
   if (app !== '-') throw failure('ERR_BAD_REQUEST', { cause: `cannot ${action} blob for specific appId ${app}` })
   return path
 }

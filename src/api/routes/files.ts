@@ -4,7 +4,7 @@ import { type Duration, type Files, isName, parseCid } from '../../files/index.t
 import type { App } from '../../identity/index.ts'
 import { type Answer, emptyAnswer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
-import { asksForHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
+import { acceptsHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
 import { boundaryOf, formParts } from '../form-parser.ts'
 import { memberOf, memberText } from '../members.ts'
 import { queryText } from '../read-requests.ts'
@@ -12,7 +12,7 @@ import type { Route } from '../router.ts'
 
 const prefix = '/api/v2/files'
 
-/** Files, directories and their names; a call that comes before they are open waits for that. */
+/** Files, directories and names. Requests wait until the files are open. */
 export function fileRoutes(files: Promise<Files>): Route[] {
   const list = async (call: Call): Promise<Answer> => {
     const opened = await files
@@ -27,7 +27,7 @@ export function fileRoutes(files: Promise<Files>): Route[] {
       async (target) => {
         for await (const { fileName, content } of formParts(call.bodyStream(), boundary)) {
           if (fileName === undefined)
-            throw failure('ERR_BAD_REQUEST', { cause: 'A part of the form has no file name.' })
+            throw failure('ERR_BAD_REQUEST', { cause: 'A part of the multipart body has no file name.' })
           await target.add(fileName, content)
         }
       },
@@ -42,9 +42,9 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     const opened = await files
     const { by, content } = await opened.find(root, path)
     if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
-    // No file has a path that cannot be read.
+    // A path with a malformed percent-encoding matches no file.
     if (below === undefined) throw failure('ERR_NOT_FOUND', {})
-    return await contentAnswer(call, opened, { by, content, path }, asksForHtml(call))
+    return await contentAnswer(call, opened, { by, content, path }, acceptsHtml(call))
   }
   const put = async (call: Call): Promise<Answer> => {
     const name = nameIn(call)
@@ -52,30 +52,30 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     if (parseCid(cid) === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     return textAnswer((await (await files).bind(name, cid)) ?? '')
   }
-  const unname = async (call: Call): Promise<Answer> => textAnswer((await (await files).unbind(nameIn(call))) ?? '')
-  const reading = { token: true, answer: get } as const
+  const unbind = async (call: Call): Promise<Answer> => textAnswer((await (await files).unbind(nameIn(call))) ?? '')
+  const read = { token: true, answer: get } as const
   return [
     { path: prefix, methods: { GET: { token: true, answer: list }, POST: { token: true, answer: upload } } },
-    ...keepingRoutes(files),
+    ...retentionRoutes(files),
     {
       path: `${prefix}/*`,
       methods: {
-        GET: reading,
-        HEAD: reading,
+        GET: read,
+        HEAD: read,
         PUT: { token: true, answer: put },
-        DELETE: { token: true, answer: unname },
+        DELETE: { token: true, answer: unbind },
       },
     },
   ]
 }
 
-/** Whether the query of a request has a parameter with the value `true`. */
+/** Whether a query parameter has the value `true`. */
 function isSet({ query }: Call, parameter: string): boolean {
   return new URLSearchParams(query ?? '').get(parameter) === 'true'
 }
 
-/** What is kept, and what no longer. */
-function keepingRoutes(files: Promise<Files>): Route[] {
+/** Retention: prefetch content, or remove an upload. */
+function retentionRoutes(files: Promise<Files>): Route[] {
   const prefetch = async (call: Call, { appId }: App): Promise<Answer> => {
     const value = await call.json(limits.bodyBytes)
     await (await files).prefetch(appId, queryText(value), durationOf(value))
@@ -83,7 +83,8 @@ function keepingRoutes(files: Promise<Files>): Route[] {
   }
   const remove = async (call: Call, { appId }: App): Promise<Answer> => {
     const cid = memberText(await call.json(limits.bodyBytes), 'cid')
-    if (parseCid(cid) === undefined) throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is no content identifier` })
+    if (parseCid(cid) === undefined)
+      throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is not a content identifier at \`cid\`` })
     if (!(await (await files).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
     return emptyAnswer(204)
   }
@@ -93,7 +94,7 @@ function keepingRoutes(files: Promise<Files>): Route[] {
   ]
 }
 
-/** What separates the parts of a form, whose length is known and not too large. */
+/** The boundary of a multipart request; throws for another content type, and for a missing or too large length. */
 function checkedBoundary({ request }: Call): string {
   const boundary = boundaryOf(request.headers['content-type'])
   if (boundary === undefined) throw failure('ERR_UNSUPPORTED_MEDIA_TYPE', {})
@@ -105,7 +106,7 @@ function checkedBoundary({ request }: Call): string {
   return boundary
 }
 
-/** The name that a call gives or takes; a slash at its end does not matter. */
+/** The name in a URL. A trailing slash is ignored. */
 function nameIn({ path }: Call): string {
   const rest = path.slice(prefix.length + 1).replace(/\/$/, '')
   const [name = '', ...more] = rest.includes('/') ? [] : (decodedPath(rest) ?? [])
@@ -122,5 +123,5 @@ function durationOf(value: unknown): Duration {
 function countOf(value: unknown, name: string): number {
   const count = memberOf(value, name)
   if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) return count
-  throw failure('ERR_BAD_REQUEST', { cause: `expected a whole number at \`${name}\`` })
+  throw failure('ERR_BAD_REQUEST', { cause: `expected a non-negative integer at \`${name}\`` })
 }

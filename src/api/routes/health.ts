@@ -2,7 +2,7 @@ import type { Health } from '../../observability/health.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Endpoint, Route } from '../router.ts'
 
-/** Whether the node lives, and whether it is ready: for supervisors, who have no token. */
+/** Liveness and readiness probes, without a token: supervisors have none. */
 export function healthRoutes(health: Health, paths: { alive: readonly string[]; ready: readonly string[] }): Route[] {
   const alive = (): Answer => jsonAnswer(200, { status: 'alive' })
   const ready = (): Answer => {

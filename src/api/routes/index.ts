@@ -12,7 +12,7 @@ import { metricsRoutes } from './metrics.ts'
 import { type NodeParts, nodeRoutes } from './node.ts'
 import { openApiRoutes } from './openapi.ts'
 
-/** What the API is made of. */
+/** The dependencies of the API routes. */
 export interface ApiParts extends AuthParts, NodeParts, EventParts {
   readonly health: Health
   readonly files: Promise<Files>
@@ -20,7 +20,7 @@ export interface ApiParts extends AuthParts, NodeParts, EventParts {
   readonly metrics: Metrics
 }
 
-/** Everything that the API answers. */
+/** All routes of the API. */
 export function apiRoutes(parts: ApiParts): Route[] {
   return openApiRoutes([
     ...healthRoutes(parts.health, { alive: ['/healthz', '/api/v2/health'], ready: ['/readyz', '/api/v2/ready'] }),
@@ -34,7 +34,7 @@ export function apiRoutes(parts: ApiParts): Route[] {
   ])
 }
 
-/** What the admin interface answers without a session. */
+/** The HTTP routes of the admin interface, which need no session. */
 export function adminRoutes(health: Health): Route[] {
   return healthRoutes(health, { alive: ['/api/v2/admin/health'], ready: ['/api/v2/admin/ready'] })
 }

@@ -2,7 +2,7 @@ import type { Metrics } from '../../observability/metrics.ts'
 import type { Answer } from '../answer.ts'
 import type { Endpoint, Route } from '../router.ts'
 
-/** What monitoring systems collect; they have no token. */
+/** Prometheus metrics, without a token: scrapers have none. */
 export function metricsRoutes(metrics: Metrics): Route[] {
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
   const answer = (): Answer => ({ status: 200, headers, body: metrics.text() })

@@ -3,13 +3,13 @@ import { versionString } from '../../runtime/version.ts'
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Route } from '../router.ts'
 
-/** How well a node follows the swarm. */
+/** How well a node keeps up with the swarm. */
 export type PeerStatus = 'LowLatency' | 'HighLatency' | 'PartiallyWorking' | 'NotWorking'
 
-/** What the swarm says of itself. */
+/** The state of the swarm. */
 export interface SwarmInfo {
   readonly connectedNodes: number
-  /** All nodes that are known, this one too. */
+  /** All known nodes, including this one. */
   readonly peersStatus: Readonly<Record<NodeId, PeerStatus>>
 }
 
@@ -18,7 +18,7 @@ export interface NodeParts {
   readonly swarm: () => SwarmInfo
 }
 
-/** What the node is, and how it is doing. */
+/** The ID of the node, and information about its state. */
 export function nodeRoutes({ nodeId, swarm }: NodeParts): Route[] {
   const started = process.hrtime.bigint()
   const info = (): Answer => {

@@ -2,11 +2,11 @@ import { type Answer, jsonTextAnswer } from '../answer.ts'
 import type { OpenApi } from '../openapi/shared-parts.ts'
 import type { Endpoint, Route } from '../router.ts'
 
-/** The description of these routes, for programs and for people; it is made when somebody asks for it. */
+/** The OpenAPI document and the API explorer, generated with the first request. */
 export function openApiRoutes(routes: readonly Route[]): Route[] {
-  const described = async (): Promise<OpenApi> => (await import('../openapi/document.ts')).openApiDocument(all)
-  const json = once(async () => jsonTextAnswer(200, JSON.stringify(await described())))
-  const page = once(async () => (await import('../openapi/page/page.ts')).openApiPage(await described()))
+  const document = async (): Promise<OpenApi> => (await import('../openapi/document.ts')).openApiDocument(all)
+  const json = once(async () => jsonTextAnswer(200, JSON.stringify(await document())))
+  const page = once(async () => (await import('../openapi/page/page.ts')).openApiPage(await document()))
   const all = [...routes, route('/api/v2/openapi.json', json), route('/api/v2/openapi', page)]
   return all
 }

@@ -1,11 +1,11 @@
 import { closeObject, JsonScanner, openObject } from '../../json/json-scanner.ts'
 
-/** A message of a client of the WebSocket. The payload stays the text that it is. */
+/** A client message on the WebSocket. The payload is not parsed yet. */
 export type Envelope =
   | {
       readonly type: 'request'
       readonly serviceId: string
-      /** As it was written: it may be larger than a number can be. */
+      /** A string: an unsigned 64-bit integer may exceed the safe integers of JavaScript. */
       readonly requestId: string
       readonly payload: Buffer
     }
@@ -14,7 +14,7 @@ export type Envelope =
 const names = ['type', 'serviceId', 'requestId', 'payload'].map((name) => Buffer.from(name))
 const largestId = 2n ** 64n - 1n
 
-/** Reads a message; nothing when it is none. */
+/** Parses a message; nothing when it is malformed. */
 export function readEnvelope(bytes: Buffer): Envelope | undefined {
   try {
     const [type, serviceId, requestId, payload] = members(bytes)
@@ -31,7 +31,7 @@ export function readEnvelope(bytes: Buffer): Envelope | undefined {
   }
 }
 
-/** The texts of the members, in the order of their names. */
+/** The raw JSON of the members, in the order of `names`. */
 function members(bytes: Buffer): (Buffer | undefined)[] {
   const scanner = new JsonScanner(bytes)
   const found: (Buffer | undefined)[] = names.map(() => undefined)

@@ -12,27 +12,27 @@ import { type Envelope, readEnvelope } from './envelope.ts'
 import { frameOf, framesOf } from './frames.ts'
 import { UnfinishedMessage } from './unfinished-message.ts'
 
-/** What there is to ask for, in the order in which it is told to those who ask for something else. */
+/** The services, in the order in which an `unknownEndpoint` error lists them. */
 const services = ['offsets', 'publish', 'query', 'subscribe', 'subscribe_monotonic'] as const
 type Service = (typeof services)[number]
 type Request = Extract<Envelope, { type: 'request' }>
 
-/** A request that is under way: it can be cancelled, and then says nothing more. */
+/** A request in progress. After a cancel it sends nothing more. */
 interface Running {
   cancelled: boolean
   reading?: Reading
-  /** Bytes that are charged for its message. */
+  /** Bytes charged for its message. */
   charged: number
 }
 
-/** A message as it came; nothing is charged for it when there was no room. */
+/** A received message; `charged` is undefined when it exceeds the memory limit. */
 interface Message {
   readonly bytes: Buffer
   readonly isBinary: boolean
   readonly charged: number | undefined
 }
 
-/** What a request is answered with when it cannot be served. */
+/** The error of a failed request. */
 export type SocketError =
   | { readonly type: 'unknownEndpoint'; readonly endpoint: string; readonly valid_endpoints: readonly string[] }
   | { readonly type: 'badRequest'; readonly message: string }
@@ -45,14 +45,14 @@ interface Parts {
   readonly failed?: (kind: SocketError['type']) => void
 }
 
-/** Codes by which clients learn that the node goes away, or that it has no room for them. */
+/** Close codes: the node shuts down, or has no memory left for this client. */
 const [goingAway, tryAgainLater] = [1001, 1013]
-/** Bytes of the reason that a close frame can carry. */
+/** The maximum length of the reason in a close frame. */
 const closeReasonBytes = 123
-/** Milliseconds that the close frame gets to reach the client before the connection is cut off. */
+/** Milliseconds between the close frame and the termination of the connection. */
 const closeMs = 250
 
-/** A WebSocket of an app: many requests at once, each of which is answered under its own number. */
+/** A WebSocket of an app. It multiplexes concurrent requests by their request ID. */
 export class EventSocket {
   readonly #socket: WebSocket
   readonly #appId: string
@@ -60,17 +60,17 @@ export class EventSocket {
   readonly #running = new Map<string, Running>()
   readonly #connection: Connection
   #closing = false
-  /** Requests that wait for the answer of the store. */
-  #asking = 0
-  /** Messages that wait for the client to read. */
+  /** Publish and offsets requests that are pending in the store. */
+  #pending = 0
+  /** Messages that were sent above the high water mark and are still in the output buffer. */
   #unread = 0
   readonly #unfinished = new UnfinishedMessage()
-  /** Bytes that are charged for the unfinished message. */
+  /** Bytes charged for the unfinished message. */
   #unfinishedCharge = 0
-  /** Messages that came together with the one after which no more should be read. */
+  /** Messages that were already received when reading was paused. */
   readonly #waiting: Message[] = []
   #isPonging = false
-  /** The last ping that came while a pong was on its way: only that one is answered (RFC 6455, section 5.5.3). */
+  /** The latest ping during a pending pong: only that one gets a pong (RFC 6455, section 5.5.3). */
   #lastPing: Buffer | undefined
 
   constructor(socket: WebSocket, appId: string, parts: Parts, connection: Connection) {
@@ -83,20 +83,20 @@ export class EventSocket {
       isReceiving: () => this.#unfinishedCharge > 0,
       evict: (reason) => this.#evict(reason),
     }
-    socket.on('message', (data, isBinary) => this.#arrived(data as Buffer, isBinary))
+    socket.on('message', (data, isBinary) => this.#onMessage(data as Buffer, isBinary))
     socket.on('ping', (data) => this.#pong(data))
     socket.on('close', () => this.#cancelAll())
-    // It is followed by 'close'.
+    // 'close' follows.
     socket.on('error', (error) => parts.log.debug(`WebSocket: ${error.message}`))
   }
 
-  /** Closes it as soon as everything that is under way is answered. */
+  /** Graceful close: after all requests in progress have completed. */
   close(): void {
     this.#closing = true
     this.#closeWhenIdle()
   }
 
-  /** Cuts it off. */
+  /** Terminates the connection without a closing handshake. */
   terminate(): void {
     this.#socket.terminate()
   }
@@ -105,9 +105,9 @@ export class EventSocket {
     if (this.#closing && this.#running.size === 0) this.#socket.close(goingAway)
   }
 
-  /** To be called with each part that comes from the network, before it is parsed. */
-  receiving(part: Uint8Array): void {
-    this.#unfinished.add(part)
+  /** Call this with each chunk from the network, before it is parsed. */
+  receiving(chunk: Uint8Array): void {
+    this.#unfinished.add(chunk)
     const cost = bodyCost(this.#unfinished.cost)
     if (cost === this.#unfinishedCharge) return
     if (cost < this.#unfinishedCharge) this.#connection.refund(this.#unfinishedCharge - cost)
@@ -118,10 +118,10 @@ export class EventSocket {
     this.#unfinishedCharge = cost
   }
 
-  /** Closes the connection with a reason; a client that does not read is cut off. */
+  /** Closes the connection with a reason. A slow client, with output pending, is terminated. */
   #evict(reason: ShoalError): void {
     this.#cancelAll()
-    // Nothing more of what the client sends is parsed and kept.
+    // Stop parsing and buffering input.
     this.#socket.pause()
     if (this.#socket.bufferedAmount > 0) {
       this.#socket.terminate()
@@ -131,7 +131,7 @@ export class EventSocket {
     setTimeout(() => this.#socket.terminate(), closeMs).unref()
   }
 
-  /** Answers a ping, with at most one pong on its way: the library would queue them all for a client that does not read. */
+  /** Sends a pong, one at a time: `ws` would queue a pong per ping for a client that does not read. */
   #pong(data: Buffer): void {
     if (this.#isPonging) {
       this.#lastPing = Buffer.from(data)
@@ -147,19 +147,19 @@ export class EventSocket {
     })
   }
 
-  #arrived(bytes: Buffer, isBinary: boolean): void {
-    // What comes after a message that closed it could not be answered.
+  #onMessage(bytes: Buffer, isBinary: boolean): void {
+    // Drop messages that arrive after the close.
     if (this.#socket.readyState !== this.#socket.OPEN) return
     const charged = bodyCost(bytes.length) + limits.socketRequestBytes
     const message = { bytes, isBinary, charged: this.#connection.charge(charged) ? charged : undefined }
-    if (this.#isDeaf || this.#waiting.length > 0) this.#waiting.push(message)
+    if (this.#isSaturated || this.#waiting.length > 0) this.#waiting.push(message)
     else this.#receive(message)
   }
 
   #receive({ bytes, isBinary, charged }: Message): void {
     const message = isBinary ? undefined : readEnvelope(bytes)
     if (message === undefined) {
-      // Whoever does not speak the protocol cannot be told anything in it.
+      // A client that does not speak the protocol cannot understand an error message in it.
       this.#cancelAll()
       this.#socket.close()
     } else if (message.type === 'cancel') {
@@ -184,25 +184,25 @@ export class EventSocket {
     }
     const running: Running = { cancelled: false, charged }
     this.#running.set(requestId, running)
-    const isAsking = service === 'publish' || service === 'offsets'
-    if (isAsking) this.#asking++
-    this.#heed()
+    const isPending = service === 'publish' || service === 'offsets'
+    if (isPending) this.#pending++
+    this.#applyBackpressure()
     this.#answer(service, request, running).finally(() => {
       if (this.#running.get(requestId) === running) this.#running.delete(requestId)
-      this.#letGo(running)
-      if (isAsking) this.#asking--
-      this.#heed()
+      this.#refund(running)
+      if (isPending) this.#pending--
+      this.#applyBackpressure()
       this.#closeWhenIdle()
     })
   }
 
-  /** Nothing needs the message of a request any more. */
-  #letGo(running: Running): void {
+  /** Refunds the message of a request: it was processed. */
+  #refund(running: Running): void {
     this.#connection.refund(running.charged)
     running.charged = 0
   }
 
-  /** Answers a request to its end; what goes wrong is told before that. */
+  /** Runs a request: its results, an error if it fails, then `complete`. */
   async #answer(service: Service, request: Request, running: Running): Promise<void> {
     const { requestId } = request
     try {
@@ -229,15 +229,15 @@ export class EventSocket {
     const reading = this.#read(events, service, payload)
     running.reading = reading
     reading.chargeTo?.(this.#connection)
-    this.#letGo(running)
+    this.#refund(running)
     if (running.cancelled) reading.cancel()
     await reading.started
-    for await (const piece of reading) {
-      // What is sent is a copy of it.
-      if (!this.#connection.charge(piece.length)) throw this.#connection.refusal
-      await this.#sendLines(requestId, piece, running)
-      this.#connection.refund(piece.length)
-      reading.giveBack(piece)
+    for await (const chunk of reading) {
+      // The frames are a copy, so the chunk is charged once more.
+      if (!this.#connection.charge(chunk.length)) throw this.#connection.refusal
+      await this.#sendLines(requestId, chunk, running)
+      this.#connection.refund(chunk.length)
+      reading.giveBack(chunk)
     }
   }
 
@@ -251,7 +251,7 @@ export class EventSocket {
   }
 
   #read(events: Events, service: Exclude<Service, 'publish' | 'offsets'>, payload: Buffer): Reading {
-    const asker = { appId: this.#appId, via: 'websocket' } as const
+    const caller = { appId: this.#appId, via: 'websocket' } as const
     const open = [...this.#running.values()].filter(({ reading }) => reading !== undefined).length
     if (open >= limits.openStreamsPerSocket)
       throw new ShoalError(
@@ -259,8 +259,8 @@ export class EventSocket {
         `There are ${limits.openStreamsPerSocket} open streams on this WebSocket, which is the limit.`,
       )
     if (!this.#connection.hasRoom(parseCost(payload.length))) throw this.#connection.refusal
-    const parsed = <T>(read: (value: unknown, by: typeof asker) => T): T =>
-      shaped(() => read(parseJson(payload), asker))
+    const parsed = <T>(read: (value: unknown, by: typeof caller) => T): T =>
+      asBadRequestSync(() => read(parseJson(payload), caller))
     if (service === 'query') return events.query(parsed(queryRequest))
     if (service === 'subscribe') return events.subscribe(parsed(subscribeRequest))
     return events.subscribeMonotonic(parsed(monotonicRequest))
@@ -270,7 +270,7 @@ export class EventSocket {
     for (const frame of framesOf(requestId, lines)) {
       if (running.cancelled) return
       if (this.#socket.bufferedAmount < limits.socketBacklogBytes) this.#send(frame)
-      // Nothing more is made for somebody who does not read.
+      // Backpressure: wait until a slow client has read this frame before the next one is made.
       else {
         const sent = new Promise<void>((resolve) => this.#socket.send(frame, { binary: false }, () => resolve()))
         this.#connection.wrote()
@@ -301,27 +301,27 @@ export class EventSocket {
       return
     }
     this.#unread++
-    this.#heed()
+    this.#applyBackpressure()
     socket.send(data, { binary: false }, () => {
       this.#unread--
-      this.#heed()
+      this.#applyBackpressure()
     })
     this.#connection.wrote()
   }
 
-  /** Whether requests are left unread: the client does not read, or as many as may be are under way. */
-  get #isDeaf(): boolean {
-    return this.#unread > 0 || this.#asking >= limits.socketRequestsTogether
+  /** Whether reading is paused: the client does not read, or the maximum of pending requests is reached. */
+  get #isSaturated(): boolean {
+    return this.#unread > 0 || this.#pending >= limits.socketRequestsTogether
   }
 
-  /** Backpressure: pauses reading while requests should wait, and goes on with those that had come already. */
-  #heed(): void {
-    while (!this.#isDeaf && this.#socket.readyState === this.#socket.OPEN) {
+  /** Backpressure: pauses or resumes reading, and processes the messages that were received before the pause. */
+  #applyBackpressure(): void {
+    while (!this.#isSaturated && this.#socket.readyState === this.#socket.OPEN) {
       const next = this.#waiting.shift()
       if (next === undefined) break
       this.#receive(next)
     }
-    const isPaused = this.#isDeaf || this.#waiting.length > 0
+    const isPaused = this.#isSaturated || this.#waiting.length > 0
     if (isPaused === this.#socket.isPaused) return
     if (isPaused) this.#socket.pause()
     else this.#socket.resume()
@@ -341,10 +341,10 @@ export class EventSocket {
   }
 }
 
-/** The payload does not have the form that the service wants. */
+/** The payload does not match the schema of the service. */
 class BadRequest extends Error {}
 
-function shaped<T>(work: () => T): T {
+function asBadRequestSync<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -366,7 +366,7 @@ function badRequest(error: unknown): unknown {
   return new BadRequest(error.message.replace(/^Invalid request\. /, ''))
 }
 
-/** Clients know these two without the sentence before them. */
+/** The protocol sends the messages of these two errors without their first sentence. */
 function serviceText({ code, message }: ShoalError): string {
   if (code !== 'ERR_SERVICE_OVERLOADED' && code !== 'ERR_SHUTTING_DOWN') return message
   return message.replace(/^Service [^.]*\. /, '')

@@ -15,17 +15,17 @@ import { RefusalLog } from '../refusal-log.ts'
 import { checkHostHeader } from '../target.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
 
-// Not imported, for the same reason as in the server.
+// Not an ES import, for the same reason as in server.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http')
 
 export interface SocketParts {
   readonly events: Promise<Events>
   readonly tokens: Tokens
   readonly hosts: Hosts
-  /** Browsers let every website open a WebSocket: whether it may is for the node to see. */
+  /** Browsers do not apply CORS to WebSockets: the node has to check the origin. */
   readonly cors: Cors
   readonly log: Logger
-  /** Is told what kind of error a request was answered with. */
+  /** Called for each request that fails, with the kind of its error. */
   readonly failed?: (kind: SocketError['type']) => void
 }
 
@@ -41,10 +41,10 @@ export class EventSockets {
     this.#refusals = new RefusalLog(parts.log)
   }
 
-  /** Answers a request to change to another protocol. */
+  /** Handles a WebSocket upgrade request. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, connection: Connection): Promise<void> {
     const { hosts, cors, log } = this.#parts
-    // Whoever goes away in the middle of it is not missed.
+    // A client that disconnects during the handshake is not an error.
     socket.on('error', (error) => log.debug(`WebSocket: ${error.message}`))
     try {
       checkHostHeader(request)
@@ -61,8 +61,8 @@ export class EventSockets {
         const eventSocket = new EventSocket(opened, app.appId, this.#parts, connection)
         this.#open.add(eventSocket)
         opened.on('close', () => this.#open.delete(eventSocket))
-        // Before the library parses it: what is complete then was a message, and is charged as one.
-        socket.prependListener('data', (part: Buffer) => eventSocket.receiving(part))
+        // Before `ws` parses the chunk: a message that becomes complete with it is charged as a message instead.
+        socket.prependListener('data', (chunk: Buffer) => eventSocket.receiving(chunk))
       })
     } catch (error) {
       if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
@@ -77,30 +77,32 @@ export class EventSockets {
     refuse(socket, answer)
   }
 
-  /** Tells all of them that the node goes away, as soon as their requests are answered. */
+  /** Closes all WebSockets gracefully: each after its requests have completed. */
   close(): void {
     for (const socket of this.#open) socket.close()
   }
 
-  /** Those who do not answer are cut off. */
+  /** Terminates all WebSockets that are still open. */
   terminate(): void {
     for (const socket of this.#open) socket.terminate()
   }
 
-  /** The order of the checks is that of other requests. */
+  /** Authenticates an upgrade request. The checks are in the same order as for other requests. */
   #admit(request: IncomingMessage): App {
     const { tokens } = this.#parts
     const [path = '', ...rest] = (request.url ?? '').split('?')
     if (path !== '/api/v2/events' && path !== '/api/v2/events/') throw failure('ERR_NOT_FOUND', {})
     if (request.method !== 'GET') throw failure('ERR_METHOD_NOT_ALLOWED', {})
     if (request.headers.upgrade?.toLowerCase() !== 'websocket')
-      throw failure('ERR_BAD_REQUEST', { cause: 'This is a WebSocket: the request asks for another protocol.' })
+      throw failure('ERR_BAD_REQUEST', {
+        cause: 'This is a WebSocket endpoint: the request asks for another protocol.',
+      })
     if (rest.length === 0) throw failure('ERR_MISSING_TOKEN_PARAM', {})
     const query = rest.join('?')
     return checkEncoded(tokens, tokenParameter(query) ?? query)
   }
 
-  /** Loaded when the first one comes: a node without WebSockets starts faster. */
+  /** Loads `ws` with the first upgrade request: a node starts faster without it. */
   #webSocketServer(): Promise<WebSocketServer> {
     this.#server ??= import('ws').then(
       ({ WebSocketServer }) =>
@@ -109,11 +111,11 @@ export class EventSockets {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: limits.socketMessageBytes,
-          // Its pongs would pile up in memory for a client that does not read them.
+          // Automatic pongs would pile up in memory for a client that does not read.
           autoPong: false,
         }),
       (error) => {
-        // For want of a file descriptor, say: the next one tries again.
+        // The import can fail, for example when file descriptors run out. The next upgrade retries.
         this.#server = undefined
         throw error
       },

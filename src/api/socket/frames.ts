@@ -3,7 +3,7 @@ import { tuning } from '../../base/tuning.ts'
 const [newline, comma] = [0x0a, 0x2c]
 const tail = Buffer.from(']}')
 
-/** Cuts lines of JSON into messages of a WebSocket, each with as many of them as one may have. */
+/** Splits NDJSON into WebSocket messages, each with the maximum number of lines. Overwrites newlines in `lines`. */
 export function* framesOf(requestId: string, lines: Buffer): Generator<Buffer> {
   const head = Buffer.from(`{"type":"next","requestId":${requestId},"payload":[`)
   let start = 0
@@ -20,7 +20,7 @@ export function* framesOf(requestId: string, lines: Buffer): Generator<Buffer> {
   }
 }
 
-/** A message with one item that is there as text. */
+/** A message with one item, given as JSON. */
 export function frameOf(requestId: string, item: string): string {
   return `{"type":"next","requestId":${requestId},"payload":[${item}]}`
 }

@@ -1,54 +1,54 @@
-/** The largest opcode of a frame that is part of a message; those above are control frames. */
+/** The largest opcode of a data frame; control frames are above. */
 const largestDataOpcode = 0x2
 
-/** Bytes that a part from the network, and a frame of a message, cost beside their content: objects, and memory behind them. */
-const [partOverhead, frameOverhead] = [512, 128]
+/** Overhead in bytes of a chunk from the network and of a frame: their objects and allocations. */
+const [chunkOverhead, frameOverhead] = [512, 128]
 
 /**
- * Follows the frames of a WebSocket (RFC 6455, section 5.2) to tell what an unfinished message takes up. The library keeps
- * all parts of it until the last one has come, and does not tell how much that is.
+ * Memory accounting for an unfinished WebSocket message: parses the frame headers (RFC 6455, section 5.2). `ws` buffers
+ * a fragmented message until its last frame, and has no way to ask for the size of that buffer.
  */
 export class UnfinishedMessage {
-  /** Bytes of the message so far, the frames they are in, and the parts in which these came from the network. */
+  /** Bytes, frames and network chunks of the message so far. */
   #bytes = 0
   #frames = 0
-  #parts = 0
-  /** Whether frames of a message have come, and not the last one. */
+  #chunks = 0
+  /** Whether a fragmented message has begun and its final frame (FIN) is missing. */
   #isFragmented = false
-  /** What is missing of the current frame, and what kind of frame it is. */
+  /** Missing payload bytes of the current frame, and its kind. */
   #missing = 0
   #isControl = false
   #isLast = true
-  /** The head of the next frame, as far as it has come. */
+  /** The received part of the next frame header. */
   readonly #head = new Uint8Array(14)
   #headLength = 0
 
-  /** Bytes that the library holds of it, roughly. */
+  /** An estimate of the bytes that `ws` holds for the message. */
   get cost(): number {
-    return this.#isUnfinished ? this.#bytes + this.#parts * partOverhead + this.#frames * frameOverhead : 0
+    return this.#isUnfinished ? this.#bytes + this.#chunks * chunkOverhead + this.#frames * frameOverhead : 0
   }
 
-  /** To be called with each part that comes from the network, before it is parsed. */
-  add(part: Uint8Array): void {
-    this.#parts++
+  /** Call this with each chunk from the network, before `ws` parses it. */
+  add(chunk: Uint8Array): void {
+    this.#chunks++
     let at = 0
-    while (at < part.length) {
-      if (this.#missing === 0 && !this.#readHead(part[at++] as number)) continue
-      const taken = Math.min(this.#missing, part.length - at)
+    while (at < chunk.length) {
+      if (this.#missing === 0 && !this.#readHead(chunk[at++] as number)) continue
+      const taken = Math.min(this.#missing, chunk.length - at)
       this.#missing -= taken
       at += taken
       if (!this.#isControl) this.#bytes += taken
       if (this.#missing === 0) this.#endFrame()
     }
-    // What is complete was handed over: the library keeps nothing of it.
-    if (!this.#isUnfinished) this.#parts = 0
+    // A complete message was emitted: `ws` holds nothing of it.
+    if (!this.#isUnfinished) this.#chunks = 0
   }
 
   get #isUnfinished(): boolean {
     return this.#isFragmented || (this.#missing > 0 && !this.#isControl)
   }
 
-  /** Takes another byte of the head; answers whether the head is complete. */
+  /** Takes the next byte of the frame header; true when the header is complete. */
   #readHead(byte: number): boolean {
     const head = this.#head
     head[this.#headLength++] = byte
@@ -67,7 +67,7 @@ export class UnfinishedMessage {
   }
 
   #endFrame(): void {
-    // A control frame may stand between two frames of a message.
+    // A control frame may be interleaved with the frames of a message.
     if (this.#isControl) return
     this.#isFragmented = !this.#isLast
     this.#frames++

@@ -4,16 +4,16 @@ import { readSource } from '../input.ts'
 import { write } from '../output.ts'
 import { parsed } from './aql.ts'
 
-/** What `appId(me)` is, where nobody has a token: that of events which do not say whose they are. */
+/** The value of `appId(me)` without a token: the default app ID of events in files. */
 export const localApp = 'com.actyx.test'
 
-/** A query that can be answered: its text, and what it says. */
-export interface Answerable {
+/** A query that passed validation: its text and its syntax tree. */
+export interface ValidQuery {
   readonly text: string
   readonly query: MainQuery
 }
 
-export function readAnswerable(argument: string): Answerable {
+export function readValidQuery(argument: string): ValidQuery {
   const text = argument === '-' ? readSource('-') : argument
   const query = parsed(text)
   const problem = checkFeatures(query, 'query')
@@ -21,10 +21,10 @@ export function readAnswerable(argument: string): Answerable {
   return { text, query }
 }
 
-/** Writes the lines of an answer as they come: there may be more than fits into memory. Says whether it is complete. */
-export async function answered(pieces: Iterable<string>): Promise<boolean> {
+/** Streams results to stdout with backpressure. Returns whether they are complete: the last line has the offsets. */
+export async function writeResults(chunks: Iterable<string>): Promise<boolean> {
   let last = ''
-  for (const lines of pieces) {
+  for (const lines of chunks) {
     last = lines
     await write(process.stdout, lines)
   }

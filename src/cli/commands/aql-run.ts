@@ -6,10 +6,10 @@ import { nowMicros } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
 import type { Streamed } from '../output.ts'
-import { answered, localApp, readAnswerable } from './aql-answer.ts'
+import { localApp, readValidQuery, writeResults } from './aql-answer.ts'
 
 export interface RunQueryOptions {
-  /** A file with one event per line; those that the query brings along come before it. */
+  /** A file with one event per line. Events in a pragma of the query take precedence over it. */
   readonly events: string | undefined
   /** The data folder of a stopped node. */
   readonly folder: string | undefined
@@ -17,17 +17,17 @@ export interface RunQueryOptions {
 }
 
 /**
- * Answers a query without a node, as the query endpoint of a node would: from a file of events, or from a data folder.
- * Without either it is the data folder that other commands take, unless the query needs no store.
+ * Runs a query without a node, with the results of its query endpoint, on a file of events or on a data folder.
+ * The default is the data folder of the other commands, unless the query needs no store.
  */
 export function runQuery(argument: string, { events, folder, order }: RunQueryOptions): Streamed {
   return {
     stream: async () => {
-      const { text, query } = readAnswerable(argument)
+      const { text, query } = readValidQuery(argument)
       if (events === undefined && (folder !== undefined || needsStore(query)))
-        return await (await import('./aql-stored.ts')).answerStored(text, storeAt(folder), order)
+        return await (await import('./aql-stored.ts')).queryDataFolder(text, storeAt(folder), order)
       const given = events === undefined ? [] : eventsIn(events)
-      return await answered(queryGiven(given, { query: text, appId: localApp, order }))
+      return await writeResults(queryGiven(given, { query: text, appId: localApp, order }))
     },
   }
 }
@@ -39,7 +39,7 @@ function needsStore(query: MainQuery): boolean {
 function storeAt(option: string | undefined): string {
   const folder = dataFolder(option)
   if (option !== undefined || existsSync(folder)) return folder
-  const message = `There is no data folder \`${folder}\` to read events from. Name that of a stopped node with --working-dir, or a file of events with --events.`
+  const message = `There is no data folder \`${folder}\` to read events from. Name the data folder of a stopped node with --working-dir, or a file of events with --events.`
   throw new ShoalError('ERR_INVALID_INPUT', message)
 }
 

@@ -5,14 +5,14 @@ import { queryStopped } from '../../events/query/stopped-query.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { Settings } from '../../settings/index.ts'
 import { checkWal, DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
-import { answered, localApp } from './aql-answer.ts'
+import { localApp, writeResults } from './aql-answer.ts'
 
-/** Answers a query from the data folder of a stopped node, as its query endpoint would. Returns whether it is complete. */
-export function answerStored(query: string, folder: string, order: Order): Promise<boolean> {
+/** Runs a query on the data folder of a stopped node, like its query endpoint. Returns whether it is complete. */
+export function queryDataFolder(query: string, folder: string, order: Order): Promise<boolean> {
   return withTopic(folder, async (file, own) => {
     const reader = readStopped(file, own)
     try {
-      return await answered(queryStopped(reader, { query, appId: localApp, order }))
+      return await writeResults(queryStopped(reader, { query, appId: localApp, order }))
     } finally {
       reader.close()
     }

@@ -16,7 +16,7 @@ import { nowMicros } from '../../runtime/clock.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
 
-/** Says whether a query can be sent to an endpoint, and what it uses. */
+/** Validates a query for an endpoint, and lists the features that it uses. */
 export async function checkQuery(argument: string, endpoint: Endpoint): Promise<Result> {
   const query = readQuery(argument)
   const problem = checkFeatures(query, endpoint)
@@ -29,18 +29,18 @@ export async function checkQuery(argument: string, endpoint: Endpoint): Promise<
   }
 }
 
-/** Writes a query in lines, without what it does not need. */
+/** Pretty-prints a query, without redundant parentheses. */
 export async function formatQuery(argument: string): Promise<Result> {
   const formatted = format(readQuery(argument))
   return { text: () => formatted, json: formatted }
 }
 
-/** The query that an argument is, or that comes from the standard input. */
+/** Parses the query in an argument, or from stdin for `-`. */
 export function readQuery(argument: string): MainQuery {
   return parsed(argument === '-' ? readSource('-') : argument)
 }
 
-/** A query that can be run, as far as its text tells. */
+/** Parses and compiles a query; throws its first error. */
 export function parsed(text: string): MainQuery {
   const now = BigInt(nowMicros())
   try {
@@ -50,8 +50,8 @@ export function parsed(text: string): MainQuery {
     return query
   } catch (thrown) {
     if (!(thrown instanceof AqlError)) throw thrown
-    // The detail of a syntax error shows the place, which needs lines of its own.
-    const detail = thrown.kind === 'syntax' ? `This is no query.\n${thrown.detail}` : thrown.detail
+    // The detail of a syntax error is a code frame of several lines.
+    const detail = thrown.kind === 'syntax' ? `Syntax error in the query.\n${thrown.detail}` : thrown.detail
     throw new ShoalError('ERR_INVALID_INPUT', detail)
   }
 }

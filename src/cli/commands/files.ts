@@ -7,15 +7,15 @@ import { websiteOf, websiteText } from '../files/website.ts'
 import type { Result } from '../output.ts'
 import { progressBar, progressLine } from '../progress.ts'
 
-/** Uploads a file, or a folder with everything in it. */
+/** Uploads a file, or a folder recursively. */
 export async function addFiles(node: string, path: string): Promise<Result> {
   const form = new FolderForm(path)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
-  const cid = await uploaded(await ApiClient.connect(node), form, bytes)
+  const cid = await upload(await ApiClient.connect(node), form, bytes)
   return { text: () => cid, json: { cid, files: form.files.length, bytes } }
 }
 
-async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
+async function upload(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
   const progress = progressLine()
   try {
     return await client.text(`/api/v2/files${form.isFolder ? '?directory=true' : ''}`, {
@@ -28,7 +28,7 @@ async function uploaded(client: ApiClient, form: FolderForm, bytes: number): Pro
   }
 }
 
-/** Downloads a file, or a directory with everything in it. */
+/** Downloads a file, or a directory recursively. */
 export async function getFiles(node: string, address: string, given: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
   const target = given ?? address.split('/').findLast((part) => part !== '') ?? '-'
@@ -45,7 +45,7 @@ export async function getFiles(node: string, address: string, given: string | un
   return { text: () => text, json: { target, ...done } }
 }
 
-/** Lists names and uploads without one, or what is in a directory. */
+/** Lists names and unnamed uploads, or the entries of a directory. */
 export async function listFiles(node: string, address: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
   if (address === undefined) {
@@ -59,7 +59,7 @@ export async function listFiles(node: string, address: string | undefined): Prom
   return { text: () => table(children), json: children }
 }
 
-/** Something in a list; an upload may have no name. */
+/** An entry of a listing; uploads may be unnamed. */
 interface Entry {
   readonly name: string | null
   readonly cid: string
@@ -68,7 +68,7 @@ interface Entry {
 
 interface Kept {
   readonly names: readonly Entry[]
-  /** Those without a name. */
+  /** Unnamed uploads. */
   readonly uploads: readonly Omit<Entry, 'name'>[]
 }
 
@@ -82,10 +82,10 @@ function keptText(names: readonly Entry[], unnamed: readonly Entry[]): string {
 }
 
 function table(entries: readonly Entry[]): string {
-  // A terminal would obey some characters, and whoever gave a name may have put any into it.
+  // Names are untrusted: control characters could inject terminal escape sequences.
   const names = entries.map(({ name }) => (name ?? '-').replace(/\p{Cc}/gu, '\u{fffd}'))
   const width = Math.max(0, ...names.map(({ length }) => length))
-  const sizes = entries.map(({ size }) => (size === undefined ? 'not here' : String(size)))
+  const sizes = entries.map(({ size }) => (size === undefined ? 'not local' : String(size)))
   const sizeWidth = Math.max(0, ...sizes.map(({ length }) => length))
   return entries.map(({ cid }, i) => `${names[i]?.padEnd(width)}  ${sizes[i]?.padStart(sizeWidth)}  ${cid}`).join('\n')
 }
@@ -94,9 +94,9 @@ export async function nameFiles(node: string, name: string, cid: string): Promis
   const client = await ApiClient.connect(node)
   const headers = { 'content-length': Buffer.byteLength(cid) }
   const before = await explained(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
-    ERR_METHOD_NOT_ALLOWED: `${noName(name)} Or '${cid}' is no content identifier: \`shoal files add\` prints one.`,
+    ERR_METHOD_NOT_ALLOWED: `${invalidName(name)} Or '${cid}' is not a content identifier: \`shoal files add\` prints one.`,
   })
-  const text = before === '' ? `${name} is ${cid}.` : `${name} is ${cid}; it was ${before}.`
+  const text = before === '' ? `${name} is bound to ${cid}.` : `${name} is bound to ${cid}; before, to ${before}.`
   const url = websiteOf(client.base, name) ?? null
   const line = websiteText(client.base, name)
   return { text: () => `${text}\n${line}`, json: { name, cid, before: before || null, url } }
@@ -105,23 +105,26 @@ export async function nameFiles(node: string, name: string, cid: string): Promis
 export async function unnameFiles(node: string, name: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const before = await explained(client.text(addressPath(name), { method: 'DELETE' }), {
-    ERR_METHOD_NOT_ALLOWED: noName(name),
+    ERR_METHOD_NOT_ALLOWED: invalidName(name),
   })
-  const text = before === '' ? `There was no ${name}.` : `${name} is no name any more; it was ${before}.`
+  const text = before === '' ? `There was no name ${name}.` : `Removed the name ${name}; it was bound to ${before}.`
   return { text: () => text, json: { name, before: before || null } }
 }
 
-function noName(name: string): string {
+function invalidName(name: string): string {
   return `'${name}' cannot be a name: it is a content identifier, or too long, or has one of / \\ < > " ? # in it.`
 }
 
-/** Keeps an upload no longer. What has a name stays as long as it has. */
+/** Removes an upload. Its content stays while it has a name. */
 export async function removeFiles(node: string, cid: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const body = JSON.stringify({ cid })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   await explained(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {
-    ERR_NOT_FOUND: `There is no upload ${cid}, or it is removed already.`,
+    ERR_NOT_FOUND: `There is no upload ${cid}, or it was already removed.`,
   })
-  return { text: () => `${cid} is no longer kept, on any node, unless it has a name.`, json: { cid } }
+  return {
+    text: () => `Removed the upload ${cid} from all nodes. Its content stays while it has a name.`,
+    json: { cid },
+  }
 }

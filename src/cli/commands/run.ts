@@ -42,7 +42,7 @@ export interface RunOptions {
   readonly memoryLimit?: string
 }
 
-/** Runs a node until it is told to stop; the answer is the exit code. Arguments that make no sense are thrown. */
+/** Runs a node until a signal stops it; returns the exit code. Throws for invalid options. */
 export async function run(options: RunOptions): Promise<number> {
   const logJson = switchedOn(
     '--log-json',
@@ -58,7 +58,7 @@ export async function run(options: RunOptions): Promise<number> {
   const format = logJson ? jsonLine : textLine(colour)
   const output = logOutput(format, descriptorSink(process.stderr.fd, format))
   const log = new Logger(output, 'node')
-  // From the first moment on: whoever tells a node to stop while it starts gets it stopped in order, too.
+  // Signal handlers are installed before the start: a signal during the start also causes a graceful shutdown.
   const failure = Promise.withResolvers<Error>()
   const stopped = stopRequest(options, log, failure.promise)
   const started = `using data directory \`${nodeOptions.folder}\``
@@ -84,12 +84,12 @@ export async function run(options: RunOptions): Promise<number> {
   }
 }
 
-/** https://no-color.org: any value but an empty one. The option and our own variables come before it. */
+/** https://no-color.org: NO_COLOR counts unless it is empty. --log-color and SHOAL_LOG_COLOR override it. */
 function terminalHasColours(): boolean {
   return (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
 }
 
-/** What every option of the kind `on`, `off` or `auto` means. */
+/** Parses an option with the values `on`, `off` and `auto`. */
 function switchedOn(option: string, value: string, auto: boolean): boolean {
   switch (value.toLowerCase()) {
     case '1':
@@ -103,7 +103,10 @@ function switchedOn(option: string, value: string, auto: boolean): boolean {
     case 'auto':
       return auto
     default:
-      throw new ShoalError('ERR_INVALID_INPUT', `${option}: '${value}' is none of 1, on, true, 0, off, false, auto.`)
+      throw new ShoalError(
+        'ERR_INVALID_INPUT',
+        `${option}: '${value}' is not allowed. Allowed: 1, on, true, 0, off, false, auto.`,
+      )
   }
 }
 
@@ -123,7 +126,7 @@ function nodeOptionsOf(options: RunOptions): Omit<NodeOptions, 'output'> {
 
 function millisecondsOf(text: string): number {
   if (/^[1-9][0-9]{0,8}$/.test(text)) return Number(text)
-  throw new ShoalError('ERR_INVALID_INPUT', `--retention-interval: '${text}' is no number of milliseconds.`)
+  throw new ShoalError('ERR_INVALID_INPUT', `--retention-interval: '${text}' is not a number of milliseconds.`)
 }
 
 function endpointsOf(options: RunOptions): Endpoints {
@@ -159,7 +162,7 @@ function rootKeyOf(text: string): PublicKey {
   }
 }
 
-/** The code belongs to the text only where somebody looks for it. */
+/** The specification has the error code in the log text of a port collision only. */
 function codeOf(error: Error): string {
   return error instanceof ShoalError && error.code === 'ERR_PORT_COLLISION' ? `${error.code}: ` : ''
 }
@@ -176,9 +179,9 @@ async function untilStopped(
       writePidFile(options.pidFile)
       hasPidFile = true
     }
-    if (options.printAddresses === true) await write(process.stdout, JSON.stringify(reachable(node)))
-    if (options.json === true) await write(process.stdout, resultJson(reachable(node)))
-    if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(welcome(node))
+    if (options.printAddresses === true) await write(process.stdout, JSON.stringify(addressesOf(node)))
+    if (options.json === true) await write(process.stdout, resultJson(addressesOf(node)))
+    if (process.stderr.isTTY === true && output.format !== jsonLine) output.sink.write(banner(node))
     const failed = await stopped
     await node.stop(failed ? 'NODE_STOPPED_BY_NODE' : 'NODE_STOPPED_BY_HOST')
     return failed ? exitCodes.failed : exitCodes.ok
@@ -191,8 +194,8 @@ async function untilStopped(
 }
 
 /**
- * Waits for the first reason to stop, and answers whether it is a failure. A second request while the node is stopping
- * ends the process at once.
+ * Waits for the first reason to stop: a signal, stdin, the launcher or a crash. Resolves to whether it is a failure.
+ * A second signal during the shutdown ends the process at once.
  */
 function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger, failure: Promise<Error>): Promise<boolean> {
   return new Promise((resolve) => {
@@ -225,7 +228,7 @@ function writePidFile(file: string): void {
   }
 }
 
-/** Finds out before the start, which would leave a new data folder behind, what can be known by then. */
+/** Fails early, before the start creates a data folder. */
 function checkPidFile(file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)
@@ -238,7 +241,7 @@ function pidFileError(file: string, cause: unknown): ShoalError {
   return new ShoalError('ERR_IO', `cannot write the PID file \`${file}\``, { cause })
 }
 
-interface Reachable {
+interface NodeAddresses {
   readonly nodeId: string
   readonly pid: number
   readonly api: string[]
@@ -246,14 +249,14 @@ interface Reachable {
   readonly swarm: string[]
 }
 
-function reachable(node: Node): Reachable {
+function addressesOf(node: Node): NodeAddresses {
   const texts = (name: keyof Addresses): string[] => node.addresses[name].map(socketText)
   return { nodeId: node.id, pid: process.pid, api: texts('api'), admin: texts('admin'), swarm: texts('swarm') }
 }
 
-/** What somebody who sees shoal for the first time wants to know. */
-function welcome(node: Node): string {
-  const { nodeId, api, admin, swarm } = reachable(node)
+/** The banner on a TTY: addresses, and the next commands to type. */
+function banner(node: Node): string {
+  const { nodeId, api, admin, swarm } = addressesOf(node)
   const lines = [
     '',
     `  node ID      ${nodeId}`,

@@ -5,7 +5,7 @@ import { DataFolder, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
 
-/** Who stored a version of the settings, in its history. */
+/** The author of a revision, in the history of the settings. */
 const origin = 'command line'
 
 export async function getLocal(folder: string, scope: Scope, defaults: boolean): Promise<Result> {
@@ -25,10 +25,13 @@ export async function unsetLocal(folder: string, scope: Scope): Promise<Result> 
   return { text: () => `Successfully unset settings at ${formatScope(scope)}.`, json: { scope: formatScope(scope) } }
 }
 
-/** Stores an earlier revision again, also where a damaged one keeps the node from starting. */
+/** Restores an earlier revision, also when a damaged revision keeps the node from starting. */
 export async function rollbackLocal(folder: string, argument: string): Promise<Result> {
   if (!/^(0|[1-9][0-9]{0,14})$/.test(argument))
-    throw new ShoalError('ERR_INVALID_INPUT', `'${argument}' is no revision: a number is, and 0 is the defaults.`)
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      `'${argument}' is not a revision. Allowed: its number, or 0 for the defaults.`,
+    )
   const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log)
   const revision = await withSettings(
     folder,
@@ -38,7 +41,7 @@ export async function rollbackLocal(folder: string, argument: string): Promise<R
     },
     open,
   )
-  const text = `Successfully went back to revision ${argument}, which is stored as revision ${revision}.`
+  const text = `Successfully rolled back to revision ${argument}, stored as revision ${revision}.`
   return { text: () => text, json: { revision, restored: Number(argument) } }
 }
 
@@ -65,7 +68,7 @@ export async function printSchema(): Promise<Result> {
 async function withSettings<T>(
   path: string,
   work: (settings: Settings) => Promise<T>,
-  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, warnOfRefused),
+  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, warnOfInvalid),
 ): Promise<T> {
   const folder = DataFolder.open(path, { create: false })
   try {
@@ -80,18 +83,21 @@ async function withSettings<T>(
   }
 }
 
-/** A version that is not valid is no secret: whoever reads or changes the settings has to know which one they see. */
-function warnOfRefused(revision: number, reason: Error): void {
+/** Warns on stderr that the newest revision is invalid: the command works on an older one. */
+function warnOfInvalid(revision: number, reason: Error): void {
   process.stderr.write(
     `Warning: revision ${revision} of the settings is not valid and not in force: ${reason.message}\n`,
   )
 }
 
-/** A value is JSON or YAML text; `@file` and `@-` take it from a file or from the standard input. */
+/** Parses a value as JSON or YAML; `@file` and `@-` read it from a file or from stdin. */
 async function readValue(argument: string): Promise<Json> {
   const text = argument.startsWith('@') ? readSource(argument.slice(1)) : argument
   if (Buffer.byteLength(text) > limits.settingsDocumentBytes)
-    throw new ShoalError('ERR_INVALID_INPUT', `Settings have at most ${limits.settingsDocumentBytes} bytes.`)
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      `The value is too large: settings have at most ${limits.settingsDocumentBytes} bytes.`,
+    )
   try {
     return JSON.parse(text) as Json
   } catch {

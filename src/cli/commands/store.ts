@@ -24,14 +24,14 @@ import {
 import type { Result } from '../output.ts'
 import { progressLine } from '../progress.ts'
 
-/** With what there is of files beside the events. */
+/** A report on events, together with one on files if there are any. */
 type WithFiles<Events, Files> = Events & { readonly files: Files | null }
 
-/** Reads every byte of the node database and of every topic. Damage is a failure, with everything that was found. */
+/** Verifies the node database and every topic, byte by byte. Fails with a list of all damage. */
 export async function verifyStore(folder: string): Promise<Result> {
   return withFolder(folder, (_, path) => {
     const progress = progressLine()
-    const { problems, reports } = verified(() => verifyFolder(path, (text) => progress.update(text)), progress)
+    const { problems, reports } = endingProgress(() => verifyFolder(path, (text) => progress.update(text)), progress)
     if (problems.length > 0)
       throw new ShoalError(
         'ERR_INVALID_NODE_STATE',
@@ -41,7 +41,7 @@ export async function verifyStore(folder: string): Promise<Result> {
   })
 }
 
-function verified<T>(work: () => T, progress: { end(): void }): T {
+function endingProgress<T>(work: () => T, progress: { end(): void }): T {
   try {
     return work()
   } finally {
@@ -52,12 +52,12 @@ function verified<T>(work: () => T, progress: { end(): void }): T {
 function verifyText(report: TopicReport): string {
   const { topic, streams, events, segments, removedPayloads, notes, files, blobs } = report
   const removed = removedPayloads > 0 ? `, ${removedPayloads} payloads removed` : ''
-  const missing = files !== null && files.missing > 0 ? `, ${files.missing} others are not here` : ''
+  const missing = files !== null && files.missing > 0 ? `, ${files.missing} others not local` : ''
   return [
-    `topic '${topic}': ${events} events in ${streams} streams and ${segments} segments${removed}: all as it was written`,
+    `topic '${topic}': ${events} events in ${streams} streams and ${segments} segments${removed}: intact`,
     ...notes.map((note) => `  ${note}`),
-    ...(files === null ? [] : [`  ${files.blocks} blocks of files${missing}: all as it was written`]),
-    ...(blobs === null ? [] : [`  ${blobs.blobs} blobs of apps: all as it was written`]),
+    ...(files === null ? [] : [`  ${files.blocks} blocks of files${missing}: intact`]),
+    ...(blobs === null ? [] : [`  ${blobs.blobs} blobs of apps: intact`]),
   ].join('\n')
 }
 
@@ -74,7 +74,7 @@ export async function storeStats(folder: string): Promise<Result> {
 function statsText(stats: WithFiles<LogStats, BlockStats>): string {
   const { topic, bytes, events, tailRows, segmentBytes, indexBytes, streams, files } = stats
   const perEvent = events > 0 ? `, ${(bytes / events).toFixed(1)} bytes an event` : ''
-  const head = `topic '${topic}': ${events} events, ${bytes} bytes${perEvent} (segments ${segmentBytes}, index ${indexBytes}, ${tailRows} rows not sealed)`
+  const head = `topic '${topic}': ${events} events, ${bytes} bytes${perEvent} (segments ${segmentBytes}, index ${indexBytes}, ${tailRows} unsealed rows)`
   return [
     head,
     ...streams.map(
@@ -89,7 +89,7 @@ function filesText({ fileBytes, blocks, bytes, cachedBlocks, cachedBytes, names,
   return `  files: ${uploads} uploads, ${names} names, ${fileBytes} bytes (${blocks} blocks with ${bytes} bytes${cached})`
 }
 
-/** Copies everything of a stopped node into a new folder that a node can be started on. */
+/** Backs up a stopped node to a new data folder. */
 export async function backupStore(folder: string, target: string): Promise<Result> {
   const copy = resolve(target)
   return withFolder(folder, (files, path) => {
@@ -99,7 +99,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
       throw new ShoalError('ERR_IO', `cannot create \`${copy}\``, { cause: error })
     }
     for (const file of files) backupTopic(file, join(topicsFolder(copy), basename(file)))
-    // The identity last: a copy that was not finished is no node.
+    // The identity is copied last: no node can start on an incomplete backup.
     for (const name of ['node.db', 'shoal.json']) {
       copyFileSync(join(path, name), join(copy, name))
       finishCopy(join(copy, name))
@@ -111,7 +111,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
   })
 }
 
-/** Copies the events of a topic, and what apps and files have beside them. */
+/** Backs up the events, blobs and files of a topic. */
 function backupTopic(file: string, target: string): void {
   for (const database of [file, blobsBeside(file), blocksBeside(file)]) warnOfDamagedWal(database)
   backupLog(file, target, nowMicros())
@@ -119,13 +119,13 @@ function backupTopic(file: string, target: string): void {
   if (existsSync(blocksBeside(file))) backupBlocks(blocksBeside(file), blocksBeside(target))
 }
 
-/** SQLite leaves out what is behind damage of a write-ahead log: the copy has none of it. */
+/** Warns of a damaged write-ahead log: SQLite ignores everything after the damage, so the backup lacks it. */
 function warnOfDamagedWal(file: string): void {
   const damage = checkWal(file, { keep: true })
   if (damage !== undefined) process.stderr.write(`Warning: ${damage.text}\n`)
 }
 
-/** Works on the files of all topics while no node runs on the folder. */
+/** Works on the topic files of a data folder, locked against a running node. */
 function withFolder(folder: string, work: (files: string[], path: string) => Result): Result {
   const opened = DataFolder.open(folder, { create: false })
   try {

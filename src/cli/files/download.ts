@@ -15,42 +15,42 @@ export interface Listing {
   }
 }
 
-/** What was written. */
+/** Progress of a download. */
 export interface Downloaded {
   files: number
   bytes: number
 }
 
-/** Whoever made a directory may have called its entries anything: some would be written elsewhere. */
+/** Names in a directory are untrusted: these would escape the target folder (path traversal). */
 const unwritable = sep === '/' ? /^\.{0,2}$|[/\0]/ : /^\.{0,2}$|[/\\:\0]/
 
 const asJson = { headers: { accept: 'application/json' } }
 
-/** The path of the API for an identifier or a name, with a path below it. */
+/** The API path of an address: a content identifier or name, and a path below it. */
 export function addressPath(address: string): string {
   return `/api/v2/files/${address.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** What is at an address. */
-function answerAt(client: ApiClient, address: string): Promise<IncomingMessage> {
+/** Requests the content at an address. */
+function fetchAddress(client: ApiClient, address: string): Promise<IncomingMessage> {
   const [root = ''] = address.split('/')
   if (root === '')
-    throw new ShoalError('ERR_INVALID_INPUT', `\`${address}\` does not begin with a name or an identifier`)
+    throw new ShoalError('ERR_INVALID_INPUT', `\`${address}\` does not begin with a name or a content identifier`)
   return explained(client.get(addressPath(address), asJson), {
-    ERR_METHOD_NOT_ALLOWED: `There is no name '${root}', and it is no content identifier. \`shoal files ls\` lists all names.`,
+    ERR_METHOD_NOT_ALLOWED: `There is no name '${root}', and it is not a content identifier. \`shoal files ls\` lists all names.`,
     ERR_NOT_FOUND: `There is nothing at '${address}', or it is not on this node.`,
   })
 }
 
-/** What is in a directory; nothing when it is a file. */
+/** The listing of a directory; nothing for a file. */
 export async function listingOf(client: ApiClient, address: string): Promise<Listing | undefined> {
-  const answer = await answerAt(client, address)
-  if (!isFile(answer)) return JSON.parse(await textOf(answer)) as Listing
-  answer.destroy()
+  const response = await fetchAddress(client, address)
+  if (!isFile(response)) return JSON.parse(await textOf(response)) as Listing
+  response.destroy()
   return undefined
 }
 
-/** Writes a file, or a directory with everything in it, to a place where nothing is yet. */
+/** Downloads a file, or a directory recursively, to a target that must not exist. */
 export async function download(
   client: ApiClient,
   address: string,
@@ -58,33 +58,33 @@ export async function download(
   done: Downloaded,
   progress: (done: Downloaded) => void,
 ): Promise<void> {
-  const answer = await answerAt(client, address)
-  if (isFile(answer)) {
-    await pipeline(answer, target === '-' ? process.stdout : newFile(target), { end: target !== '-' })
+  const response = await fetchAddress(client, address)
+  if (isFile(response)) {
+    await pipeline(response, target === '-' ? process.stdout : newFile(target), { end: target !== '-' })
     done.files++
-    done.bytes += Number(answer.headers['content-length'])
+    done.bytes += Number(response.headers['content-length'])
     progress(done)
     return
   }
-  const { directory } = JSON.parse(await textOf(answer)) as Listing
+  const { directory } = JSON.parse(await textOf(response)) as Listing
   if (target === '-') throw new ShoalError('ERR_INVALID_INPUT', `${address} is a directory; name a folder for it`)
-  if (existsSync(target)) throw alreadyThere(target)
+  if (existsSync(target)) throw alreadyExists(target)
   newFolder(target)
   for (const { name } of directory.children) {
     if (unwritable.test(name))
       throw new ShoalError('ERR_IO', `\`${address}\` has an entry named '${name}', which cannot be written`)
-    // A name may mean something else by now.
+    // By CID: the name may have been bound to other content meanwhile.
     await download(client, `${directory.cid}/${name}`, join(target, name), done, progress)
   }
 }
 
-/** Only files have a tag that says what they are. */
+/** Only file responses have an ETag. */
 function isFile({ headers }: IncomingMessage): boolean {
   return headers.etag !== undefined
 }
 
 function newFile(target: string): NodeJS.WritableStream {
-  if (existsSync(target)) throw alreadyThere(target)
+  if (existsSync(target)) throw alreadyExists(target)
   return createWriteStream(target, { flags: 'wx' })
 }
 
@@ -96,6 +96,6 @@ function newFolder(target: string): void {
   }
 }
 
-function alreadyThere(target: string): ShoalError {
+function alreadyExists(target: string): ShoalError {
   return new ShoalError('ERR_INVALID_INPUT', `\`${target}\` exists already`)
 }

@@ -1,12 +1,12 @@
 import { type ErrorCode, ShoalError } from '../../base/errors.ts'
 
-/** The answer of a node. What its refusals mean for the person who has typed the command is said in these words. */
-export async function explained<T>(answer: Promise<T>, words: Partial<Record<ErrorCode, string>>): Promise<T> {
+/** Replaces the message of an API error with one that explains it in terms of the command. */
+export async function explained<T>(response: Promise<T>, messages: Partial<Record<ErrorCode, string>>): Promise<T> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
-    const text = words[error.code]
+    const text = messages[error.code]
     throw text === undefined ? error : new ShoalError(error.code, text)
   }
 }

@@ -6,18 +6,18 @@ import { ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import { limits } from '../../base/limits.ts'
 
-/** A file that is to be uploaded. */
+/** A file to upload. */
 interface FormFile {
   readonly file: string
-  /** Its path in the directory that is uploaded. */
+  /** Its path in the uploaded directory. */
   readonly name: string
   readonly size: number
 }
 
-/** A file, or the files of a folder, as a form. Its length is known before anything is read. */
+/** A multipart body with a file, or with the files of a folder. Its Content-Length is known in advance. */
 export class FolderForm {
   readonly files: readonly FormFile[]
-  /** Whether it is a folder: it stays one also with a single file in it. */
+  /** Whether the path is a folder: it is uploaded as a directory even with a single file. */
   readonly isFolder: boolean
   readonly #boundary = `shoal-${randomBytes(12).toString('hex')}`
 
@@ -41,18 +41,18 @@ export class FolderForm {
     return parts.reduce((sum, length) => sum + length, this.#end.length)
   }
 
-  /** `sent` is told how many bytes have been read. */
+  /** Streams the body. `sent` is called with the number of bytes read so far. */
   stream(sent: (bytes: number) => void): Readable {
-    return Readable.from(this.#pieces(sent))
+    return Readable.from(this.#chunks(sent))
   }
 
-  async *#pieces(sent: (bytes: number) => void): AsyncGenerator<Buffer> {
+  async *#chunks(sent: (bytes: number) => void): AsyncGenerator<Buffer> {
     let bytes = 0
     for (const file of this.files) {
       yield this.#head(file)
       let size = 0
-      for await (const piece of createReadStream(file.file, { highWaterMark: format.fileChunkBytes })) {
-        const read = piece as Buffer
+      for await (const chunk of createReadStream(file.file, { highWaterMark: format.fileChunkBytes })) {
+        const read = chunk as Buffer
         size += read.length
         if (size > file.size) break
         bytes += read.length

@@ -2,17 +2,17 @@ import { escaped } from '../../html.ts'
 import type { Body, Operation, Parameter } from '../shared-parts.ts'
 import { definition } from './schema-table.ts'
 
-/** An operation, folded up until somebody wants to know more. */
+/** An operation as a collapsed section. */
 export function operationSection(method: string, path: string, operation: Operation): string {
   const { summary, security, requestBody, responses } = operation
-  const answers = Object.entries(responses).map(
+  const responseSections = Object.entries(responses).map(
     ([status, body]) => `<h4>${status}</h4><p>${escaped(body.description ?? '')}</p>${contentOf(body)}`,
   )
-  const needs = security.length > 0 ? '<p>It needs a token.</p>' : ''
-  const asks = requestBody === undefined ? '' : `<h4>Body</h4><p>${escaped(requestBody.description ?? '')}</p>`
+  const authNote = security.length > 0 ? '<p>Requires a token.</p>' : ''
+  const bodyHeading = requestBody === undefined ? '' : `<h4>Body</h4><p>${escaped(requestBody.description ?? '')}</p>`
   const shapes = requestBody === undefined ? '' : shapesOf(requestBody)
   return `<details id="${anchor(method, path)}"><summary><b class="${method}">${method.toUpperCase()}</b> <code>${escaped(path)}</code>
-${escaped(summary)}</summary>${needs}${asks}${shapes}${tryForm(method, path, operation)}<h3>Answers</h3>${answers.join('')}</details>`
+${escaped(summary)}</summary>${authNote}${bodyHeading}${shapes}${tryForm(method, path, operation)}<h3>Responses</h3>${responseSections.join('')}</details>`
 }
 
 function anchor(method: string, path: string): string {
@@ -21,12 +21,12 @@ function anchor(method: string, path: string): string {
 
 function contentOf(body: Body): string {
   const examples = Object.values(body.content ?? {}).flatMap(({ example }) =>
-    example === undefined ? [] : [`<pre>${escaped(written(example))}</pre>`],
+    example === undefined ? [] : [`<pre>${escaped(formatted(example))}</pre>`],
   )
   return shapesOf(body) + examples.join('')
 }
 
-/** The media types of a body, and what is in it. */
+/** The media types of a body with their schemas. */
 function shapesOf({ content = {} }: Body): string {
   const rows = Object.entries(content).map(([type, { schema }]) => {
     const shape = schema?.['$ref'] === undefined ? '' : `: ${definition(schema)}`
@@ -35,11 +35,11 @@ function shapesOf({ content = {} }: Body): string {
   return rows.length === 0 ? '' : `<p>${rows.join('<br>')}</p>`
 }
 
-function written(example: unknown): string {
+function formatted(example: unknown): string {
   return typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 }
 
-/** What is needed to send the request. A WebSocket cannot be tried in this way. */
+/** The form to send a request. Not for WebSocket upgrades: `fetch` cannot open a WebSocket. */
 function tryForm(
   method: string,
   path: string,
@@ -61,7 +61,7 @@ function parameterInput({ name, description, example, in: place }: Parameter): s
 function bodyInput({ content = {} }: Body): string {
   const [type = '*/*', { example = '' } = {}] = Object.entries(content)[0] ?? []
   if (type === 'multipart/form-data') return '<label>Files <input type="file" name="files" multiple></label>'
-  const rows = Math.min(written(example).split('\n').length + 1, 12)
+  const rows = Math.min(formatted(example).split('\n').length + 1, 12)
   return `<label>Body <textarea name="body" rows="${rows}" data-type="${escaped(type)}" spellcheck="false">
-${escaped(written(example))}</textarea></label>`
+${escaped(formatted(example))}</textarea></label>`
 }

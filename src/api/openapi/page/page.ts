@@ -7,7 +7,7 @@ import { definition, schemaAnchor } from './schema-table.ts'
 import { script } from './script.ts'
 import { style } from './style.ts'
 
-/** A page that shows the document and can try what it describes. All of it is in the one answer. */
+/** The API explorer: shows the OpenAPI document and sends requests. One self-contained response. */
 export function openApiPage(document: OpenApi): Answer {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
@@ -19,11 +19,11 @@ export function openApiPage(document: OpenApi): Answer {
   return { status: 200, headers, body: html(document) }
 }
 
-/** The browser runs this script only, and asks nobody but this node. */
+/** Content Security Policy: only this script runs, and it only connects to this node. */
 const policy = [
   "default-src 'none'",
-  `script-src ${sourceOf(script)}`,
-  `style-src ${sourceOf(style)}`,
+  `script-src ${hashSource(script)}`,
+  `style-src ${hashSource(style)}`,
   'img-src data:',
   "connect-src 'self'",
   "base-uri 'none'",
@@ -31,7 +31,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-function sourceOf(text: string): string {
+function hashSource(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
@@ -62,8 +62,8 @@ ${sections.join('\n')}
 `
 }
 
-/** Where the manifest stands with which requests get their token. */
+/** The form for the app manifest; requests are sent with a token for it. */
 function tokenForm(auth: Operation | undefined): string {
   const manifest = JSON.stringify(auth?.requestBody?.content?.['application/json']?.example)
-  return `<form id="token"><label>Requests are made as this app <input name="manifest" value="${escaped(manifest)}"></label></form>`
+  return `<form id="token"><label>App manifest that requests are sent with <input name="manifest" value="${escaped(manifest)}"></label></form>`
 }

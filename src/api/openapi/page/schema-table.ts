@@ -5,7 +5,7 @@ export function schemaAnchor(name: string): string {
   return `schema-${escaped(name)}`
 }
 
-/** A schema as people write down types, in HTML; what has a name is a link. */
+/** A schema in the notation of TypeScript, as HTML with links to named schemas. */
 export function definition(schema: Fragment, indent = ''): string {
   const alternatives = alternativesOf(schema)
   if (alternatives !== undefined) return alternatives.join(' | ')

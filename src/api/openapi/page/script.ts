@@ -1,7 +1,7 @@
-/** Of the page, which has no files beside it: sends the requests of its forms, and shows the answers as they come. */
+/** Inline script of the API explorer: sends the requests of its forms, and shows the responses as they stream in. */
 export const script = `
 'use strict'
-/** More of an endless answer than this is not shown. */
+/** An endless response is truncated to this. */
 const shownCharacters = 100000
 let token
 
@@ -56,7 +56,7 @@ async function attempt(form) {
   try {
     if ('token' in form.dataset) token ??= await authenticate()
     const response = await fetch(...requestOf(form, abort.signal))
-    // The node was started again, or a day has passed.
+    // The token has expired: after a day, or with a restart of the node.
     if (response.status === 401) token = undefined
     state.textContent = response.status + ' ' + response.statusText
     await show(response, place)

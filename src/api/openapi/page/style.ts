@@ -1,4 +1,4 @@
-/** Of the page, which has no files beside it. */
+/** Inline style sheet of the API explorer. */
 export const style = `
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
 body { margin: 0 auto; max-width: 60rem; padding: 1rem }
