@@ -3,6 +3,7 @@ import { failure, type ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { bodyCost } from '../client-memory/account.ts'
 import { release } from '../runtime/buffers.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 
 /** The client has gone before it had sent everything: there is nobody to answer to. */
 export class ClientGone extends Error {
@@ -22,9 +23,11 @@ export interface BodyHolder {
 /** Reads the bodies of requests. */
 export class BodyReader {
   readonly #pauseMs: number
+  readonly #timers: Timers
 
-  constructor(pauseMs: number) {
+  constructor(pauseMs: number, timers: Timers) {
     this.#pauseMs = pauseMs
+    this.#timers = timers
   }
 
   async read(request: IncomingMessage, response: ServerResponse, limit: number, holder: BodyHolder): Promise<Buffer> {
@@ -36,7 +39,7 @@ export class BodyReader {
       // Most have come as a whole with their heads.
       const all = request.complete ? (request.read() as Buffer | null) : undefined
       if (all === undefined)
-        await received(request, body, holder, this.#pauseMs, () => {
+        await received(request, body, holder, this.#timers, this.#pauseMs, () => {
           // What comes later could not be told from the next request.
           response.shouldKeepAlive = false
         })
@@ -57,7 +60,7 @@ export class BodyReader {
    */
   stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
     if (awaitsContinue(request)) response.writeContinue()
-    return streamed(request, this.#pauseMs)
+    return streamed(request, this.#timers, this.#pauseMs)
   }
 }
 
@@ -76,7 +79,7 @@ const streamedBytes = 64 * 1024
  * The parts of a body, gathered into pieces. The request stays in flowing mode as long as there is room: Node would keep each
  * part by itself, and one of a single byte costs hundreds.
  */
-async function* streamed(request: IncomingMessage, pauseMs: number): AsyncGenerator<Buffer> {
+async function* streamed(request: IncomingMessage, timers: Timers, pauseMs: number): AsyncGenerator<Buffer> {
   const parts = new Parts()
   let wake = (): void => {}
   let state: 'open' | 'ended' | 'gone' = request.readableEnded ? 'ended' : request.destroyed ? 'gone' : 'open'
@@ -105,7 +108,7 @@ async function* streamed(request: IncomingMessage, pauseMs: number): AsyncGenera
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await withinPause(woken, pauseMs)
+        await withinPause(woken, timers, pauseMs)
       } else if (state === 'ended') return
       else throw new ClientGone()
     }
@@ -118,15 +121,15 @@ async function* streamed(request: IncomingMessage, pauseMs: number): AsyncGenera
 }
 
 /** Waits, unless that takes longer than a body may pause. */
-async function withinPause(next: Promise<void>, pauseMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+async function withinPause(next: Promise<void>, timers: Timers, pauseMs: number): Promise<void> {
+  let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(paused(pauseMs)), pauseMs)
+    timer = timers.setTimeout(() => reject(paused(pauseMs)), pauseMs)
   })
   try {
     await Promise.race([next, late])
   } finally {
-    clearTimeout(timer)
+    timers.clear(timer)
   }
 }
 
@@ -251,12 +254,13 @@ function received(
   request: IncomingMessage,
   body: Body,
   holder: BodyHolder,
+  timers: Timers,
   pauseMs: number,
   late: () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
-      clearTimeout(timer)
+      timers.clear(timer)
       stopReceiving()
       // A request may stay for longer than what came with it.
       request.off('data', onData).off('close', onClose).off('end', onEnd)
@@ -266,7 +270,7 @@ function received(
       late()
       end(() => reject(error))
     }
-    const timer = setTimeout(() => refuse(paused(pauseMs)), pauseMs)
+    const timer = timers.setTimeout(() => refuse(paused(pauseMs)), pauseMs)
     const stopReceiving = holder.receiveBody(refuse)
     const onData = (part: Buffer): void => {
       timer.refresh()

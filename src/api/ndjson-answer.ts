@@ -1,6 +1,7 @@
 import { damageOf, failure, messageOf, ShoalError } from '../base/errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 import type { Answer, Pieces } from './answer.ts'
 import type { Call } from './call.ts'
 
@@ -11,6 +12,7 @@ export async function ndjsonAnswer(
   reading: Reading,
   { client: { connection }, response }: Call,
   log: Logger,
+  timers: Timers,
   keepAliveMs: number,
 ): Promise<Answer> {
   reading.chargeTo?.(connection)
@@ -25,7 +27,7 @@ export async function ndjsonAnswer(
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-    body: new Lines(reading, log, keepAliveMs),
+    body: new Lines(reading, log, timers, keepAliveMs),
   }
 }
 
@@ -33,11 +35,13 @@ export async function ndjsonAnswer(
 class Lines implements Pieces {
   readonly #reading: Reading
   readonly #log: Logger
+  readonly #timers: Timers
   readonly #keepAliveMs: number
 
-  constructor(reading: Reading, log: Logger, keepAliveMs: number) {
+  constructor(reading: Reading, log: Logger, timers: Timers, keepAliveMs: number) {
     this.#reading = reading
     this.#log = log
+    this.#timers = timers
     this.#keepAliveMs = keepAliveMs
   }
 
@@ -51,7 +55,9 @@ class Lines implements Pieces {
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     const pieces = this.#reading[Symbol.asyncIterator]()
-    return new KeptAlive(pieces, this.#keepAliveMs, (error) => Buffer.from(`${JSON.stringify(this.#told(error))}\n`))
+    return new KeptAlive(pieces, this.#timers, this.#keepAliveMs, (error) =>
+      Buffer.from(`${JSON.stringify(this.#told(error))}\n`),
+    )
   }
 
   #told(error: unknown): ShoalError {
@@ -67,7 +73,8 @@ const over = { done: true, value: undefined } as const
 class KeptAlive implements AsyncIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>
   readonly #lastLine: (error: unknown) => Uint8Array
-  readonly #timer: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #timer: Timer
   /** Whether a piece was asked for that has not come yet. */
   #isPending = false
   /** What has come while nobody waited for it. */
@@ -75,10 +82,16 @@ class KeptAlive implements AsyncIterator<Uint8Array> {
   #waiting: ((result: IteratorResult<Uint8Array>) => void) | undefined
   #isOver = false
 
-  constructor(pieces: AsyncIterator<Uint8Array>, pauseMs: number, lastLine: (error: unknown) => Uint8Array) {
+  constructor(
+    pieces: AsyncIterator<Uint8Array>,
+    timers: Timers,
+    pauseMs: number,
+    lastLine: (error: unknown) => Uint8Array,
+  ) {
     this.#pieces = pieces
     this.#lastLine = lastLine
-    this.#timer = setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
+    this.#timers = timers
+    this.#timer = timers.setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
@@ -95,7 +108,7 @@ class KeptAlive implements AsyncIterator<Uint8Array> {
 
   return(): Promise<IteratorResult<Uint8Array>> {
     this.#isOver = true
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#pieces.return?.()
     return Promise.resolve(over)
   }
@@ -115,7 +128,7 @@ class KeptAlive implements AsyncIterator<Uint8Array> {
     this.#isPending = false
     if (result.done === true) {
       this.#isOver = true
-      clearTimeout(this.#timer)
+      this.#timers.clear(this.#timer)
     }
     if (this.#waiting === undefined) this.#arrived = result
     else this.#settle(result)

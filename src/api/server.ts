@@ -6,6 +6,8 @@ import { limits } from '../base/limits.ts'
 import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timers } from '../runtime/timers.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
@@ -19,6 +21,7 @@ import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, settleTarget } from './target.ts'
+import type { ParseTurns } from './turns.ts'
 import type { Websites } from './websites.ts'
 
 // An import of node:http reads all of its members, and with them loads a second HTTP client and more: a sixth of the start.
@@ -27,6 +30,10 @@ const { createServer } = process.getBuiltinModule('node:http')
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
+  /** Shared with the WebSockets: both take time from everybody else. */
+  readonly turns: ParseTurns
   /** What checks the tokens of calls that need one. */
   readonly tokens?: Tokens
   readonly hosts?: Hosts
@@ -53,8 +60,8 @@ export class HttpService {
   constructor(options: HttpOptions) {
     this.#options = options
     this.#router = new Router(options.routes)
-    this.#refusals = new RefusalLog(options.log)
-    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs)
+    this.#refusals = new RefusalLog(options.log, options.timers)
+    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs, options.timers)
   }
 
   /** A server that answers; there is one for each address. */
@@ -74,14 +81,14 @@ export class HttpService {
       // Some clients offer HTTP/2 with every request, and are content with an answer in HTTP/1.1.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const { connections } = this.#options
+    const { connections, turns } = this.#options
     server.on('connection', (socket) => connections.add(socket))
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       // A connection that was refused may still hand over what has come with it.
       if (request.socket.destroyed) return
       settleTarget(request)
       const client = connections.of(request.socket)
-      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, client)))
+      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, turns, client)))
     }
     server.on('request', handle)
     // Whether a body is wanted is decided by whoever reads it.
@@ -112,19 +119,19 @@ export class HttpService {
       client.http.served()
     })
     // Node would keep a body that no route reads, chunk by chunk, until the request is answered.
-    if (!hasBody.has(call.method) && isWithBody(request)) drain(request)
+    if (!hasBody.has(call.method) && isWithBody(request)) drain(request, this.#options.timers)
     this.#handle(call).catch((error) => this.#failed(request, response, error))
   }
 
   async #handle(call: Call): Promise<void> {
-    const started = performance.now()
+    const started = this.#options.clock.steadyMs()
     const { request, response } = call
     const answer = await this.#answer(call)
     call.letGo()
     if (answer === undefined) return
     // Whoever was not told to send the body may send it or not: nobody could tell it from the next request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
-    drain(request)
+    drain(request, this.#options.timers)
     const sent = await send(call, answer, this.#options.cors?.headers(request.headers))
     this.#options.answered?.(sent.status)
     this.#log(call, sent, started)
@@ -191,7 +198,7 @@ export class HttpService {
   }
 
   #log({ request, method, path }: Call, { status, refusal }: Answer, started: number): void {
-    const { log } = this.#options
+    const { log, clock } = this.#options
     const remote = request.socket.remoteAddress
     if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote })
     if (!log.isDebug) return
@@ -201,7 +208,7 @@ export class HttpService {
       status,
       remote,
       userAgent: request.headers['user-agent'],
-      elapsedMs: Number((performance.now() - started).toFixed(1)),
+      elapsedMs: Number((clock.steadyMs() - started).toFixed(1)),
     })
   }
 }
@@ -213,7 +220,7 @@ const hasBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
  * Reads what is left of the body of a request and drops it. Parsing tiny chunks only to drop them could keep the node busy: after
  * too many of them it reads no more, and closes the connection when the client has had a moment to read its answer.
  */
-function drain(request: IncomingMessage): void {
+function drain(request: IncomingMessage, timers: Timers): void {
   if (request.complete) return
   const { socket } = request
   let small = 0
@@ -221,7 +228,7 @@ function drain(request: IncomingMessage): void {
     if (part.length >= limits.smallPartBytes || ++small <= limits.smallParts) return
     request.off('data', onData)
     socket.pause()
-    setTimeout(() => socket.destroy(), limits.lingerMs).unref()
+    timers.setTimeout(() => socket.destroy(), limits.lingerMs).unref()
   }
   request.on('data', onData)
 }

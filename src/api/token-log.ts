@@ -1,6 +1,7 @@
 import { rfc3339 } from '../base/timestamps.ts'
 import type { App, Manifest } from '../identity/index.ts'
 import { type Logger, ThrottledLog } from '../logging/index.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** Characters of a text of an app that are shown. */
 const shownLength = 64
@@ -10,9 +11,12 @@ export class TokenLog {
   readonly #log: Logger
   readonly #throttled: ThrottledLog
 
-  constructor(log: Logger) {
+  constructor(log: Logger, timers: Timers) {
     this.#log = log.as('AUTH')
-    this.#throttled = new ThrottledLog((count) => this.#log.info('more requests of other apps for tokens', { count }))
+    this.#throttled = new ThrottledLog(
+      (count) => this.#log.info('more requests of other apps for tokens', { count }),
+      timers,
+    )
   }
 
   /** `expires` is in microseconds since the Unix epoch. */

@@ -1,4 +1,6 @@
 import { Socket } from 'node:net'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /**
  * On a machine with an old Node the launcher (bin/shoal) runs this process, and has passed it one end of a pipe. Signals
@@ -29,12 +31,12 @@ const underNpm = process.env['npm_command'] !== undefined
 const parentCheckMs = 250
 
 /** The shell between npm and this process dies of a signal without passing it on: then the parent is another one. */
-export function onOrphaned(listener: () => void): void {
+export function onOrphaned(listener: () => void, timers: Timers): void {
   if (!underNpm) return
   const parent = process.ppid
-  const timer = setInterval(() => {
+  const timer = timers.setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(timer)
+    timers.clear(timer)
     listener()
   }, parentCheckMs)
   timer.unref()
@@ -52,13 +54,15 @@ export class StopRequests {
   readonly #counts = { own: new Map<string, number>(), launcher: new Map<string, number>() }
   readonly #lastAt = new Map<string, number>()
   readonly #second: () => void
+  readonly #clock: Clock
 
-  constructor(second: () => void) {
+  constructor(second: () => void, clock: Clock) {
     this.#second = second
+    this.#clock = clock
   }
 
   add(from: 'own' | 'launcher', signal: string): void {
-    const now = performance.now()
+    const now = this.#clock.steadyMs()
     const echo = underNpm && now - (this.#lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < echoMs
     this.#lastAt.set(signal, now)
     if (echo) return

@@ -4,6 +4,8 @@ import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
+import { type Clock, nowMs } from '../runtime/clock.ts'
+import { sleep, type Timer, type Timers } from '../runtime/timers.ts'
 import {
   type BackgroundNotice,
   BackgroundReporter,
@@ -31,6 +33,8 @@ export interface FilesOptions {
   readonly node: NodeId
   readonly events: Events
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
   /** Told of the files thread. */
   readonly threads?: ThreadWatch
   /** Is told when the disk refuses something, and when it works again. */
@@ -59,12 +63,15 @@ export class Files {
   /** Changes of what is kept, one after the other: each is taken over before the next is made. */
   #changing: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #uploads = 0
 
   constructor(options: FilesOptions) {
     this.#options = options
-    this.#givingWay = new GivingWay(() => options.events.publishes)
+    this.#givingWay = new GivingWay(
+      () => options.events.publishes,
+      (ms) => sleep(options.timers, ms),
+    )
     const data: FilesData = { file: options.file }
     const { threads, onDamage, disk = () => {} } = options
     this.#thread = new CalledThread('files', filesModule, data, {
@@ -171,9 +178,8 @@ export class Files {
   /** Keeps what a query finds, instead of what another query of the app has found. */
   async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
     await this.#checkQuery(appId, query)
-    const others = (await this.#thread.call('queries', [])).filter(
-      ({ app, until }) => app !== appId && until > Date.now(),
-    )
+    const now = nowMs(this.#options.clock)
+    const others = (await this.#thread.call('queries', [])).filter(({ app, until }) => app !== appId && until > now)
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#say(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
@@ -191,8 +197,8 @@ export class Files {
 
   /** Evicts what nothing holds and the cache has no room for, over and over; replaces an interval that was set before. */
   collectEvery(seconds: number, cache: () => CacheLimits): void {
-    clearInterval(this.#timer)
-    this.#timer = setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
+    this.#options.timers.clear(this.#timer)
+    this.#timer = this.#options.timers.setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
   }
 
   /** The same once. What fails is reported. */
@@ -219,7 +225,7 @@ export class Files {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#options.timers.clear(this.#timer)
     this.#following.close()
     this.#queries.close()
     // Whoever began it is told when it fails.

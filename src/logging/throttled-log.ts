@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 
 /** How one kind of line is written. */
 export interface ThrottledLine {
@@ -13,20 +14,22 @@ export interface ThrottledLine {
  * kind is new again after a minute without any. Kinds are bounded too; what exceeds them is one count of its own.
  */
 export class ThrottledLog {
+  readonly #timers: Timers
   readonly #intervalMs: number
   readonly #kinds = new Map<string, { count: number; line: ThrottledLine }>()
   readonly #others: (count: number) => void
   #otherCount = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
   /** `others` writes the count of lines that were of too many kinds. */
-  constructor(others: (count: number) => void, intervalMs: number = limits.throttledLogMs) {
+  constructor(others: (count: number) => void, timers: Timers, intervalMs: number = limits.throttledLogMs) {
     this.#others = others
+    this.#timers = timers
     this.#intervalMs = intervalMs
   }
 
   add(kind: string, line: ThrottledLine): void {
-    this.#timer ??= setInterval(() => this.#summarise(), this.#intervalMs).unref()
+    this.#timer ??= this.#timers.setInterval(() => this.#summarise(), this.#intervalMs).unref()
     const known = this.#kinds.get(kind)
     if (known !== undefined) {
       known.count++
@@ -48,7 +51,7 @@ export class ThrottledLog {
     if (this.#otherCount > 0) this.#others(this.#otherCount)
     this.#otherCount = 0
     if (this.#kinds.size > 0) return
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#timer = undefined
   }
 }

@@ -1,5 +1,6 @@
-import { hash, randomFillSync } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { format } from '../base/format.ts'
+import type { Random } from '../runtime/random.ts'
 
 /**
  * A payload goes into the chain as the hash of a salt and its text, so that it can be removed later without breaking the
@@ -23,18 +24,7 @@ export function saltsOf(seed: Uint8Array, count: number): Buffer {
   return salts.subarray(0, outputLength)
 }
 
-// A call for random bytes costs as much as several events, so they are taken many at a time.
-const pool = Buffer.alloc(256 * seedLength)
-let used = pool.length
-
-export function randomSeed(): Buffer {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  const seed = Buffer.from(pool.subarray(used, used + seedLength))
-  // Nobody gets to know a seed that was given away, not even a dump of this memory.
-  pool.fill(0, used, used + seedLength)
-  used += seedLength
-  return seed
+/** A new seed for the salts of a frame. */
+export function randomSeed(random: Random): Buffer {
+  return random.bytes(seedLength)
 }

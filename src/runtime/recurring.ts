@@ -1,3 +1,5 @@
+import type { Timer, Timers } from './timers.ts'
+
 interface Outcomes {
   readonly succeeded: () => void
   readonly failed: (error: unknown) => void
@@ -5,13 +7,15 @@ interface Outcomes {
 
 /** Does something again and again: first after one interval, and never while the time before is still under way. */
 export class Recurring {
+  readonly #timers: Timers
   readonly #work: () => Promise<void>
   readonly #succeeded: () => void
   readonly #failed: (error: unknown) => void
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #busy = false
 
-  constructor(work: () => Promise<void>, { succeeded, failed }: Outcomes) {
+  constructor(timers: Timers, work: () => Promise<void>, { succeeded, failed }: Outcomes) {
+    this.#timers = timers
     this.#work = work
     this.#succeeded = succeeded
     this.#failed = failed
@@ -19,8 +23,8 @@ export class Recurring {
 
   /** Begins an interval of so many milliseconds, whatever was before; 0 is never. */
   every(milliseconds: number): void {
-    clearInterval(this.#timer)
-    this.#timer = milliseconds > 0 ? setInterval(() => void this.run(), milliseconds).unref() : undefined
+    this.#timers.clear(this.#timer)
+    this.#timer = milliseconds > 0 ? this.#timers.setInterval(() => void this.run(), milliseconds).unref() : undefined
   }
 
   /** Does it now, unless it is under way. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
 import { ShoalError } from '../../src/base/errors.ts'
+import { systemTimers } from '../../src/runtime/timers.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
 /** A holder that is never refused. */
@@ -16,7 +17,7 @@ const unlimited: BodyHolder = {
 
 /** Has a body read that comes in pieces, of which the last one may be missing. Answers the request with what it held. */
 async function read(t: TestContext, pieces: readonly Buffer[], limit: number, isWhole: boolean) {
-  const reader = new BodyReader(10_000)
+  const reader = new BodyReader(10_000, systemTimers)
   const parts: WeakRef<Buffer>[] = []
   const seen = Promise.withResolvers<{ incoming: IncomingMessage; body: Promise<number> }>()
   const server = createServer((incoming, response: ServerResponse) => {
@@ -73,7 +74,7 @@ test('neither does one that is too large', async (t) => {
 })
 
 test('what nobody wants of a body passes, and the client can send all of it', async (t) => {
-  const reader = new BodyReader(10_000)
+  const reader = new BodyReader(10_000, systemTimers)
   const server = createServer(async (incoming, response) => {
     for await (const piece of reader.stream(incoming, response)) {
       response.end(String(piece.length > 0))

@@ -8,6 +8,7 @@ import type { Route } from '../../src/api/router.ts'
 import { healthRoutes } from '../../src/api/routes/health.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { exchange, served } from '../support/api.ts'
 
 const text = (body: string): Answer => ({ status: 200, headers: {}, body })
@@ -77,7 +78,7 @@ test('what is no HTTP gets a 400 and the server goes on', async (t) => {
 test('a defect in an answer is a 500 and a log line, not the end', async (t) => {
   const lines: string[] = []
   const log = new Logger(
-    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }, systemClock),
     'api',
   )
   const broken = () => {
@@ -128,7 +129,7 @@ test('a body that stops coming is refused', async (t) => {
 test('a client that goes away while it sends leaves nothing behind', async (t) => {
   const lines: string[] = []
   const log = new Logger(
-    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }, systemClock),
     'api',
   )
   let ended: unknown

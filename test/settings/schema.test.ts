@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
+import { systemClock } from '../../src/runtime/clock.ts'
 import { Settings, type SettingsLog, type StoredVersion, schema } from '../../src/settings/index.ts'
 
 test('the schema is one of draft-06', () => {
@@ -23,7 +24,7 @@ function memoryLog(): SettingsLog {
 }
 
 test('every stored version is kept with its time and origin, and can be brought back', async () => {
-  const settings = await Settings.open(memoryLog())
+  const settings = await Settings.open(memoryLog(), systemClock)
   assert.equal(settings.revision, 0)
   await settings.set(['admin', 'displayName'], 'one', 'alice')
   await settings.merge(['admin'], { displayName: 'two', logLevels: { node: 'WARN' } }, 'bob')
@@ -42,7 +43,7 @@ test('every stored version is kept with its time and origin, and can be brought 
 })
 
 test('what a listener does wrong is not taken for a refusal', async (t) => {
-  const settings = await Settings.open(memoryLog())
+  const settings = await Settings.open(memoryLog(), systemClock)
   const seen: number[] = []
   settings.onChange(() => {
     throw new Error('listener')

@@ -1,5 +1,6 @@
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { formatScope, type Json, type Scope, Settings, type SettingsLog, schema } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
@@ -29,7 +30,7 @@ export async function unsetLocal(folder: string, scope: Scope): Promise<Result> 
 export async function rollbackLocal(folder: string, argument: string): Promise<Result> {
   if (!/^(0|[1-9][0-9]{0,14})$/.test(argument))
     throw new ShoalError('ERR_INVALID_INPUT', `'${argument}' is no revision: a number is, and 0 is the defaults.`)
-  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log)
+  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log, systemClock)
   const revision = await withSettings(
     folder,
     async (settings) => {
@@ -65,7 +66,7 @@ export async function printSchema(): Promise<Result> {
 async function withSettings<T>(
   path: string,
   work: (settings: Settings) => Promise<T>,
-  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, warnOfRefused),
+  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, systemClock, warnOfRefused),
 ): Promise<T> {
   const folder = DataFolder.open(path, { create: false })
   try {

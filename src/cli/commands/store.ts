@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ShoalError } from '../../base/errors.ts'
-import { nowMicros } from '../../runtime/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import {
   type BlockStats,
   backupBlocks,
@@ -30,7 +30,7 @@ type WithFiles<Events, Files> = Events & { readonly files: Files | null }
 /** Reads every byte of the node database and of every topic. Damage is a failure, with everything that was found. */
 export async function verifyStore(folder: string): Promise<Result> {
   return withFolder(folder, (_, path) => {
-    const progress = progressLine()
+    const progress = progressLine(systemClock)
     const { problems, reports } = verified(() => verifyFolder(path, (text) => progress.update(text)), progress)
     if (problems.length > 0)
       throw new ShoalError(
@@ -114,7 +114,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
 /** Copies the events of a topic, and what apps and files have beside them. */
 function backupTopic(file: string, target: string): void {
   for (const database of [file, blobsBeside(file), blocksBeside(file)]) warnOfDamagedWal(database)
-  backupLog(file, target, nowMicros())
+  backupLog(file, target, systemClock.now())
   if (existsSync(blobsBeside(file))) copyDatabase(blobsBeside(file), blobsBeside(target))
   if (existsSync(blocksBeside(file))) backupBlocks(blocksBeside(file), blocksBeside(target))
 }
