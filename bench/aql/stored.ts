@@ -1,6 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { finish } from '../../src/aql/index.ts'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
 import { type BareBlock, decompressed, payloadsAt, StoredBlocks } from '../store/bare.ts'
@@ -48,7 +49,14 @@ const subjects: readonly StoredSubject[] = [
 export async function storedLines(workspace: Workspace, events: number, rounds: number): Promise<Line[]> {
   const { file, key } = workspace.newStore()
   const source = new EventSource({ unique: false })
-  const writer = new LogWriter({ file, topic: 'bench', kind: 'live', key, now: () => 1_700_000_000_000_000 })
+  const writer = new LogWriter({
+    file,
+    topic: 'bench',
+    kind: 'live',
+    key,
+    now: () => 1_700_000_000_000_000,
+    random: systemRandom,
+  })
   for (const request of source.requests(Math.ceil(events / 1024), 1024)) writer.append([request])
   writer.sealAll()
   const stored = new StoredBlocks(file)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ByteWriter, encodeLabels, FrameBuilder, randomSeed } from '../../src/protocol/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import type { AppendRequest } from '../../src/store/sqlite/index.ts'
 
 const appId = 'com.example.load'
@@ -106,6 +107,6 @@ const record = new ByteWriter()
 /** The uncompressed record of a request. Reuses its buffers, to avoid garbage in the measurement. */
 export function recordOf({ source, spans, streams }: AppendRequest): Buffer {
   for (let i = 0; i < streams.length; i++) builder.add(i, Date.now() * 1000, source, spans, 4 * i)
-  builder.finish(0, randomSeed(), record.clear())
+  builder.finish(0, randomSeed(systemRandom), record.clear())
   return record.copy()
 }

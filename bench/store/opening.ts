@@ -1,3 +1,4 @@
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { median } from '../start/statistics.ts'
 import { interleave, time } from './measure.ts'
@@ -45,7 +46,14 @@ export async function opening(workspace: Workspace, whole_: Store, small: Store)
 function openLog({ file, key }: StoreFile): number {
   let writer: LogWriter | undefined
   const ms = time(() => {
-    writer = new LogWriter({ file, topic: 'bench', kind: 'live', key, now: () => Date.now() * 1000 })
+    writer = new LogWriter({
+      file,
+      topic: 'bench',
+      kind: 'live',
+      key,
+      now: () => Date.now() * 1000,
+      random: systemRandom,
+    })
   })
   writer?.close()
   return ms

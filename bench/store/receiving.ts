@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { nowMicros } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { BareRows } from './bare.ts'
 import { EventSource } from './events.ts'
@@ -55,7 +56,12 @@ export async function receiving(workspace: Workspace): Promise<Line[]> {
 
 /** Full chunks of one stream of another node, in order. */
 async function chunksOf(count: number, eventsPerFrame: number): Promise<Uint8Array[]> {
-  const store = new MemoryEventStore({ topic: 'bench', kind: 'live', key: KeyPair.generate(), now: nowMicros })
+  const store = new MemoryEventStore({
+    topic: 'bench',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+    now: nowMicros,
+  })
   const source = new EventSource({ unique: false })
   try {
     const requests = (count * format.eventsPerCheckpoint) / eventsPerFrame

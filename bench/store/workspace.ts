@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 
-const key = KeyPair.generate()
+const key = KeyPair.generate(systemRandom)
 
 /** A store of the benchmark, with everything needed to open it again. */
 export interface StoreFile {

@@ -1,5 +1,6 @@
 import type { Files } from '../../src/files/index.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { verifyBlocks } from '../../src/store/index.ts'
 import { blocksOf, type FilesLedger, filesOf } from './ledger.ts'
 import { app, blocksIn, node, nothing, openFiles } from './open.ts'
@@ -68,7 +69,7 @@ async function contentOf(files: Files, cid: string, path: readonly string[]): Pr
 
 /** Leaked blocks: after two garbage collections with an empty cache only pinned blocks are left. */
 async function orphanProblems(folder: string, ledger: FilesLedger): Promise<string[]> {
-  const store = new FileStore(blocksIn(folder), Date.now)
+  const store = new FileStore(blocksIn(folder), systemRuntime)
   try {
     const { blocks, cachedBlocks } = store.usage()
     const kept = new Set([...ledger.kept].flatMap((content) => [...blocksOf(content).blocks]))

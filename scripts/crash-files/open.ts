@@ -3,6 +3,8 @@ import { Events, readerModule } from '../../src/events/index.ts'
 import { Files } from '../../src/files/index.ts'
 import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 
 export const app = 'com.example.crash'
@@ -15,7 +17,11 @@ export const blocksIn = (folder: string): string => join(folder, 'blocks.db')
 
 /** Opens the files in a folder, with the event store that they follow. */
 export async function openFiles(folder: string): Promise<{ files: Files; close(): Promise<void> }> {
-  const output = logOutput(textLine(false), { write: (text) => process.stderr.write(text), flush: async () => {} })
+  const output = logOutput(
+    textLine(false),
+    { write: (text) => process.stderr.write(text), flush: async () => {} },
+    systemClock,
+  )
   const log = new Logger(output, 'crash')
   const store = await SqliteEventStore.open({
     file: join(folder, 'log.db'),
@@ -25,8 +31,8 @@ export async function openFiles(folder: string): Promise<{ files: Files; close()
     readerModule,
   })
   const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-  const events = await Events.open(store, { node, routes: [], log, startReading })
-  const files = new Files({ file: blocksIn(folder), node, events, log })
+  const events = await Events.open(store, { ...systemRuntime, node, routes: [], log, startReading })
+  const files = new Files({ ...systemRuntime, file: blocksIn(folder), node, events, log })
   const close = async (): Promise<void> => {
     await files.close()
     await events.close()

@@ -2,6 +2,7 @@ import { messageOf } from '../../src/base/errors.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
 import { heads } from '../../src/protocol/index.ts'
 import { nowMicros } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogReader, LogWriter, type ReadStream, verifyLog } from '../../src/store/sqlite/index.ts'
 import { rowKey } from '../../src/store/sqlite/rows/row-key.ts'
 import { markOf, originOf, streams as sentStreams, tagOf } from './contents.ts'
@@ -47,7 +48,7 @@ export function check(options: CheckOptions): Checked {
   const before = findLeftovers(file)
   let result: Omit<Checked, 'problems'> = { events: 0, segments: 0, unanswered: 0, unsealedChunks: 0 }
   try {
-    const writer = new LogWriter({ file, topic, kind: 'live', key, now: nowMicros })
+    const writer = new LogWriter({ file, topic, kind: 'live', key, now: nowMicros, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey)
     try {
       if (seal === true) writer.sealAll()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { type Checked, check } from './check.ts'
 import { Ledger } from './ledger.ts'
 import type { Job, Mood, Report } from './messages.ts'
@@ -74,7 +75,7 @@ export async function run({ kills, seed, folder, progress }: RunOptions): Promis
     kept: [],
   }
   const cache = join(folder, 'cache')
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   await fillCache(cache, key, folder)
   await Promise.all(
     Array.from({ length: Math.min(lanes, kills) }, async (_, number) => {

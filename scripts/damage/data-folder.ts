@@ -5,6 +5,9 @@ import { format } from '../../src/base/format.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
 import { nodeIdOf } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
 import {
   BlobStore,
@@ -31,10 +34,10 @@ export async function makeFolders(parent: string): Promise<Record<State, string>
   const [running, killed] = [join(parent, 'stopped'), join(parent, 'killed')]
   const folder = DataFolder.open(running, { create: true })
   const database = NodeDatabase.open(folder.nodeDatabase)
-  const settings = await Settings.open(database.settings)
+  const settings = await Settings.open(database.settings, systemClock)
   await settings.set(['swarm', 'topic'], topic, 'first')
   await settings.set(['admin', 'displayName'], 'Press 7', 'second')
-  const { key } = database.beginStart()
+  const { key } = database.beginStart(systemRandom)
   mkdirSync(topicsFolder(running), { mode: 0o700 })
   const closers = [storeEvents(running, key), await storeFiles(running, key), storeBlobs(running)]
   cpSync(running, killed, { recursive: true })
@@ -46,7 +49,14 @@ export async function makeFolders(parent: string): Promise<Record<State, string>
 
 function storeEvents(path: string, key: KeyPair): () => void {
   let time = 1_700_000_000_000_000
-  const writer = new LogWriter({ file: topicFile(path, topic), topic, kind: 'live', key, now: () => time++ })
+  const writer = new LogWriter({
+    file: topicFile(path, topic),
+    topic,
+    kind: 'live',
+    key,
+    now: () => time++,
+    random: systemRandom,
+  })
   const append = (count: number, stream: number): void => {
     const events = Array.from({ length: count }, (_, i) => ({
       appId,
@@ -67,7 +77,7 @@ function storeEvents(path: string, key: KeyPair): () => void {
 }
 
 async function storeFiles(path: string, key: KeyPair): Promise<() => Promise<void>> {
-  const store = new FileStore(blockFile(path, topic), Date.now)
+  const store = new FileStore(blockFile(path, topic), systemRuntime)
   const stream = `${nodeIdOf(key.publicKey)}-0`
   for (const [i, name] of ['large', 'small', 'other'].entries()) {
     const upload = store.beginUpload()

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings, type SettingsDocument } from '../../src/settings/index.ts'
 import {
   BlobStore,
@@ -36,8 +39,8 @@ export async function startOn(path: string): Promise<Started> {
     try {
       const database = NodeDatabase.open(folder.nodeDatabase)
       try {
-        const { document } = await Settings.open(database.settings)
-        const { key, cycle } = database.beginStart(topicFiles(path))
+        const { document } = await Settings.open(database.settings, systemClock)
+        const { key, cycle } = database.beginStart(systemRandom, topicFiles(path))
         answers.set('node', { value: JSON.stringify([key.toPrivateText(), cycle, document]) })
         askParts(path, key, document, answers, damage)
       } finally {
@@ -88,7 +91,14 @@ const selections: Readonly<Record<string, Selection>> = {
 }
 
 function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonly StoreDamage[] {
-  const writer = new LogWriter({ file, topic, kind: 'live', key, now: () => 1_700_000_001_000_000 })
+  const writer = new LogWriter({
+    file,
+    topic,
+    kind: 'live',
+    key,
+    now: () => 1_700_000_001_000_000,
+    random: systemRandom,
+  })
   try {
     const reader = new LogReader(file, writer.counts, key.publicKey)
     try {
@@ -109,7 +119,7 @@ function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonl
 }
 
 function askFiles(file: string, ask: Ask): readonly StoreDamage[] {
-  const store = new FileStore(file, Date.now)
+  const store = new FileStore(file, systemRuntime)
   try {
     ask('names', () => JSON.stringify(store.names()))
     ask('followed', () => JSON.stringify(store.followed()))

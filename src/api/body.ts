@@ -3,6 +3,7 @@ import { failure, type ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { bodyCost } from '../client-memory/account.ts'
 import { release } from '../runtime/buffers.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 
 /** The client disconnected before the end of its request body: there is nobody to respond to. */
 export class ClientGone extends Error {
@@ -22,9 +23,11 @@ export interface BodyHolder {
 /** Reads request bodies, with an idle timeout. */
 export class BodyReader {
   readonly #pauseMs: number
+  readonly #timers: Timers
 
-  constructor(pauseMs: number) {
+  constructor(pauseMs: number, timers: Timers) {
     this.#pauseMs = pauseMs
+    this.#timers = timers
   }
 
   async read(request: IncomingMessage, response: ServerResponse, limit: number, holder: BodyHolder): Promise<Buffer> {
@@ -36,7 +39,7 @@ export class BodyReader {
       // Fast path: most bodies arrive in the same packet as their head.
       const all = request.complete ? (request.read() as Buffer | null) : undefined
       if (all === undefined)
-        await receiveAll(request, body, holder, this.#pauseMs, () => {
+        await receiveAll(request, body, holder, this.#timers, this.#pauseMs, () => {
           // The rest of the body would be parsed as the next request: no keep-alive.
           response.shouldKeepAlive = false
         })
@@ -57,7 +60,7 @@ export class BodyReader {
    */
   stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
     if (awaitsContinue(request)) response.writeContinue()
-    return streamBody(request, this.#pauseMs)
+    return streamBody(request, this.#timers, this.#pauseMs)
   }
 }
 
@@ -76,7 +79,7 @@ const streamHighWaterMark = 64 * 1024
  * Streams a body, with small chunks coalesced. The request stays in flowing mode below the high water mark: in paused
  * mode Node would buffer each chunk as an object, and a chunk of one byte costs hundreds.
  */
-async function* streamBody(request: IncomingMessage, pauseMs: number): AsyncGenerator<Buffer> {
+async function* streamBody(request: IncomingMessage, timers: Timers, pauseMs: number): AsyncGenerator<Buffer> {
   const chunks = new ChunkBuffer()
   let wake = (): void => {}
   let state: 'open' | 'ended' | 'gone' = request.readableEnded ? 'ended' : request.destroyed ? 'gone' : 'open'
@@ -105,7 +108,7 @@ async function* streamBody(request: IncomingMessage, pauseMs: number): AsyncGene
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await withIdleTimeout(woken, pauseMs)
+        await withIdleTimeout(woken, timers, pauseMs)
       } else if (state === 'ended') return
       else throw new ClientGone()
     }
@@ -118,15 +121,15 @@ async function* streamBody(request: IncomingMessage, pauseMs: number): AsyncGene
 }
 
 /** Waits for more of the body; throws after the idle timeout. */
-async function withIdleTimeout(next: Promise<void>, pauseMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
+async function withIdleTimeout(next: Promise<void>, timers: Timers, pauseMs: number): Promise<void> {
+  let timer: Timer | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(paused(pauseMs)), pauseMs)
+    timer = timers.setTimeout(() => reject(paused(pauseMs)), pauseMs)
   })
   try {
     await Promise.race([next, late])
   } finally {
-    clearTimeout(timer)
+    timers.clear(timer)
   }
 }
 
@@ -253,12 +256,13 @@ function receiveAll(
   request: IncomingMessage,
   body: BufferedBody,
   holder: BodyHolder,
+  timers: Timers,
   pauseMs: number,
   late: () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
-      clearTimeout(timer)
+      timers.clear(timer)
       stopReceiving()
       // The request may outlive its body: the listeners must not keep the body in memory.
       request.off('data', onData).off('close', onClose).off('end', onEnd)
@@ -268,7 +272,7 @@ function receiveAll(
       late()
       end(() => reject(error))
     }
-    const timer = setTimeout(() => refuse(paused(pauseMs)), pauseMs)
+    const timer = timers.setTimeout(() => refuse(paused(pauseMs)), pauseMs)
     const stopReceiving = holder.receiveBody(refuse)
     const onData = (chunk: Buffer): void => {
       timer.refresh()

@@ -1,6 +1,7 @@
 import { damageOf, failure, messageOf, ShoalError } from '../base/errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 import type { Answer, StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
 
@@ -11,6 +12,7 @@ export async function ndjsonAnswer(
   reading: Reading,
   { client: { connection }, response }: Call,
   log: Logger,
+  timers: Timers,
   keepAliveMs: number,
 ): Promise<Answer> {
   reading.chargeTo?.(connection)
@@ -25,7 +27,7 @@ export async function ndjsonAnswer(
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-    body: new NdjsonStream(reading, log, keepAliveMs),
+    body: new NdjsonStream(reading, log, timers, keepAliveMs),
   }
 }
 
@@ -33,11 +35,13 @@ export async function ndjsonAnswer(
 class NdjsonStream implements StreamedBody {
   readonly #reading: Reading
   readonly #log: Logger
+  readonly #timers: Timers
   readonly #keepAliveMs: number
 
-  constructor(reading: Reading, log: Logger, keepAliveMs: number) {
+  constructor(reading: Reading, log: Logger, timers: Timers, keepAliveMs: number) {
     this.#reading = reading
     this.#log = log
+    this.#timers = timers
     this.#keepAliveMs = keepAliveMs
   }
 
@@ -51,7 +55,7 @@ class NdjsonStream implements StreamedBody {
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     const chunks = this.#reading[Symbol.asyncIterator]()
-    return new KeepAliveIterator(chunks, this.#keepAliveMs, (error) =>
+    return new KeepAliveIterator(chunks, this.#timers, this.#keepAliveMs, (error) =>
       Buffer.from(`${JSON.stringify(this.#reported(error))}\n`),
     )
   }
@@ -69,7 +73,8 @@ const finished = { done: true, value: undefined } as const
 class KeepAliveIterator implements AsyncIterator<Uint8Array> {
   readonly #chunks: AsyncIterator<Uint8Array>
   readonly #lastLine: (error: unknown) => Uint8Array
-  readonly #timer: NodeJS.Timeout
+  readonly #timers: Timers
+  readonly #timer: Timer
   /** Whether a pull from the source is pending. */
   #isPending = false
   /** A result that arrived after a keep-alive was returned in its place. */
@@ -77,10 +82,16 @@ class KeepAliveIterator implements AsyncIterator<Uint8Array> {
   #waiting: ((result: IteratorResult<Uint8Array>) => void) | undefined
   #isFinished = false
 
-  constructor(chunks: AsyncIterator<Uint8Array>, pauseMs: number, lastLine: (error: unknown) => Uint8Array) {
+  constructor(
+    chunks: AsyncIterator<Uint8Array>,
+    timers: Timers,
+    pauseMs: number,
+    lastLine: (error: unknown) => Uint8Array,
+  ) {
     this.#chunks = chunks
     this.#lastLine = lastLine
-    this.#timer = setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
+    this.#timers = timers
+    this.#timer = timers.setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
@@ -97,7 +108,7 @@ class KeepAliveIterator implements AsyncIterator<Uint8Array> {
 
   return(): Promise<IteratorResult<Uint8Array>> {
     this.#isFinished = true
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#chunks.return?.()
     return Promise.resolve(finished)
   }
@@ -117,7 +128,7 @@ class KeepAliveIterator implements AsyncIterator<Uint8Array> {
     this.#isPending = false
     if (result.done === true) {
       this.#isFinished = true
-      clearTimeout(this.#timer)
+      this.#timers.clear(this.#timer)
     }
     if (this.#waiting === undefined) this.#arrived = result
     else this.#settle(result)

@@ -1,4 +1,5 @@
 import { type Logger, ThrottledLog } from '../logging/index.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** The logged fields of a request. Never its query string, headers or body: they contain tokens. */
 export interface RefusedRequest {
@@ -15,9 +16,9 @@ export class RefusalLog {
   readonly #log: Logger
   readonly #throttled: ThrottledLog
 
-  constructor(log: Logger) {
+  constructor(log: Logger, timers: Timers) {
     this.#log = log
-    this.#throttled = new ThrottledLog((count) => log.info('more requests refused', { count }))
+    this.#throttled = new ThrottledLog((count) => log.info('more requests refused', { count }), timers)
   }
 
   /** `reason` is the code of an error. */

@@ -6,6 +6,8 @@ import { limits } from '../base/limits.ts'
 import type { Tokens } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timers } from '../runtime/timers.ts'
 import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
@@ -19,6 +21,7 @@ import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, normalizeTarget } from './target.ts'
+import type { ParseTurns } from './turns.ts'
 import type { Websites } from './websites.ts'
 
 // An ES import of node:http evaluates all its getters, which loads undici and more: a sixth of the startup time.
@@ -27,6 +30,10 @@ const { createServer } = process.getBuiltinModule('node:http')
 export interface HttpOptions {
   readonly routes: readonly Route[]
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
+  /** Shared with the WebSockets: both take time from everybody else. */
+  readonly turns: ParseTurns
   /** Checks the tokens of requests to routes that require one. */
   readonly tokens?: Tokens
   readonly hosts?: Hosts
@@ -53,8 +60,8 @@ export class HttpService {
   constructor(options: HttpOptions) {
     this.#options = options
     this.#router = new Router(options.routes)
-    this.#refusals = new RefusalLog(options.log)
-    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs)
+    this.#refusals = new RefusalLog(options.log, options.timers)
+    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs, options.timers)
   }
 
   /** Creates a server; there is one per listening address. */
@@ -74,14 +81,14 @@ export class HttpService {
       // Some clients offer an upgrade to HTTP/2 (h2c) with every request. They accept an HTTP/1.1 response.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const { connections } = this.#options
+    const { connections, turns } = this.#options
     server.on('connection', (socket) => connections.add(socket))
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       // A connection that was rejected may still emit requests that were already received.
       if (request.socket.destroyed) return
       normalizeTarget(request)
       const client = connections.of(request.socket)
-      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, client)))
+      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, turns, client)))
     }
     server.on('request', handle)
     // The handler that reads the body sends `100 Continue`.
@@ -112,19 +119,19 @@ export class HttpService {
       client.http.served()
     })
     // Node would buffer a body that no handler reads until the response is sent.
-    if (!methodsWithBody.has(call.method) && hasRequestBody(request)) drain(request)
+    if (!methodsWithBody.has(call.method) && hasRequestBody(request)) drain(request, this.#options.timers)
     this.#handle(call).catch((error) => this.#failed(request, response, error))
   }
 
   async #handle(call: Call): Promise<void> {
-    const started = performance.now()
+    const started = this.#options.clock.steadyMs()
     const { request, response } = call
     const answer = await this.#answer(call)
     call.refundAll()
     if (answer === undefined) return
     // Without `100 Continue` a client may send its body or not, so the next bytes could be a body or a request.
     if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
-    drain(request)
+    drain(request, this.#options.timers)
     const sent = await send(call, answer, this.#options.cors?.headers(request.headers))
     this.#options.answered?.(sent.status)
     this.#log(call, sent, started)
@@ -191,7 +198,7 @@ export class HttpService {
   }
 
   #log({ request, method, path }: Call, { status, refusal }: Answer, started: number): void {
-    const { log } = this.#options
+    const { log, clock } = this.#options
     const remote = request.socket.remoteAddress
     if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote })
     if (!log.isDebug) return
@@ -201,7 +208,7 @@ export class HttpService {
       status,
       remote,
       userAgent: request.headers['user-agent'],
-      elapsedMs: Number((performance.now() - started).toFixed(1)),
+      elapsedMs: Number((clock.steadyMs() - started).toFixed(1)),
     })
   }
 }
@@ -213,7 +220,7 @@ const methodsWithBody: ReadonlySet<string> = new Set(['POST', 'PUT'])
  * Drains an unread request body. Draining tiny chunks would let a client burn CPU time: after too many of them the
  * socket is paused, and closed after a linger time in which the client can read its response.
  */
-function drain(request: IncomingMessage): void {
+function drain(request: IncomingMessage, timers: Timers): void {
   if (request.complete) return
   const { socket } = request
   let small = 0
@@ -221,7 +228,7 @@ function drain(request: IncomingMessage): void {
     if (part.length >= limits.smallPartBytes || ++small <= limits.smallParts) return
     request.off('data', onData)
     socket.pause()
-    setTimeout(() => socket.destroy(), limits.lingerMs).unref()
+    timers.setTimeout(() => socket.destroy(), limits.lingerMs).unref()
   }
   request.on('data', onData)
 }

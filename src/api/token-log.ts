@@ -1,6 +1,7 @@
 import { rfc3339 } from '../base/timestamps.ts'
 import type { App, Manifest } from '../identity/index.ts'
 import { type Logger, ThrottledLog } from '../logging/index.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /** Longer strings from a manifest are truncated in the log. */
 const shownLength = 64
@@ -12,9 +13,12 @@ export class TokenLog {
   readonly #log: Logger
   readonly #throttled: ThrottledLog
 
-  constructor(log: Logger) {
+  constructor(log: Logger, timers: Timers) {
     this.#log = log.as('AUTH')
-    this.#throttled = new ThrottledLog((count) => this.#log.info('more token requests of other apps', { count }))
+    this.#throttled = new ThrottledLog(
+      (count) => this.#log.info('more token requests of other apps', { count }),
+      timers,
+    )
   }
 
   /** `expires` is in microseconds since the Unix epoch. */

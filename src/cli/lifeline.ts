@@ -1,4 +1,6 @@
 import { Socket } from 'node:net'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timers } from '../runtime/timers.ts'
 
 /**
  * Calls the listener for signals that reach the launcher. On a machine with an old Node the launcher (bin/shoal) spawns
@@ -30,12 +32,12 @@ const underNpm = process.env['npm_command'] !== undefined
 const parentCheckMs = 250
 
 /** Detects under npm that this process was orphaned: npm's shell may die of a signal without forwarding it. */
-export function onOrphaned(listener: () => void): void {
+export function onOrphaned(listener: () => void, timers: Timers): void {
   if (!underNpm) return
   const parent = process.ppid
-  const timer = setInterval(() => {
+  const timer = timers.setInterval(() => {
     if (process.ppid === parent) return
-    clearInterval(timer)
+    timers.clear(timer)
     listener()
   }, parentCheckMs)
   timer.unref()
@@ -53,13 +55,15 @@ export class StopRequests {
   readonly #counts = { own: new Map<string, number>(), launcher: new Map<string, number>() }
   readonly #lastAt = new Map<string, number>()
   readonly #second: () => void
+  readonly #clock: Clock
 
-  constructor(second: () => void) {
+  constructor(second: () => void, clock: Clock) {
     this.#second = second
+    this.#clock = clock
   }
 
   add(from: 'own' | 'launcher', signal: string): void {
-    const now = performance.now()
+    const now = this.#clock.steadyMs()
     const echo = underNpm && now - (this.#lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < echoMs
     this.#lastAt.set(signal, now)
     if (echo) return

@@ -1,3 +1,5 @@
+import type { Clock } from '../runtime/clock.ts'
+
 /** A progress line on a TTY that is overwritten with each update; does nothing without a TTY. */
 export interface ProgressLine {
   update(text: string): void
@@ -17,12 +19,12 @@ export function progressBar(done: number, all: number): string {
   return `[${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${Math.floor(share * 100)} % of ${all} bytes`
 }
 
-export function progressLine(stream: NodeJS.WriteStream = process.stderr): ProgressLine {
+export function progressLine(clock: Clock, stream: NodeJS.WriteStream = process.stderr): ProgressLine {
   if (stream.isTTY !== true) return { update: () => {}, end: () => {} }
   let last = 0
   return {
     update(text) {
-      const now = performance.now()
+      const now = clock.steadyMs()
       if (now - last < everyMs) return
       last = now
       stream.write(`\r\x1b[K${text}`)

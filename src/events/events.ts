@@ -5,7 +5,8 @@ import { type NodeId, nodeAppId } from '../identity/index.ts'
 import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
 import { Outage } from '../observability/outage.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timers } from '../runtime/timers.ts'
 import type { EventStore, Reading } from '../store/index.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
@@ -25,7 +26,8 @@ export interface EventsOptions {
   /** How long the events of streams are kept, by the names of the streams. */
   readonly streams?: StreamSettings
   readonly log: Logger
-  readonly clock?: Clock
+  readonly clock: Clock
+  readonly timers: Timers
   /** Starts a query or a subscription in the thread that reads, which was given `readerModule`. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
   /** Is told how many events were published. */
@@ -61,11 +63,11 @@ export class Events {
   private constructor(store: EventStore, names: StreamNames, options: EventsOptions) {
     this.#store = store
     this.#options = options
-    this.#clock = new Outage('publishing', options.log)
+    this.#clock = new Outage('publishing', options.log, options.clock)
     this.#routing = new Routing(names, options.routes, options.log)
-    this.#publisher = new Publisher(store, this.#routing)
+    this.#publisher = new Publisher(store, this.#routing, options.timers)
     this.system = new SystemEvents(this.#publisher)
-    this.#pruner = new Pruner(store, names, options.clock ?? systemClock, options.log)
+    this.#pruner = new Pruner(store, names, options.clock, options.log)
     this.streams = options.streams ?? {}
   }
 

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import { limits } from '../base/limits.ts'
 import type { Events, Reading } from '../events/index.ts'
 import { nodeAppId } from '../identity/index.ts'
+import { sleep, type Timers } from '../runtime/timers.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
 import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
@@ -18,6 +18,7 @@ interface FollowingOptions {
   readonly thread: CalledThread<FileStore>
   /** This node: standing queries of other nodes are ignored. */
   readonly node: string
+  readonly timers: Timers
   readonly background: BackgroundReporter
 }
 
@@ -49,8 +50,7 @@ export class Following {
         if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
       }
       this.#tried.resolve()
-      // close() rejects it, which ends the loop.
-      await setTimeout(limits.followAgainMs, undefined, { ref: false, signal }).catch(() => {})
+      await sleep(this.#options.timers, limits.followAgainMs, { signal, unref: true })
     }
   }
 

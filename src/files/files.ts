@@ -4,6 +4,8 @@ import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
+import { type Clock, nowMs } from '../runtime/clock.ts'
+import { sleep, type Timer, type Timers } from '../runtime/timers.ts'
 import {
   type BackgroundNotice,
   BackgroundReporter,
@@ -31,6 +33,8 @@ export interface FilesOptions {
   readonly node: NodeId
   readonly events: Events
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
   /** Notified when the files thread starts and ends. */
   readonly threads?: ThreadWatch
   /** Called for disk errors, and when the disk works again. */
@@ -59,12 +63,15 @@ export class Files {
   /** Serializes changes of names and uploads: each one is applied before the next one starts. */
   #lastChange: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #uploads = 0
 
   constructor(options: FilesOptions) {
     this.#options = options
-    this.#throttle = new GivingWay(() => options.events.publishes)
+    this.#throttle = new GivingWay(
+      () => options.events.publishes,
+      (ms) => sleep(options.timers, ms),
+    )
     const data: FilesData = { file: options.file }
     const { threads, onDamage, disk = () => {} } = options
     this.#thread = new CalledThread('files', filesModule, data, {
@@ -171,9 +178,8 @@ export class Files {
   /** Pins the results of a query. Replaces the earlier standing query of the app. */
   async prefetch(appId: string, query: string, duration: Duration): Promise<void> {
     await this.#checkQuery(appId, query)
-    const others = (await this.#thread.call('queries', [])).filter(
-      ({ app, until }) => app !== appId && until > Date.now(),
-    )
+    const now = nowMs(this.#options.clock)
+    const others = (await this.#thread.call('queries', [])).filter(({ app, until }) => app !== appId && until > now)
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#publishFact(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
@@ -191,8 +197,8 @@ export class Files {
 
   /** Evicts unpinned blocks above the cache limits at an interval, which replaces the previous one. */
   collectEvery(seconds: number, cache: () => CacheLimits): void {
-    clearInterval(this.#timer)
-    this.#timer = setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
+    this.#options.timers.clear(this.#timer)
+    this.#timer = this.#options.timers.setInterval(() => void this.collectAndReport(cache()), seconds * 1000).unref()
   }
 
   /** Evicts once, and reports failures. */
@@ -219,7 +225,7 @@ export class Files {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#options.timers.clear(this.#timer)
     this.#following.close()
     this.#queries.close()
     // A failure is reported to the caller of collect().

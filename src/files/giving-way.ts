@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 
@@ -17,7 +16,7 @@ export class GivingWay {
   /** The number of rests that have not ended. */
   #rests = 0
 
-  constructor(published: () => number, rest: (ms: number) => Promise<unknown> = sleep) {
+  constructor(published: () => number, rest: (ms: number) => Promise<unknown>) {
     this.#published = published
     this.#rest = rest
     this.#seen = published()

@@ -2,6 +2,7 @@ import { failure, messageOf, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events, OffsetMap, Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
+import { type Clock, nowMs } from '../runtime/clock.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore, StandingQuery } from './thread/index.ts'
@@ -10,6 +11,7 @@ import { parseCid } from './unixfs/index.ts'
 interface Parts {
   readonly thread: Pick<CalledThread<FileStore>, 'call'>
   readonly events: Events
+  readonly clock: Clock
   readonly log: Logger
   readonly background: BackgroundReporter
 }
@@ -68,12 +70,12 @@ export class StandingQueries {
   }
 
   async #askOne({ app, query, until }: StandingQuery): Promise<void> {
-    const { thread, events } = this.#parts
+    const { thread, events, clock } = this.#parts
     // No result is lost: the new subscription starts at the offsets where the query ends.
     this.#followed.get(app)?.cancel()
     const cids = new Set<string>()
     let offsets: OffsetMap | undefined
-    if (until > Date.now()) {
+    if (until > nowMs(clock)) {
       const request = {
         query,
         appId: app,

@@ -4,9 +4,9 @@ import {
   sign as cryptoSign,
   verify as cryptoVerify,
   type KeyObject,
-  randomBytes,
 } from 'node:crypto'
 import { ShoalError } from '../base/errors.ts'
+import type { Random } from '../runtime/random.ts'
 
 /** The 32 bytes of an Ed25519 public key. */
 export type PublicKey = Uint8Array & { readonly __brand: 'PublicKey' }
@@ -29,8 +29,8 @@ export class KeyPair {
     this.publicKey = new Uint8Array(spki.subarray(publicHead.length)) as PublicKey
   }
 
-  static generate(): KeyPair {
-    return new KeyPair(randomBytes(32))
+  static generate(random: Random): KeyPair {
+    return new KeyPair(random.bytes(32))
   }
 
   sign(message: Uint8Array): Uint8Array {

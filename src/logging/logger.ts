@@ -1,4 +1,4 @@
-import { nowMicros } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import type { Level } from './level-filter.ts'
 import { LogFilter } from './level-filter.ts'
 import type { Fields, Format } from './line-format.ts'
@@ -9,12 +9,13 @@ export interface LogOutput {
   filter: LogFilter
   readonly format: Format
   readonly sink: Sink
+  readonly clock: Clock
   /** Number of lines written, by level. */
   readonly written: Map<Level, number>
 }
 
-export function logOutput(format: Format, sink: Sink, filter = 'INFO'): LogOutput {
-  return { filter: new LogFilter(filter), format, sink, written: new Map() }
+export function logOutput(format: Format, sink: Sink, clock: Clock, filter = 'INFO'): LogOutput {
+  return { filter: new LogFilter(filter), format, sink, clock, written: new Map() }
 }
 
 /** Writes the log lines of one module. */
@@ -60,9 +61,9 @@ export class Logger {
   }
 
   #write(level: Level, message: string, fields: Fields = {}): void {
-    const { filter, format, sink, written } = this.#output
+    const { filter, format, sink, clock, written } = this.#output
     if (!filter.allows(level, this.#module, this.#target)) return
     written.set(level, (written.get(level) ?? 0) + 1)
-    sink.write(format({ micros: nowMicros(), level, target: this.#target, message, fields }))
+    sink.write(format({ micros: clock.now(), level, target: this.#target, message, fields }))
   }
 }

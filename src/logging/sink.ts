@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { limits } from '../base/limits.ts'
-import { nowMicros } from '../runtime/clock.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Format } from './line-format.ts'
 
 /** Where log text goes. */
@@ -11,14 +11,16 @@ export interface Sink {
   flush(): Promise<void>
 }
 
+type Time = Pick<Runtime, 'clock' | 'timers'>
+
 /**
  * Writes to a file descriptor: synchronously to a terminal or file, asynchronously to a pipe, because a supervisor that
  * has stopped reading must not block the node. Beyond the backlog limit lines are dropped; a later line counts them.
  */
-export function descriptorSink(descriptor: number, format: Format): Sink {
+export function descriptorSink(descriptor: number, format: Format, time: Time): Sink {
   const stat = fstatSync(descriptor)
   if (!stat.isFIFO() && !stat.isSocket()) return directSink(descriptor)
-  return streamSink(new Socket({ fd: descriptor, readable: false, writable: true }), format)
+  return streamSink(new Socket({ fd: descriptor, readable: false, writable: true }), format, time)
 }
 
 function directSink(descriptor: number): Sink {
@@ -34,7 +36,7 @@ function directSink(descriptor: number): Sink {
   }
 }
 
-function streamSink(stream: Socket, format: Format): Sink {
+function streamSink(stream: Socket, format: Format, { clock, timers }: Time): Sink {
   let broken = false
   let dropped = 0
   stream.on('error', () => {
@@ -50,7 +52,7 @@ function streamSink(stream: Socket, format: Format): Sink {
       }
       if (dropped > 0) {
         const message = `${dropped} log lines were dropped: the reader of the log was too slow`
-        stream.write(format({ micros: nowMicros(), level: 'WARN', target: 'log', message, fields: {} }))
+        stream.write(format({ micros: clock.now(), level: 'WARN', target: 'log', message, fields: {} }))
         dropped = 0
       }
       stream.write(text)
@@ -58,9 +60,9 @@ function streamSink(stream: Socket, format: Format): Sink {
     async flush() {
       if (broken || stream.writableLength === 0) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limits.logFlushMs)
+        const timer = timers.setTimeout(resolve, limits.logFlushMs)
         stream.write('', () => {
-          clearTimeout(timer)
+          timers.clear(timer)
           resolve()
         })
       })

@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 
 /** Writes one kind of log line. */
 export interface ThrottledLine {
@@ -14,20 +15,22 @@ export interface ThrottledLine {
  * one count.
  */
 export class ThrottledLog {
+  readonly #timers: Timers
   readonly #intervalMs: number
   readonly #kinds = new Map<string, { count: number; line: ThrottledLine }>()
   readonly #others: (count: number) => void
   #otherCount = 0
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
   /** `others` writes the count of lines of the kinds beyond the limit. */
-  constructor(others: (count: number) => void, intervalMs: number = limits.throttledLogMs) {
+  constructor(others: (count: number) => void, timers: Timers, intervalMs: number = limits.throttledLogMs) {
     this.#others = others
+    this.#timers = timers
     this.#intervalMs = intervalMs
   }
 
   add(kind: string, line: ThrottledLine): void {
-    this.#timer ??= setInterval(() => this.#summarise(), this.#intervalMs).unref()
+    this.#timer ??= this.#timers.setInterval(() => this.#summarise(), this.#intervalMs).unref()
     const known = this.#kinds.get(kind)
     if (known !== undefined) {
       known.count++
@@ -49,7 +52,7 @@ export class ThrottledLog {
     if (this.#otherCount > 0) this.#others(this.#otherCount)
     this.#otherCount = 0
     if (this.#kinds.size > 0) return
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
     this.#timer = undefined
   }
 }

@@ -6,6 +6,7 @@ import {
   EventSockets,
   Hosts,
   HttpService,
+  ParseTurns,
   type SwarmInfo,
   Websites,
 } from '../api/index.ts'
@@ -16,7 +17,7 @@ import { type KeyPair, nodeIdOf, type PublicKey, Tokens } from '../identity/inde
 import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Metrics } from '../observability/metrics.ts'
-import { nowMicros } from '../runtime/clock.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
 
 /** Command-line options of the API. */
@@ -31,7 +32,7 @@ export interface ApiOptions {
   readonly namingDomain?: string
 }
 
-interface Parts {
+interface Parts extends Runtime {
   readonly key: KeyPair
   readonly cycle: number
   readonly settings: Settings
@@ -49,10 +50,10 @@ const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as co
 
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
-  const { key, cycle, settings, health, events, files, blobs, metrics, connections, log } = parts
+  const { key, cycle, settings, health, events, files, blobs, metrics, connections, log, clock, timers } = parts
   const nodeId = nodeIdOf(key.publicKey)
   // Tokens are issued even while the clock is wrong: reading events needs one.
-  const tokens = new Tokens(key, cycle, () => storableTime(nowMicros()))
+  const tokens = new Tokens(key, cycle, () => storableTime(clock.now()))
   // Without replication over the network the swarm has one node.
   const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({
@@ -66,7 +67,8 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
     rootKey,
     log,
     licensing: () => settings.document.licensing,
-    now: nowMicros,
+    clock,
+    timers,
     swarm,
   })
   metrics.gauge('peers_connected', 'Connected nodes of the swarm.', () => ({
@@ -84,13 +86,17 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const domains = [namingDomain, namingDomains.own]
   const allowed = new Hosts(hosts ?? [], domains)
   const cors = new Cors(corsOrigins)
+  const turns = new ParseTurns(timers)
   const failed = (kind: string): void => socketErrors.add(1, kind)
   return new HttpService({
     routes,
     log,
+    clock,
+    timers,
+    turns,
     tokens,
     hosts: allowed,
-    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, failed }),
+    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, turns, failed }),
     cors,
     websites: new Websites(files, tokens, domains),
     answered: (status) => requests.add(1, status),

@@ -1,6 +1,7 @@
 import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import type { Timers } from '../runtime/timers.ts'
 import type { BackgroundNotice, BackgroundWork } from '../store/index.ts'
 import { Failures } from './failures.ts'
 
@@ -8,6 +9,7 @@ interface Parts {
   readonly health: Health
   readonly metrics: Metrics
   readonly log: Logger
+  readonly timers: Timers
 }
 
 /** The subjects of log lines and reasons. */

@@ -2,6 +2,7 @@ import { limits } from '../base/limits.ts'
 import { ConnectionLimit } from '../listening/connection-limit.ts'
 import { type Logger, RateLimit } from '../logging/index.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { type ConnectionShares, connectionShares, openFileLimit, raiseOpenFiles } from '../runtime/descriptors.ts'
 
 const ports = { api: 'API', admin: 'admin port', swarm: 'swarm port' } as const
@@ -11,12 +12,13 @@ export function connectionLimits(
   shares: ConnectionShares,
   metrics: Metrics,
   log: Logger,
+  clock: Clock,
 ): Record<keyof ConnectionShares, ConnectionLimit> {
   const help = 'Connections that were refused because of the connection limit, by port.'
   const refused = metrics.counter('shoal_connections_refused_total', help, 'listener')
   const limitOf = (port: keyof typeof ports): ConnectionLimit => {
     const max = shares[port]
-    const rate = new RateLimit(limits.refusalLogMs)
+    const rate = new RateLimit(limits.refusalLogMs, clock)
     const hint = max < limits.connections ? ' More are possible with a higher limit of open files.' : ''
     refused.add(0, port)
     return new ConnectionLimit(max, () => {

@@ -3,12 +3,16 @@ import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Counter, Metrics } from '../observability/metrics.ts'
 import { Outage } from '../observability/outage.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 import type { DiskNotice, DiskWork } from '../store/index.ts'
 
 interface Parts {
   readonly health: Health
   readonly metrics: Metrics
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
 }
 
 /** Disk work by area, with the subjects of log lines and reasons. */
@@ -34,16 +38,20 @@ const words: Readonly<Record<DiskWork, string>> = { ...areas.events, ...areas.fi
 /** Collects disk failures: logs and counts them, and reports a readiness problem. */
 export class DiskErrors {
   readonly #health: Health
+  readonly #timers: Timers
   readonly #counter: Counter
   readonly #outages: ReadonlyMap<DiskWork, Outage>
   readonly #probes = new Map<Area, () => Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #isStopped = false
 
-  constructor({ health, metrics, log }: Parts) {
+  constructor({ health, metrics, log, clock, timers }: Parts) {
     this.#health = health
+    this.#timers = timers
     this.#counter = metrics.counter('shoal_disk_errors_total', 'Failures of the disk, by what it was used for.', 'work')
-    this.#outages = new Map(Object.entries(words).map(([work, what]) => [work as DiskWork, new Outage(what, log)]))
+    this.#outages = new Map(
+      Object.entries(words).map(([work, what]) => [work as DiskWork, new Outage(what, log, clock)]),
+    )
   }
 
   readonly take = ({ work, refused }: DiskNotice): void => {
@@ -66,7 +74,7 @@ export class DiskErrors {
 
   stop(): void {
     this.#isStopped = true
-    clearInterval(this.#timer)
+    this.#timers.clear(this.#timer)
   }
 
   #tell(): void {
@@ -75,10 +83,10 @@ export class DiskErrors {
     )
     if (details.length > 0) {
       this.#health.report('Disk', details.join('; '))
-      if (!this.#isStopped) this.#timer ??= setInterval(() => this.#probe(), limits.diskProbeMs).unref()
+      if (!this.#isStopped) this.#timer ??= this.#timers.setInterval(() => this.#probe(), limits.diskProbeMs).unref()
     } else {
       this.#health.resolve('Disk')
-      clearInterval(this.#timer)
+      this.#timers.clear(this.#timer)
       this.#timer = undefined
     }
   }

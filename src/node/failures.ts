@@ -2,11 +2,13 @@ import { limits } from '../base/limits.ts'
 import { type Logger, ThrottledLog } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Counter, Metrics } from '../observability/metrics.ts'
+import type { Timer, Timers } from '../runtime/timers.ts'
 
 interface FailuresOptions {
   readonly health: Health
   readonly metrics: Metrics
   readonly log: Logger
+  readonly timers: Timers
   /** The reason in `/readyz`. */
   readonly problem: string
   /** The metric; the label value is the name of the failure. */
@@ -21,14 +23,14 @@ export class Failures<Name extends string> {
   /** Ongoing failures, with their messages. */
   readonly #failing = new Map<Name, string>()
   readonly #retries = new Map<Name, () => Promise<void>>()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #isStopped = false
 
   constructor(options: FailuresOptions) {
-    const { metrics, log, counter } = options
+    const { metrics, log, timers, counter } = options
     this.#options = options
     this.#counter = metrics.counter(counter.name, counter.help, counter.label)
-    this.#lines = new ThrottledLog((count) => log.error(`${count} more failures of other kinds`))
+    this.#lines = new ThrottledLog((count) => log.error(`${count} more failures of other kinds`), timers)
   }
 
   /** Only counts a failure that is logged and reported elsewhere. */
@@ -62,17 +64,17 @@ export class Failures<Name extends string> {
 
   stop(): void {
     this.#isStopped = true
-    clearInterval(this.#timer)
+    this.#options.timers.clear(this.#timer)
   }
 
   #tell(): void {
-    const { health, problem } = this.#options
+    const { health, problem, timers } = this.#options
     if (this.#failing.size > 0) {
       health.report(problem, [...this.#failing.values()].join('; '))
-      if (!this.#isStopped) this.#timer ??= setInterval(() => this.#retry(), limits.failureRetryMs).unref()
+      if (!this.#isStopped) this.#timer ??= timers.setInterval(() => this.#retry(), limits.failureRetryMs).unref()
     } else {
       health.resolve(problem)
-      clearInterval(this.#timer)
+      this.#options.timers.clear(this.#timer)
       this.#timer = undefined
     }
   }

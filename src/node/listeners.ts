@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
-import { adminRoutes, type Connections, HttpService } from '../api/index.ts'
+import { adminRoutes, type Connections, HttpService, ParseTurns } from '../api/index.ts'
 import { limits } from '../base/limits.ts'
 import type { ConnectionLimit } from '../listening/connection-limit.ts'
 import {
@@ -13,6 +13,8 @@ import {
 } from '../listening/listen.ts'
 import type { Logger } from '../logging/index.ts'
 import type { ComponentName, Health } from '../observability/health.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
+import { sleep } from '../runtime/timers.ts'
 import { swarmPort } from '../swarm/index.ts'
 import { type BindRule, bindRules, checkDistinct } from './bind.ts'
 
@@ -33,7 +35,7 @@ interface Part {
   readonly servers: (parts: Served) => () => Server
 }
 
-interface Served {
+interface Served extends Runtime {
   readonly api: HttpService
   readonly connections: Connections
   readonly health: Health
@@ -54,8 +56,8 @@ const parts: readonly Part[] = [
     name: 'admin',
     target: 'ADMIN_API_BOUND',
     text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
-    servers: ({ health, log, connections }) => {
-      const service = new HttpService({ routes: adminRoutes(health), log, connections })
+    servers: ({ health, ...shared }) => {
+      const service = new HttpService({ ...shared, turns: new ParseTurns(shared.timers), routes: adminRoutes(health) })
       return () => service.server()
     },
   },
@@ -100,13 +102,15 @@ async function resolveAll(endpoints: Endpoints): Promise<Endpoints> {
 export class Listeners {
   readonly #health: Health
   readonly #log: Logger
+  readonly #runtime: Runtime
   #servers: Server[] = []
   #api: HttpService | undefined
   #addresses: Record<keyof Endpoints, readonly Listening[]> = { api: [], admin: [], swarm: [] }
 
-  constructor(health: Health, log: Logger) {
+  constructor(health: Health, log: Logger, runtime: Runtime) {
     this.#health = health
     this.#log = log
+    this.#runtime = runtime
   }
 
   get addresses(): Addresses {
@@ -123,7 +127,7 @@ export class Listeners {
     const resolved = await resolveAll(endpoints)
     for (const part of parts) {
       const log = this.#log.module(part.name)
-      const unlimited = part.servers({ api, connections, health: this.#health, log })
+      const unlimited = part.servers({ ...this.#runtime, api, connections, health: this.#health, log })
       const makeServer = (): Server => {
         const server = unlimited()
         connectionLimits[part.name].add(server)
@@ -140,7 +144,7 @@ export class Listeners {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) if (isHttp(server)) server.closeIdleConnections()
     this.#api?.closeSockets()
-    const deadline = new Promise((resolve) => setTimeout(resolve, limits.stopGraceMs).unref())
+    const deadline = sleep(this.#runtime.timers, limits.stopGraceMs, { unref: true })
     await Promise.race([Promise.all(closed), deadline])
     for (const server of this.#servers) if (isHttp(server)) server.closeAllConnections()
     this.#api?.terminateSockets()

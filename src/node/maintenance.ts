@@ -1,7 +1,9 @@
 import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { type Clock, nowMs } from '../runtime/clock.ts'
 import { Recurring } from '../runtime/recurring.ts'
+import type { Timers } from '../runtime/timers.ts'
 import { type Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { type BackgroundNotice, BackgroundReporter, type BackgroundWork, refusalIn } from '../store/index.ts'
 import { metricsPayload } from './metrics-event.ts'
@@ -10,6 +12,8 @@ interface Parts {
   readonly events: Promise<Events>
   readonly settings: Settings
   readonly metrics: Metrics
+  readonly clock: Clock
+  readonly timers: Timers
   /** Called when background work fails, and when it works again. */
   readonly background: (notice: BackgroundNotice) => void
 }
@@ -21,19 +25,22 @@ export class Maintenance {
   readonly #endListening: () => void
   #stopped = false
 
-  constructor({ events, settings, metrics, background }: Parts, retentionMs: number = limits.retentionMs) {
+  constructor(
+    { events, settings, metrics, clock, timers, background }: Parts,
+    retentionMs: number = limits.retentionMs,
+  ) {
     const reporter = new BackgroundReporter((notice) => {
       if (!this.#stopped) background(notice)
     })
     const recurring = (name: BackgroundWork, work: (opened: Events) => Promise<void>): Recurring =>
-      new Recurring(async () => work(await events), {
+      new Recurring(timers, async () => work(await events), {
         succeeded: () => reporter.succeeded(name),
         failed: (error) => reporter.failed(name, error, refusalIn(error) !== undefined),
       })
     this.#retention = recurring('prune', (opened) => opened.prune())
     this.#retention.every(retentionMs)
     this.#metricsEvents = recurring('metrics_event', (opened) =>
-      opened.system.publish(['metrics'], metricsPayload(metrics, Date.now())),
+      opened.system.publish(['metrics'], metricsPayload(metrics, nowMs(clock))),
     )
     this.#metricsEvents.every(metricsMs(settings.document))
     this.#endListening = settings.onChange(({ paths, after }) => {

@@ -8,7 +8,8 @@ import { type KeyPair, type NodeId, nodeIdOf } from '../identity/index.ts'
 import { LogFilter, Logger, type LogOutput } from '../logging/index.ts'
 import { Health } from '../observability/health.ts'
 import { addProcessMetrics, Metrics } from '../observability/metrics.ts'
-import { nowMicros } from '../runtime/clock.ts'
+import { type Clock, processStartSeconds } from '../runtime/clock.ts'
+import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
 import { publicSwarmKey, Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
@@ -63,12 +64,14 @@ export class Node {
 
   /** Starts a node. If it fails, everything is cleaned up except data that a client may have seen. */
   static async start(options: NodeOptions): Promise<Node> {
+    const runtime = systemRuntime
+    const { clock } = runtime
     const log = new Logger(options.output, 'node')
     const available = availableConnections(log)
     if (!DataFolder.exists(options.folder)) await checkAddresses(options.endpoints)
     const folder = DataFolder.open(options.folder, { create: true })
     const health = new Health(['API', 'Admin', 'Swarm', 'Events'])
-    const listeners = new Listeners(health, log)
+    const listeners = new Listeners(health, log, runtime)
     let database: NodeDatabase | undefined
     let events: Promise<Events> | undefined
     let maintenance: Maintenance | undefined
@@ -80,16 +83,16 @@ export class Node {
     let threads: ThreadFailures | undefined
     try {
       database = NodeDatabase.open(folder.nodeDatabase)
-      const settings = await openSettings(database, log)
+      const settings = await openSettings(database, clock, log)
       applySettings(settings, options, log)
-      const identity = database.beginStart(topicFiles(folder.path))
+      const identity = database.beginStart(runtime.random, topicFiles(folder.path))
       // Events take longest to open, so the ports are opened concurrently.
       const metrics = metricsOf(identity, settings, options.output)
-      health.check('Clock', () => clockProblem(nowMicros()))
-      disk = new DiskErrors({ health, metrics, log: log.module('disk') })
-      background = new BackgroundErrors({ health, metrics, log: log.module('background') })
-      threads = new ThreadFailures({ health, metrics, log })
-      const shared = { ...identity, settings, health, metrics, disk, background, threads }
+      health.check('Clock', () => clockProblem(clock.now()))
+      disk = new DiskErrors({ ...runtime, health, metrics, log: log.module('disk') })
+      background = new BackgroundErrors({ ...runtime, health, metrics, log: log.module('background') })
+      threads = new ThreadFailures({ ...runtime, health, metrics, log })
+      const shared = { ...runtime, ...identity, settings, health, metrics, disk, background, threads }
       const failed = (error: Error): void => {
         health.set('Events', 'failed', error.message)
         options.failed?.(error)
@@ -117,7 +120,7 @@ export class Node {
       maintenance = upkeep
       background.setRetry(['prune'], () => upkeep.prune())
       background.setRetry(['metrics_event'], () => upkeep.publishMetrics())
-      const connections = connectionsOf(account, metrics, log.module('api'))
+      const connections = connectionsOf(account, metrics, log.module('api'), runtime)
       const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
       const reports = [disk, background, threads]
@@ -125,7 +128,7 @@ export class Node {
       const node = new Node(identity, settings, resources)
       log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
       mayHaveServed = true
-      const perPort = connectionLimits(available, metrics, log)
+      const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)
       await events
       log.as('NODE_STARTED_BY_HOST').info(`shoal ${versionString} is running.`)
@@ -202,12 +205,12 @@ function metricsOf({ key }: Identity, settings: Settings, { written }: LogOutput
   metrics.counted('shoal_log_lines_total', 'Log lines, by level.', () =>
     (['ERROR', 'WARN'] as const).map((level) => ({ labels: { level }, value: written.get(level) ?? 0 })),
   )
-  addProcessMetrics(metrics)
+  addProcessMetrics(metrics, processStartSeconds())
   return metrics
 }
 
 /** The connections of all clients, with metrics of their memory. */
-function connectionsOf(account: MemoryAccount, metrics: Metrics, log: Logger): Connections {
+function connectionsOf(account: MemoryAccount, metrics: Metrics, log: Logger, runtime: Runtime): Connections {
   const closed = metrics.counter(
     'shoal_connections_closed_total',
     'Connections that were closed because of their memory use, by reason.',
@@ -219,12 +222,12 @@ function connectionsOf(account: MemoryAccount, metrics: Metrics, log: Logger): C
   metrics.gauge('shoal_client_memory_limit_bytes', 'Limit of the memory charged to clients.', () => ({
     value: account.limitBytes,
   }))
-  return new Connections({ account, log, evicted: (reason) => closed.add(1, reason) })
+  return new Connections({ ...runtime, account, log, evicted: (reason) => closed.add(1, reason) })
 }
 
-function openSettings(database: NodeDatabase, log: Logger): Promise<Settings> {
+function openSettings(database: NodeDatabase, clock: Clock, log: Logger): Promise<Settings> {
   const settingsLog = log.module('settings')
-  return Settings.open(database.settings, (revision, reason) => {
+  return Settings.open(database.settings, clock, (revision, reason) => {
     settingsLog.error(`revision ${revision} of the settings is not valid, the one before it is used: ${reason.message}`)
   })
 }

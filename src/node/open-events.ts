@@ -5,6 +5,7 @@ import { type KeyPair, nodeAppId, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Settings } from '../settings/index.ts'
 import {
   makeFolders,
@@ -21,7 +22,7 @@ import { ReadingMetrics } from './reading-metrics.ts'
 /** Buckets for the number of requests per group commit. */
 const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
 
-interface Parts {
+interface Parts extends Runtime {
   readonly folder: string
   readonly key: KeyPair
   readonly settings: Settings
@@ -44,10 +45,11 @@ interface Parts {
  */
 export async function openEvents(parts: Parts): Promise<Events> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
+  const { clock, timers } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events published by apps on this node.')
   const commits = metrics.histogram('shoal_commit_requests', 'Publish requests per group commit.', powersOfTwo)
-  const readings = new ReadingMetrics(metrics)
+  const readings = new ReadingMetrics(metrics, clock)
   makeFolders(topicsFolder(folder))
   try {
     const file = topicFile(folder, swarm.topic)
@@ -73,6 +75,8 @@ export async function openEvents(parts: Parts): Promise<Events> {
       node: nodeIdOf(key.publicKey),
       ...eventRouting,
       log,
+      clock,
+      timers,
       startReading: (job, request) => {
         const reading = store.start(job, request)
         // The node's own queries are not measured.

@@ -2,12 +2,13 @@ import type { Events } from '../events/index.ts'
 import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
+import type { Runtime } from '../runtime/system-runtime.ts'
 import { type Settings, usable } from '../settings/index.ts'
 import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 
-interface Parts {
+interface Parts extends Runtime {
   readonly folder: string
   readonly key: KeyPair
   readonly settings: Settings
@@ -22,11 +23,11 @@ interface Parts {
 
 /** Opens the files of the topic in the settings, and starts the garbage collection of unpinned blocks. */
 export async function openFiles(parts: Parts): Promise<Files> {
-  const { folder, key, settings, events, log, disk, background, threads, onDamage } = parts
+  const { folder, key, settings, events, log, disk, background, threads, onDamage, clock, timers } = parts
   const file = blockFile(folder, settings.document.swarm.topic)
   const node = nodeIdOf(key.publicKey)
   const notified = { threads, onDamage, disk: disk.take, background: background.take }
-  const files = new Files({ file, node, events: await events, log, ...notified })
+  const files = new Files({ file, node, events: await events, log, clock, timers, ...notified })
   disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm

@@ -151,7 +151,7 @@ function escaped(text: string): string {
 }
 
 /** The standard process metrics of Prometheus. */
-export function addProcessMetrics(metrics: Metrics): void {
+export function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
   const cpuSeconds = (): number => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
@@ -162,6 +162,6 @@ export function addProcessMetrics(metrics: Metrics): void {
     return value === undefined ? undefined : { value }
   })
   metrics.gauge('process_start_time_seconds', 'When the process started, in seconds since the Unix epoch.', () => ({
-    value: Math.floor(performance.timeOrigin / 1000),
+    value: startSeconds,
   }))
 }

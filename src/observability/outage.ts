@@ -1,4 +1,5 @@
 import { limits } from '../base/limits.ts'
+import type { Clock } from '../runtime/clock.ts'
 
 interface OutageLog {
   error(message: string): void
@@ -12,17 +13,17 @@ interface OutageLog {
 export class Outage {
   readonly #what: string
   readonly #log: OutageLog
-  readonly #now: () => number
+  readonly #clock: Clock
   #failures = 0
   #began = 0
   #lastLine = 0
   #detail: string | undefined
 
-  /** `what` is the subject of the log lines, like "storing events"; `now` returns milliseconds. */
-  constructor(what: string, log: OutageLog, now: () => number = () => performance.now()) {
+  /** `what` is the subject of the log lines, say "storing events". */
+  constructor(what: string, log: OutageLog, clock: Clock) {
     this.#what = what
     this.#log = log
-    this.#now = now
+    this.#clock = clock
   }
 
   /** The reason of the last failure; undefined when there is no outage. */
@@ -31,7 +32,7 @@ export class Outage {
   }
 
   failed(detail: string): void {
-    const now = this.#now()
+    const now = this.#clock.steadyMs()
     this.#failures++
     if (this.#detail === undefined) {
       this.#began = now
@@ -46,7 +47,7 @@ export class Outage {
 
   succeeded(): void {
     if (this.#detail === undefined) return
-    this.#log.info(`${this.#what} works again, after it failed ${this.#summary(this.#now())}`)
+    this.#log.info(`${this.#what} works again, after it failed ${this.#summary(this.#clock.steadyMs())}`)
     this.#detail = undefined
     this.#failures = 0
   }

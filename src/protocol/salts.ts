@@ -1,5 +1,6 @@
-import { hash, randomFillSync } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { format } from '../base/format.ts'
+import type { Random } from '../runtime/random.ts'
 
 /**
  * Salted payload hashes: the chain covers the hash of salt and payload text. A payload can be redacted without breaking
@@ -26,18 +27,7 @@ export function saltsOf(seed: Uint8Array, count: number): Buffer {
   return salts.subarray(0, outputLength)
 }
 
-// Random bytes are drawn in batches: one call costs as much as several events.
-const pool = Buffer.alloc(256 * seedLength)
-let used = pool.length
-
-export function randomSeed(): Buffer {
-  if (used === pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  const seed = Buffer.from(pool.subarray(used, used + seedLength))
-  // Used seeds are wiped, so that a memory dump does not reveal them.
-  pool.fill(0, used, used + seedLength)
-  used += seedLength
-  return seed
+/** A new seed for the salts of a frame. */
+export function randomSeed(random: Random): Buffer {
+  return random.bytes(seedLength)
 }

@@ -1,3 +1,5 @@
+import type { Timer, Timers } from './timers.ts'
+
 interface Outcomes {
   readonly succeeded: () => void
   readonly failed: (error: unknown) => void
@@ -5,13 +7,15 @@ interface Outcomes {
 
 /** A periodic task that never overlaps itself: a tick is skipped while the task runs. First runs after one interval. */
 export class Recurring {
+  readonly #timers: Timers
   readonly #work: () => Promise<void>
   readonly #succeeded: () => void
   readonly #failed: (error: unknown) => void
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
   #busy = false
 
-  constructor(work: () => Promise<void>, { succeeded, failed }: Outcomes) {
+  constructor(timers: Timers, work: () => Promise<void>, { succeeded, failed }: Outcomes) {
+    this.#timers = timers
     this.#work = work
     this.#succeeded = succeeded
     this.#failed = failed
@@ -19,8 +23,8 @@ export class Recurring {
 
   /** Sets the interval and restarts the timer; 0 stops it. */
   every(milliseconds: number): void {
-    clearInterval(this.#timer)
-    this.#timer = milliseconds > 0 ? setInterval(() => void this.run(), milliseconds).unref() : undefined
+    this.#timers.clear(this.#timer)
+    this.#timer = milliseconds > 0 ? this.#timers.setInterval(() => void this.run(), milliseconds).unref() : undefined
   }
 
   /** Runs the task now, unless it is running. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../base/assert.ts'
 import { failure, ShoalError } from '../base/errors.ts'
-import { nowMicros } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { versionString } from '../runtime/version.ts'
 import { complete } from './document.ts'
 import { clone, equal, type Json, type JsonObject } from './json.ts'
@@ -66,13 +66,15 @@ interface Version {
  */
 export class Settings {
   readonly #log: SettingsLog
+  readonly #clock: Clock
   readonly #listeners = new Set<(change: SettingsChange) => void>()
   #current: Version
   /** The newest stored revision; it is higher than the one in force when it was found invalid. */
   #newest: number
 
-  private constructor(log: SettingsLog, current: Version, newest: number) {
+  private constructor(log: SettingsLog, clock: Clock, current: Version, newest: number) {
     this.#log = log
+    this.#clock = clock
     this.#current = current
     this.#newest = newest
   }
@@ -84,17 +86,19 @@ export class Settings {
    */
   static async open(
     log: SettingsLog,
+    clock: Clock,
     refused: (revision: number, reason: Error) => void = () => {},
   ): Promise<Settings> {
-    return await Settings.#open(log, refused, (revision) => {
+    return await Settings.#open(log, clock, refused, (revision) => {
       throw damagedVersion(log, revision)
     })
   }
 
   /** Opens the newest revision that is valid and undamaged, for `rollback`. */
-  static async openDamaged(log: SettingsLog): Promise<Settings> {
+  static async openDamaged(log: SettingsLog, clock: Clock): Promise<Settings> {
     return await Settings.#open(
       log,
+      clock,
       () => {},
       () => {},
     )
@@ -102,6 +106,7 @@ export class Settings {
 
   static async #open(
     log: SettingsLog,
+    clock: Clock,
     refused: (revision: number, reason: Error) => void,
     damaged: (revision: number) => void,
   ): Promise<Settings> {
@@ -113,10 +118,10 @@ export class Settings {
         continue
       }
       const document = await validDocument(stored, log)
-      if (!(document instanceof Error)) return new Settings(log, { revision: stored.revision, document }, newest)
+      if (!(document instanceof Error)) return new Settings(log, clock, { revision: stored.revision, document }, newest)
       refused(stored.revision, document)
     }
-    return new Settings(log, { revision: 0, document: {} }, newest)
+    return new Settings(log, clock, { revision: 0, document: {} }, newest)
   }
 
   /** The revision in force; 0 when nothing was stored yet. */
@@ -196,7 +201,7 @@ export class Settings {
     if (equal(document, before) && this.#current.revision > 0 && this.#current.revision === this.#newest)
       return valueAt(complete(before), scope)
     const text = JSON.stringify(document)
-    const revision = this.#log.append({ time: nowMicros(), origin, document: text, seal: sealOf(text) })
+    const revision = this.#log.append({ time: this.#clock.now(), origin, document: text, seal: sealOf(text) })
     assert(revision > this.#current.revision, 'a new version of the settings has the highest revision')
     this.#current = { revision, document }
     this.#newest = revision

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
 import { ShoalError } from '../../src/base/errors.ts'
+import { systemTimers } from '../../src/runtime/timers.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
 /** Memory accounting without a limit. */
@@ -16,7 +17,7 @@ const unlimited: BodyHolder = {
 
 /** Reads a body that is sent in chunks, with a disconnect before its end unless `isWhole`. */
 async function read(t: TestContext, chunks: readonly Buffer[], limit: number, isWhole: boolean) {
-  const reader = new BodyReader(10_000)
+  const reader = new BodyReader(10_000, systemTimers)
   const received: WeakRef<Buffer>[] = []
   const seen = Promise.withResolvers<{ incoming: IncomingMessage; body: Promise<number> }>()
   const server = createServer((incoming, response: ServerResponse) => {
@@ -73,7 +74,7 @@ test('a request with a body that is too large does not leak it', async (t) => {
 })
 
 test('an unread request body is drained after the response, so that the client can send all of it', async (t) => {
-  const reader = new BodyReader(10_000)
+  const reader = new BodyReader(10_000, systemTimers)
   const server = createServer(async (incoming, response) => {
     for await (const chunk of reader.stream(incoming, response)) {
       response.end(String(chunk.length > 0))

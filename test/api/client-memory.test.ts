@@ -8,6 +8,7 @@ import { Connections } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import { limits } from '../../src/base/limits.ts'
 import { MemoryAccount } from '../../src/client-memory/account.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { exchange, served, silent } from '../support/api.ts'
 
 const mib = 1024 * 1024
@@ -18,6 +19,7 @@ async function start(t: TestContext, limitBytes: number, options: { stalledMs?: 
   const account = MemoryAccount.create(limitBytes)
   const evicted: string[] = []
   const connections = new Connections({
+    ...systemRuntime,
     account,
     log: silent,
     evicted: (reason) => evicted.push(reason),

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { Connections } from '../../src/api/index.ts'
 import { limits } from '../../src/base/limits.ts'
 import { MemoryAccount } from '../../src/client-memory/account.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { silent, sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { Lines } from '../support/lines.ts'
 
@@ -11,7 +12,7 @@ const mib = 1024 * 1024
 
 async function start(t: TestContext, limitBytes: number) {
   const account = MemoryAccount.create(limitBytes)
-  const connections = new Connections({ account, log: silent, auditMs: 10 })
+  const connections = new Connections({ ...systemRuntime, account, log: silent, auditMs: 10 })
   const api = await startApi(t, { connections, store: await sqliteStore(t, { clientMemory: account.memory }) })
   return { account, api }
 }

@@ -8,6 +8,7 @@ import type { Route } from '../../src/api/router.ts'
 import { healthRoutes } from '../../src/api/routes/health.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { exchange, served } from '../support/api.ts'
 
 const text = (body: string): Answer => ({ status: 200, headers: {}, body })
@@ -77,7 +78,7 @@ test('malformed HTTP is rejected with 400, and the server continues', async (t) 
 test('an exception in a handler becomes a 500 and a log line', async (t) => {
   const lines: string[] = []
   const log = new Logger(
-    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }, systemClock),
     'api',
   )
   const broken = () => {
@@ -128,7 +129,7 @@ test('a request body is rejected with 400 after the idle timeout', async (t) => 
 test('a client that disconnects while it sends its body is not logged', async (t) => {
   const lines: string[] = []
   const log = new Logger(
-    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }),
+    logOutput(textLine(false), { write: (line) => lines.push(line), flush: async () => {} }, systemClock),
     'api',
   )
   let ended: unknown

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { Connections } from '../../src/api/index.ts'
 import { limits } from '../../src/base/limits.ts'
 import { MemoryAccount } from '../../src/client-memory/account.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { silent, sqliteStore, startApi, type TestApi } from '../support/api.ts'
 import { clientFrame } from '../support/frames.ts'
 import { SlowStore } from '../support/slow-store.ts'
@@ -16,6 +17,7 @@ function accounted(limitBytes: number) {
   const account = MemoryAccount.create(limitBytes)
   const evicted: string[] = []
   const connections = new Connections({
+    ...systemRuntime,
     account,
     log: silent,
     evicted: (reason) => evicted.push(reason),

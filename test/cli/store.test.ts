@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import {
   blockFile,
   DataFolder,
@@ -24,7 +25,7 @@ async function stoppedNode(t: TestContext): Promise<string> {
   const path = join(temporaryFolder(t), 'data')
   const folder = DataFolder.open(path, { create: true })
   const database = NodeDatabase.open(folder.nodeDatabase)
-  const { key } = database.beginStart()
+  const { key } = database.beginStart(systemRandom)
   mkdirSync(topicsFolder(path))
   const store = await SqliteEventStore.open({
     file: topicFile(path, 'default-topic'),

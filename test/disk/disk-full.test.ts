@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import type { DiskNotice } from '../../src/store/index.ts'
 import { formatOf } from '../../src/store/sqlite/file-format.ts'
 import { LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -146,7 +147,7 @@ test('a store of an earlier version on a full disk is opened and read, and becom
   disk.fill()
   disk.remount('size=8256k')
   assert.ok(contentsOf(file, 'fixture', key) === contents, 'its contents are what they were')
-  const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key, now: () => 1 })
+  const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key, now: () => 1, random: systemRandom })
   t.after(() => writer.close())
   disk.fill()
   const request = { ...packed([{ appId: 'a', tags: [], payload: '1' }]), streams: Uint32Array.of(0) }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
 
@@ -15,7 +16,7 @@ test('more requests for offsets than may wait are refused, and taken again after
         : (Reflect.get(target, name) as () => unknown).bind(target),
   })
   let isSlow = false
-  const events = await Events.open(slow, { node: nodeId, routes: [], log: silent })
+  const events = await Events.open(slow, { ...systemRuntime, node: nodeId, routes: [], log: silent })
   const offsets = await events.offsets()
   isSlow = true
   const asked = Array.from({ length: limits.offsetsWaiting }, () => events.offsets())

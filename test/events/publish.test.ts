@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { limits } from '../../src/base/limits.ts'
 import { Events } from '../../src/events/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
 import * as fc from '../support/property.ts'
@@ -18,7 +19,7 @@ interface Line {
   readonly payload: unknown
 }
 
-const open = (store: EventStore) => Events.open(store, { node: nodeId, routes: [], log: silent })
+const open = (store: EventStore) => Events.open(store, { ...systemRuntime, node: nodeId, routes: [], log: silent })
 const app = 'com.example.app'
 
 /** What is stored of the app, as lines. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
 import * as fc from '../support/property.ts'
 
@@ -53,7 +54,12 @@ test('every event goes where the first route that matches leads, also when the r
         const naive = new NaiveStreams()
         naive.routes = routes
         const settings = routes.map((one) => setting(one, mark))
-        const events = await Events.open(memoryStore(), { node: nodeId, routes: settings, log: silent })
+        const events = await Events.open(memoryStore(), {
+          ...systemRuntime,
+          node: nodeId,
+          routes: settings,
+          log: silent,
+        })
         for (const { routes: others, published } of steps) {
           if (others !== undefined) {
             naive.routes = others

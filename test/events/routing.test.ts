@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
 
 type Routes = { from: string; into: string }[]
 
-const open = (store: EventStore, routes: Routes) => Events.open(store, { node: nodeId, routes, log: silent })
+const open = (store: EventStore, routes: Routes) =>
+  Events.open(store, { ...systemRuntime, node: nodeId, routes, log: silent })
 
 interface Line {
   readonly stream: string

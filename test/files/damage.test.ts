@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { blockStats, verifyBlocks } from '../../src/store/index.ts'
 import { memoryFolder } from '../store/damage/folder.ts'
 import { columnBits, writeFlipped, writeSound } from '../store/damage/rows.ts'
@@ -15,7 +16,7 @@ import { storeFile } from '../support/upload.ts'
 /** A store with two names, cleanly closed. */
 async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer }> {
   const file = join(memoryFolder(t), 'x-blocks.db')
-  const store = new FileStore(file, Date.now)
+  const store = new FileStore(file, systemRuntime)
   const stream = `${nodeId}-3`
   for (const [i, name] of ['one', 'two'].entries()) {
     const { id, cid } = await storeFile(store, name)
@@ -36,7 +37,7 @@ async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer
 }
 
 async function namesIn(file: string): Promise<string> {
-  const store = new FileStore(file, Date.now)
+  const store = new FileStore(file, systemRuntime)
   try {
     return JSON.stringify([store.names(), store.followed()])
   } finally {

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { type DiskSync, diskSync } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { chunkOf } from '../support/upload.ts'
@@ -34,7 +35,7 @@ class HeldSyncs implements DiskSync {
 
 function open(t: TestContext): { store: FileStore; syncs: HeldSyncs } {
   const syncs = new HeldSyncs()
-  const store = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now, { sync: syncs })
+  const store = new FileStore(join(temporaryFolder(t), 'blocks.db'), systemRuntime, { sync: syncs })
   t.after(() => store.close())
   return { store, syncs }
 }

@@ -8,13 +8,15 @@ import { Batches } from '../../src/files/thread/batches.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { Uploads } from '../../src/files/thread/uploads.ts'
 import { ChunkMemory } from '../../src/files/unixfs/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { BlockStore, NotedCount, openBlocks, Slots } from '../../src/store/index.ts'
 import { nodeId } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { chunkOf, storeFile } from '../support/upload.ts'
 
 function opened(t: TestContext, file: string): FileStore {
-  const store = new FileStore(file, Date.now)
+  const store = new FileStore(file, systemRuntime)
   t.after(() => store.close())
   return store
 }
@@ -24,7 +26,7 @@ const has = (store: FileStore, cid: string): boolean => store.find(cid, []).cont
 
 test('blocks left over from a crash are deleted when all events are known, unless an event pins them', async (t) => {
   const file = join(temporaryFolder(t), 'blocks.db')
-  const crashed = new FileStore(file, Date.now)
+  const crashed = new FileStore(file, systemRuntime)
   const [kept, lost] = [await storeFile(crashed, 'kept'), await storeFile(crashed, 'lost')]
   await crashed.close()
   const store = opened(t, file)
@@ -94,7 +96,7 @@ test('after a disk error every upload that may have lost blocks fails, and later
   const noted = new NotedCount(join(folder, 'blocks.db'), 'commits')
   t.after(() => noted.close())
   const [blocks, batches] = [new BlockStore(database, slots, Date.now), new Batches(database, slots, noted)]
-  const uploads = new Uploads(blocks, batches)
+  const uploads = new Uploads(blocks, batches, systemRandom)
   const add = (id: number, text: string) => {
     const memory = new ChunkMemory()
     memory.chunk(0).set(Buffer.from(text))

@@ -5,6 +5,7 @@ import { limits } from '../../src/base/limits.ts'
 import { factOf } from '../../src/files/facts.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { blockFile } from '../../src/store/index.ts'
 import { exchange } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -285,7 +286,7 @@ test('the website of a name that is not public requires a token', async (t) => {
   // shoal itself never publishes a private name.
   const fact = factOf({ payload: { Add: { name: 'App', cid, public: false, level: 'Prefetch' } }, timestamp: 0 })
   assert.ok(fact !== undefined)
-  const store = new FileStore(blockFile(folder, 'default-topic'), Date.now)
+  const store = new FileStore(blockFile(folder, 'default-topic'), systemRuntime)
   await store.apply([{ fact, place: { lamport: 1, stream: `${first.node.id}-0` } }])
   await store.close()
   const { visit, token, call } = await startNode(t, folder)
@@ -324,7 +325,7 @@ test('an upload that the client aborts leaves no blocks', async (t) => {
   const next = await startNode(t, node.folder)
   await next.call('/api/v2/files')
   await next.node.stop('NODE_STOPPED_BY_HOST')
-  const store = new FileStore(blockFile(node.folder, 'default-topic'), Date.now)
+  const store = new FileStore(blockFile(node.folder, 'default-topic'), systemRuntime)
   const { blocks } = store.usage()
   await store.close()
   assert.equal(blocks, 1)

@@ -6,6 +6,7 @@ import { Events, type EventsOptions, readerModule } from '../../src/events/index
 import { Files } from '../../src/files/index.ts'
 import { linesOf } from '../../src/files/lines.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { key, nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -32,8 +33,15 @@ async function open(folder: string, blocks = 'blocks.db', streams: EventsOptions
     readerModule,
   })
   const startReading: SqliteEventStore['start'] = (job, request) => store.start(job, request)
-  const events = await Events.open(store, { node: nodeId, routes: [], streams, log: silent, startReading })
-  const files = new Files({ file: join(folder, blocks), node: nodeId, events, log: silent })
+  const events = await Events.open(store, {
+    ...systemRuntime,
+    node: nodeId,
+    routes: [],
+    streams,
+    log: silent,
+    startReading,
+  })
+  const files = new Files({ ...systemRuntime, file: join(folder, blocks), node: nodeId, events, log: silent })
   const upload = (text: string) => files.upload(app, (target) => target.add('file', contentOf(text)))
   const has = async (cid: string) => (await files.find(cid, [])).content !== undefined
   const close = async () => {

@@ -6,6 +6,7 @@ import { Events } from '../../src/events/index.ts'
 import { StandingQueries } from '../../src/files/standing-queries.ts'
 import { FileStore } from '../../src/files/thread/file-store.ts'
 import { cidOf } from '../../src/files/unixfs/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { BackgroundReporter, type SqliteEventStore } from '../../src/store/index.ts'
 import { nodeId, silent, sqliteStore } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -17,8 +18,8 @@ const app = 'com.example.test'
 async function open(t: TestContext) {
   const log = await sqliteStore(t)
   const startReading: SqliteEventStore['start'] = (job, request) => log.start(job, request)
-  const events = await Events.open(log, { node: nodeId, routes: [], log: silent, startReading })
-  const files = new FileStore(join(temporaryFolder(t), 'blocks.db'), Date.now)
+  const events = await Events.open(log, { ...systemRuntime, node: nodeId, routes: [], log: silent, startReading })
+  const files = new FileStore(join(temporaryFolder(t), 'blocks.db'), systemRuntime)
   let told = Promise.withResolvers<void>()
   const answered: unknown[] = []
   const call = async (name: string, args: readonly unknown[]): Promise<never> => {
@@ -31,7 +32,13 @@ async function open(t: TestContext) {
     }
     return result
   }
-  const queries = new StandingQueries({ thread: { call }, events, log: silent, background: new BackgroundReporter() })
+  const queries = new StandingQueries({
+    ...systemRuntime,
+    thread: { call },
+    events,
+    log: silent,
+    background: new BackgroundReporter(),
+  })
   t.after(async () => {
     queries.close()
     await files.close()

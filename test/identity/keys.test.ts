@@ -9,6 +9,7 @@ import {
   parsePublicKey,
   Verifier,
 } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import * as fc from '../support/property.ts'
 
 const seeds = fc.uint8Array({ minLength: 32, maxLength: 32 })
@@ -37,7 +38,7 @@ test('a key pair round-trips through its text form', () => {
 })
 
 test('a signature is only valid for its message and its key', () => {
-  const [a, b] = [KeyPair.generate(), KeyPair.generate()]
+  const [a, b] = [KeyPair.generate(systemRandom), KeyPair.generate(systemRandom)]
   const message = Buffer.from('message')
   const signature = a.sign(message)
   assert.ok(new Verifier(a.publicKey).verify(message, signature))
@@ -47,7 +48,7 @@ test('a signature is only valid for its message and its key', () => {
 })
 
 test('a malformed key is refused, and is not repeated in the message', () => {
-  const good = formatPublicKey(KeyPair.generate().publicKey)
+  const good = formatPublicKey(KeyPair.generate(systemRandom).publicKey)
   for (const text of [
     '',
     '0',

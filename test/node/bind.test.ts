@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { logOutput, textLine } from '../../src/logging/index.ts'
 import { bindRules, checkDistinct, Node, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import * as fc from '../support/property.ts'
 
@@ -105,7 +106,7 @@ test('free ports do not change the addresses', () => {
 
 test('two components on the same address or host name are refused with both options', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
-  const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} })
+  const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} }, systemClock)
   const endpoints = {
     api: [{ host: 'localhost', port: 5000, family: 4 as const }],
     admin: [{ host: '127.0.0.1', port: 5000 }],

@@ -5,12 +5,20 @@ import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { DiskErrors } from '../../src/node/disk-errors.ts'
 import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
+import { virtualRuntime } from '../support/virtual-runtime.ts'
 
 function diskErrors() {
+  const runtime = virtualRuntime()
   const log: string[] = []
-  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} }, runtime.clock)
   const [health, metrics] = [new Health([]), new Metrics()]
-  return { disk: new DiskErrors({ health, metrics, log: new Logger(output, 'disk') }), health, metrics, log }
+  return {
+    disk: new DiskErrors({ ...runtime, health, metrics, log: new Logger(output, 'disk') }),
+    health,
+    metrics,
+    log,
+    pass: (ms: number) => runtime.timers.advance(ms),
+  }
 }
 
 test('disk failures are counted by work, logged once, and a reason until each of them recovers', () => {
@@ -29,21 +37,20 @@ test('disk failures are counted by work, logged once, and a reason until each of
   disk.stop()
 })
 
-test('only a failing area of the disk is probed', (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const { disk } = diskErrors()
+test('only a failing area of the disk is probed', () => {
+  const { disk, pass } = diskErrors()
   const probed: string[] = []
   for (const area of ['events', 'files', 'blobs'] as const)
     disk.setProbe(area, async () => {
       probed.push(area)
       throw new Error('it is full')
     })
-  t.mock.timers.tick(2 * limits.diskProbeMs)
+  pass(2 * limits.diskProbeMs)
   assert.deepEqual(probed, [], 'nothing is probed while the disk works')
   disk.take({ work: 'upload', refused: 'it is full' })
-  t.mock.timers.tick(2 * limits.diskProbeMs)
+  pass(2 * limits.diskProbeMs)
   assert.deepEqual(probed, ['files', 'files'])
   disk.take({ work: 'upload' })
-  t.mock.timers.tick(2 * limits.diskProbeMs)
+  pass(2 * limits.diskProbeMs)
   assert.deepEqual(probed, ['files', 'files'])
 })

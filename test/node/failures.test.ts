@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { failure } from '../../src/base/errors.ts'
 import { limits } from '../../src/base/limits.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
@@ -8,23 +8,24 @@ import { ThreadFailures } from '../../src/node/thread-failures.ts'
 import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
 import { type BackgroundNotice, BackgroundReporter } from '../../src/store/index.ts'
+import { virtualRuntime } from '../support/virtual-runtime.ts'
 
-function parts(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+function parts() {
+  const runtime = virtualRuntime()
   const log: string[] = []
-  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
-  return { health: new Health([]), metrics: new Metrics(), log: new Logger(output, 'test'), lines: log }
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} }, runtime.clock)
+  return { ...runtime, health: new Health([]), metrics: new Metrics(), log: new Logger(output, 'test'), lines: log }
 }
 
-test('failing background work is counted, logged with throttling, and a reason until it recovers', (t) => {
-  const { lines, ...given } = parts(t)
+test('failing background work is counted, logged with throttling, and a reason until it recovers', () => {
+  const { lines, ...given } = parts()
   const background = new BackgroundErrors(given)
   for (let i = 0; i < 3; i++) background.take({ work: 'seal', error: 'it broke' })
   background.take({ work: 'evict', error: 'it broke, too' })
   const detail = 'sealing events fails: it broke; evicting blocks of files fails: it broke, too'
   assert.deepEqual(given.health.reasons(), [{ component: 'Background', state: 'failed', detail }])
   assert.equal(lines.length, 2)
-  t.mock.timers.tick(limits.throttledLogMs)
+  given.timers.advance(limits.throttledLogMs)
   assert.equal(lines.length, 3)
   assert.match(lines[2] ?? '', /ERROR test: sealing events fails: it broke .*2/)
   background.take({ work: 'seal' })
@@ -33,15 +34,15 @@ test('failing background work is counted, logged with throttling, and a reason u
   assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 3\n/)
 })
 
-test('background work that fails because of the disk is only counted', (t) => {
-  const { lines, ...given } = parts(t)
+test('background work that fails because of the disk is only counted', () => {
+  const { lines, ...given } = parts()
   new BackgroundErrors(given).take({ work: 'seal', error: 'it is full', isDisk: true })
   assert.match(given.metrics.text(), /shoal_background_errors_total\{work="seal"\} 1\n/)
   assert.deepEqual([given.health.reasons(), lines], [[], []])
 })
 
-test('failing work is retried periodically until it recovers or the node stops', (t) => {
-  const { lines: _, ...given } = parts(t)
+test('failing work is retried periodically until it recovers or the node stops', () => {
+  const { lines: _, ...given } = parts()
   const background = new BackgroundErrors(given)
   const tried: string[] = []
   const retry = (what: string) => async () => {
@@ -51,7 +52,7 @@ test('failing work is retried periodically until it recovers or the node stops',
   background.setRetry(['seal', 'index'], retry('events'))
   background.setRetry(['evict'], retry('files'))
   const tick = (): string[] => {
-    t.mock.timers.tick(limits.failureRetryMs)
+    given.timers.advance(limits.failureRetryMs)
     return tried.splice(0)
   }
   assert.deepEqual(tick(), [])
@@ -63,8 +64,8 @@ test('failing work is retried periodically until it recovers or the node stops',
   assert.deepEqual(tick(), [])
 })
 
-test('a crashed thread is counted, logged, and a reason until it is restarted', (t) => {
-  const { lines, ...given } = parts(t)
+test('a crashed thread is counted, logged, and a reason until it is restarted', () => {
+  const { lines, ...given } = parts()
   const threads = new ThreadFailures(given)
   threads.started('blobs')
   threads.ended('blobs', new Error('out of memory'))
@@ -74,7 +75,7 @@ test('a crashed thread is counted, logged, and a reason until it is restarted', 
   threads.setRestart('blobs', async () => {
     restarts++
   })
-  t.mock.timers.tick(limits.failureRetryMs)
+  given.timers.advance(limits.failureRetryMs)
   assert.equal(restarts, 1)
   threads.started('blobs')
   assert.deepEqual(given.health.reasons(), [])

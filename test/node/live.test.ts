@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { socketText } from '../../src/listening/listen.ts'
 import type { Node } from '../../src/node/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import type { SettingsChange } from '../../src/settings/index.ts'
 import { logStats, settingsChecksum, topicFiles } from '../../src/store/index.ts'
 import { manifest } from '../support/api.ts'
@@ -182,7 +183,7 @@ test('valid settings stay in force when their new seal cannot be stored', async 
     reseal: fullDisk,
     removeDamaged: fullDisk,
   }
-  const settings = await Settings.open(log, () => assert.fail('it is valid'))
+  const settings = await Settings.open(log, systemClock, () => assert.fail('it is valid'))
   assert.equal(settings.document.swarm.topic, 'mine')
 })
 

@@ -4,22 +4,31 @@ import { Events } from '../../src/events/index.ts'
 import { Maintenance } from '../../src/node/maintenance.ts'
 import { metricsPayload } from '../../src/node/metrics-event.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { Settings } from '../../src/settings/index.ts'
 import { NodeDatabase } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { virtualRuntime } from '../support/virtual-runtime.ts'
 
 /** The periodic tasks of a node, with mocked timers. */
 async function begin(t: TestContext, routes: { from: string; into: string }[] = []) {
   const store = memoryStore()
-  const events = await Events.open(store, { node: nodeId, routes, log: silent })
+  const events = await Events.open(store, { ...systemRuntime, node: nodeId, routes, log: silent })
   const database = NodeDatabase.open(`${temporaryFolder(t)}/node.db`)
   t.after(() => database.close())
-  const settings = await Settings.open(database.settings)
+  const settings = await Settings.open(database.settings, systemClock)
   const metrics = new Metrics()
   metrics.counter('a_total', 'Things.').add(3)
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  const maintenance = new Maintenance({ events: Promise.resolve(events), settings, metrics, background: () => {} })
+  const runtime = virtualRuntime()
+  const maintenance = new Maintenance({
+    ...runtime,
+    events: Promise.resolve(events),
+    settings,
+    metrics,
+    background: () => {},
+  })
   const found = async () =>
     (await eventsIn(store)).map((line) => JSON.parse(line)).filter(({ tags }) => tags.includes('metrics'))
   return {
@@ -28,7 +37,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
     found,
     /** Advances the timers by seconds, and checks the number of metrics events. */
     async tick(seconds: number, count: number) {
-      t.mock.timers.tick(seconds * 1000)
+      runtime.timers.advance(seconds * 1000)
       // Lets pending work finish: everything is in memory.
       for (let i = 0; i < 100; i++) await new Promise((resolve) => setImmediate(resolve))
       assert.equal((await found()).length, count)
@@ -78,7 +87,6 @@ test("a metrics event has the node's app ID, and goes to the metrics stream unle
     assert.deepEqual(event.payload, [['a_total', 'Things.', samples]])
     assert.deepEqual(samples, [[0, [[], samples[0][1][1], 3]]])
     assert.deepEqual([event.appId, event.tags, event.stream], ['com.actyx', ['metrics'], `${nodeId}-${stream}`])
-    t.mock.timers.reset()
   }
 })
 

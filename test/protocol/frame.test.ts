@@ -16,6 +16,7 @@ import {
   readFrame,
   withoutPayload,
 } from '../../src/protocol/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { frameOf, payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
@@ -191,7 +192,7 @@ test('an invalid frame is refused', () => {
 test('frame builders share one buffer for large frames', () => {
   const source = Buffer.alloc(4_000_000, '1')
   const spans = Int32Array.of(0, 10, 10, source.length)
-  const previous = genesis('t', { node: KeyPair.generate().publicKey, number: 0 })
+  const previous = genesis('t', { node: KeyPair.generate(systemRandom).publicKey, number: 0 })
   const record = new ByteWriter()
   const make = (): FrameBuilder => {
     const builder = new FrameBuilder()

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { readChunk, refusalOf, startOfStream } from '../../src/replication/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
@@ -91,7 +92,7 @@ test('redacted payloads of a chunk are not stored, and the hash chain stays the 
 })
 
 test('a chunk that conflicts with the stream is refused and changes nothing', () => {
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   const source = new WrittenStream([2, 2, 2], { key, lamport: 100 })
   const refused = (chunk: Buffer, message: RegExp) => {
     const receiver = new PlainReceiver(source, contextOf())

@@ -3,12 +3,13 @@ import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { encodeChunk, genesis, heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { hashThrough, readChunk, unlessMalformed } from '../../src/replication/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { frameOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { WrittenStream } from './written-stream.ts'
 
 test('a chunk with an invalid signature, a wrong head, a gap or no frames is refused', () => {
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   const stream = { node: key.publicKey, number: 3 }
   const start = genesis('t', stream)
   const a = frameOf(start, 0, [{ lamport: 1, time: 2, appId: 'a', tags: [], payload: '1' }], new Uint8Array(16))
@@ -23,7 +24,7 @@ test('a chunk with an invalid signature, a wrong head, a gap or no frames is ref
       () => readChunk(encodeChunk(list, signed)),
       (error) => error instanceof MalformedBytes && message.test(error.message),
     )
-  refused(records, heads.sign(head, KeyPair.generate()), /signature/)
+  refused(records, heads.sign(head, KeyPair.generate(systemRandom)), /signature/)
   refused(records, heads.sign({ ...head, count: 3 }, key), /head does not match the frames/)
   refused(records, heads.sign({ ...head, lamport: 5 }, key), /head does not match the frames/)
   refused([...records].reverse(), heads.sign(head, key), /gap|does not match/)

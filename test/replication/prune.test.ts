@@ -10,6 +10,7 @@ import {
   startOfStream,
   verifyPrune,
 } from '../../src/replication/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([2, 2, 2])
@@ -41,7 +42,7 @@ test('a prune record ahead of a stream needs the checkpoint head, and the stream
 })
 
 test('a head that is not the checkpoint of the prune record, or too far ahead, is refused', () => {
-  const other = { node: KeyPair.generate().publicKey, number: 0 }
+  const other = { node: KeyPair.generate(systemRandom).publicKey, number: 0 }
   const wrong: Partial<Head>[] = [
     { checkpoint: false },
     { count: 3 },
@@ -66,6 +67,6 @@ test('a prune record with a wrong signature, type or topic is refused', () => {
   assert.deepEqual(verifyPrune(signed, context), record)
   assert.throws(() => verifyPrune(signed, { ...context, topic: 'u' }), refused)
   assert.throws(() => verifyPrune(checkpoint, context), MalformedBytes)
-  const byAnother = pruneRecords.sign(record, KeyPair.generate())
+  const byAnother = pruneRecords.sign(record, KeyPair.generate(systemRandom))
   assert.throws(() => verifyPrune(byAnother, context), MalformedBytes)
 })

@@ -12,6 +12,7 @@ import {
   verifyRedaction,
   withoutPayloads,
 } from '../../src/replication/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
@@ -69,5 +70,8 @@ test('a redaction record with a wrong signature, type or topic is refused', () =
   const signed = redactionRecords.sign(record, source.key)
   assert.throws(() => verifyRedaction(signed, { ...context, topic: 'u' }), refused)
   assert.throws(() => verifyRedaction(source.head(1), context), MalformedBytes)
-  assert.throws(() => verifyRedaction(redactionRecords.sign(record, KeyPair.generate()), context), MalformedBytes)
+  assert.throws(
+    () => verifyRedaction(redactionRecords.sign(record, KeyPair.generate(systemRandom)), context),
+    MalformedBytes,
+  )
 })

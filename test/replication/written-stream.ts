@@ -1,13 +1,14 @@
 import { KeyPair } from '../../src/identity/index.ts'
 import { encodeChunk, genesis, type Hash, type Head, heads, type StreamKey } from '../../src/protocol/index.ts'
 import type { TopicContext } from '../../src/replication/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { frameOf } from '../support/events.ts'
 
 /** An arbitrary time. */
 export const now = 1_700_000_000_000_000
 
 /** The topic context of a node, by default another one than the writer of the stream. */
-export function contextOf(key = KeyPair.generate(), kind: TopicContext['kind'] = 'live'): TopicContext {
+export function contextOf(key = KeyPair.generate(systemRandom), kind: TopicContext['kind'] = 'live'): TopicContext {
   return { topic: 't', kind, key, now: () => now }
 }
 
@@ -24,7 +25,7 @@ export class WrittenStream {
   readonly stream: StreamKey
   readonly frames: readonly WrittenFrame[]
 
-  constructor(sizes: readonly number[], { key = KeyPair.generate(), lamport = 0, text = 'x' } = {}) {
+  constructor(sizes: readonly number[], { key = KeyPair.generate(systemRandom), lamport = 0, text = 'x' } = {}) {
     this.key = key
     this.stream = { node: key.publicKey, number: 0 }
     const frames: WrittenFrame[] = []

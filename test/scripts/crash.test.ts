@@ -11,6 +11,7 @@ import { Random } from '../../scripts/crash/random.ts'
 import { run } from '../../scripts/crash/rounds.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { nowMicros } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { type Appended, LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -35,14 +36,21 @@ const [large = 0] = requestsWith(1500, false, 1)
 /** A store that is written to here, with what its victim would have said. */
 class Rig {
   readonly file: string
-  readonly key = KeyPair.generate()
+  readonly key = KeyPair.generate(systemRandom)
   readonly ledger = new Ledger(seed)
   readonly told = new Problems()
   readonly writer: LogWriter
 
   constructor(t: TestContext) {
     this.file = join(temporaryFolder(t), 'log.db')
-    this.writer = new LogWriter({ file: this.file, topic, kind: 'live', key: this.key, now: nowMicros })
+    this.writer = new LogWriter({
+      file: this.file,
+      topic,
+      kind: 'live',
+      key: this.key,
+      now: nowMicros,
+      random: systemRandom,
+    })
     // As it was killed, not closed: but for those who close it to change something in it.
     t.after(() => this.writer.database.isOpen && this.writer.close())
   }

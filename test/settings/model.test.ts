@@ -6,6 +6,7 @@ import { ShoalError } from '../../src/base/errors.ts'
 import { limits } from '../../src/base/limits.ts'
 import { logOutput, textLine } from '../../src/logging/index.ts'
 import { Node } from '../../src/node/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { type Json, type Scope, Settings, type SettingsChange } from '../../src/settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -34,14 +35,14 @@ class Subject {
   static async open(path: string): Promise<Subject> {
     const folder = DataFolder.open(path, { create: true })
     const database = NodeDatabase.open(folder.nodeDatabase)
-    return new Subject(folder, database, await Settings.open(database.settings, refuseNothing))
+    return new Subject(folder, database, await Settings.open(database.settings, systemClock, refuseNothing))
   }
 
   /** Opens the settings like another version of shoal, whose seal differs: every revision is validated again. */
   async reviewed(): Promise<Settings> {
     const log = this.#database.settings
     const versions = [...log.versions()].map((version) => ({ ...version, seal: 'of another version' }))
-    return await Settings.open({ ...log, versions: () => versions }, refuseNothing)
+    return await Settings.open({ ...log, versions: () => versions }, systemClock, refuseNothing)
   }
 
   close(): void {
@@ -114,7 +115,7 @@ async function step(subject: Subject, model: Model, operation: Operation): Promi
 
 function startNode(folder: string): Promise<Node> {
   const endpoint = [{ host: '127.0.0.1', port: 0 }]
-  const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} })
+  const output = logOutput(textLine(false), { write: () => {}, flush: async () => {} }, systemClock)
   return Node.start({ folder, endpoints: { api: endpoint, admin: endpoint, swarm: endpoint }, output })
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
+import { systemClock } from '../../src/runtime/clock.ts'
 import {
   type JsonObject,
   type RetentionSettings,
@@ -48,7 +49,7 @@ function memoryLog(): SettingsLog {
 }
 
 test('every revision is kept with its time and origin, and can be rolled back to', async () => {
-  const settings = await Settings.open(memoryLog())
+  const settings = await Settings.open(memoryLog(), systemClock)
   assert.equal(settings.revision, 0)
   await settings.set(['admin', 'displayName'], 'one', 'alice')
   await settings.merge(['admin'], { displayName: 'two', logLevels: { node: 'WARN' } }, 'bob')
@@ -67,7 +68,7 @@ test('every revision is kept with its time and origin, and can be rolled back to
 })
 
 test('an error of a listener does not refuse the change', async (t) => {
-  const settings = await Settings.open(memoryLog())
+  const settings = await Settings.open(memoryLog(), systemClock)
   const seen: number[] = []
   settings.onChange(() => {
     throw new Error('listener')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { AnswersLookedFor, AnswersTold, newAnswers } from '../../src/store/threads/writer/answers.ts'
 import * as fc from '../support/property.ts'
 
@@ -19,7 +20,7 @@ function answers(): Both {
   const received: number[][] = []
   const underWay: Float64Array[] = []
   const receive = (numbers: Float64Array): void => void received.push([...numbers])
-  const lookedFor = new AnswersLookedFor(memory, receive)
+  const lookedFor = new AnswersLookedFor(memory, receive, systemRuntime)
   const deliver = (): void => {
     const message = underWay.shift()
     if (message !== undefined) lookedFor.messageCame(() => receive(message))
@@ -76,7 +77,7 @@ test('when no message comes any more, what was left is taken nevertheless', () =
 test('a message that cannot be sent is not waited for', async () => {
   const memory = newAnswers()
   const received: number[] = []
-  const lookedFor = new AnswersLookedFor(memory, ([number = -1]) => received.push(number))
+  const lookedFor = new AnswersLookedFor(memory, ([number = -1]) => received.push(number), systemRuntime)
   const told = new AnswersTold<string>(memory, (message) => {
     if (message === 'bad') throw new Error('this cannot be sent')
     lookedFor.messageCame(() => {})

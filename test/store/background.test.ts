@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import {
   type BackgroundNotice,
   BlobStore,
@@ -38,7 +39,13 @@ function watch() {
 
 async function openStore(t: TestContext, options: Partial<Parameters<typeof SqliteEventStore.open>[0]>) {
   const file = join(temporaryFolder(t), 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate(), ...options })
+  const store = await SqliteEventStore.open({
+    file,
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+    ...options,
+  })
   t.after(() => store.close())
   return { file, store }
 }

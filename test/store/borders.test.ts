@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { splitPieces } from '../../src/store/threads/reader/pieces.ts'
 import { packAppended, packRequest, unpackAppended, unpackRequest } from '../../src/store/threads/thread-messages.ts'
 import { Waiting } from '../../src/store/threads/waiting.ts'
@@ -78,7 +79,7 @@ test('requests that come out of order are refused', (t) => {
   t.after(() => port1.close())
   const memory = newMailbox()
   const outbox = new Outbox(memory, port1)
-  const inbox = new Inbox(memory, port2)
+  const inbox = new Inbox(memory, port2, systemClock)
   outbox.append(2, request)
   outbox.append(1, request)
   assert.equal(inbox.next()?.id, 2)

@@ -2,6 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogCursor, LogReader, LogWriter, type Order, type Selection } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -16,7 +17,7 @@ const batch = fc.record({ stream: fc.nat(2), count: fc.oneof(fc.integer({ min: 1
 
 test('bounds of lamport timestamps are found without looking at what is outside of them', (t) => {
   const folder = temporaryFolder(t)
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   let files = 0
   const run = (
     batches: { stream: number; count: number }[],
@@ -25,7 +26,7 @@ test('bounds of lamport timestamps are found without looking at what is outside 
     order: Order,
   ): void => {
     const file = join(folder, `${files++}.db`)
-    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey)
     try {
       const all: Place[] = batches.flatMap(({ stream, count }) => {

@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { genesis, type Hash, hashAfter, heads } from '../../src/protocol/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { type ChainPoint, framesOf, recordsOf, type TailRow, tailRow } from '../../src/store/sqlite/rows/tail-row.ts'
 import { packed } from '../support/events.ts'
@@ -13,7 +14,7 @@ import * as fc from '../support/property.ts'
 const key = new KeyPair(Buffer.alloc(32, 5))
 
 function open(file: string): LogWriter {
-  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
 }
 
 function append(writer: LogWriter, { count, length, stream, other = stream }: Append): void {

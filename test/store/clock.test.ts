@@ -6,6 +6,7 @@ import { zstdDecompressSync } from 'node:zlib'
 import { format } from '../../src/base/format.ts'
 import { latestMicros } from '../../src/base/timestamps.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { type AppendRequest, LogReader, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -26,7 +27,7 @@ const unstorable = [-1, -(10 ** 15), latestMicros + 1, 10 ** 17, Number.NaN]
 test('a time that the format cannot hold is never written to a log, and the log goes on when the clock is right', (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   let time = right
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time })
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time, random: systemRandom })
   const full = Array.from({ length: format.eventsPerCheckpoint }, () => '1')
   writer.append([requestOf(...full)])
   for (const wrong of unstorable) {
@@ -51,7 +52,14 @@ test('a time that the format cannot hold is never written to a log, and the log 
 test('a clock that becomes wrong while a chunk ends leaves nothing of the request', (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   let times: number[] = []
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => times.shift() ?? right })
+  const writer = new LogWriter({
+    file,
+    topic: 't',
+    kind: 'live',
+    key,
+    now: () => times.shift() ?? right,
+    random: systemRandom,
+  })
   const full = Array.from({ length: format.eventsPerCheckpoint }, () => '1')
   // The head is signed last.
   times = [right, right, -1]
@@ -92,7 +100,7 @@ for (const [year, shown] of [
 ] as const) {
   test(`a log that an earlier version wrote in ${year} opens, is read, verifies with a note, and goes on`, (t) => {
     const file = legacyLog(t, year)
-    const open = () => new LogWriter({ file, topic: 't', kind: 'live', key, now: () => right })
+    const open = () => new LogWriter({ file, topic: 't', kind: 'live', key, now: () => right, random: systemRandom })
     const writer = open()
     assert.deepEqual(writer.append([requestOf(String(legacyEvents))])[0]?.runs, [
       { stream: 0, offset: legacyEvents, count: 1 },

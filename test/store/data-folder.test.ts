@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { DataFolder, NodeDatabase, topicFile, topicsFolder } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -127,7 +128,7 @@ test('the key is made once, the start counter begins at 0 and rises with each st
   const file = join(temporaryFolder(t), 'node.db')
   const starts = Array.from({ length: 3 }, () => {
     const database = NodeDatabase.open(file)
-    const start = database.beginStart()
+    const start = database.beginStart(systemRandom)
     database.close()
     return start
   })
@@ -145,13 +146,13 @@ test('a key or a start counter that is damaged is named, and not replaced', (t) 
   ] as const) {
     const file = join(temporaryFolder(t), 'node.db')
     const first = NodeDatabase.open(file)
-    first.beginStart()
+    first.beginStart(systemRandom)
     first.close()
     const database = new DatabaseSync(file)
     database.prepare('UPDATE node SET value = ? WHERE name = ?').run('x', name)
     database.close()
     const second = NodeDatabase.open(file)
-    assert.throws(() => second.beginStart(), { code: 'ERR_INVALID_NODE_STATE', message })
+    assert.throws(() => second.beginStart(systemRandom), { code: 'ERR_INVALID_NODE_STATE', message })
     second.close()
   }
 })

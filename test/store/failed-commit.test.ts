@@ -5,6 +5,7 @@ import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { type AppendRequest, buildSeal, GivenUp, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -30,7 +31,7 @@ for (const { what, before, failing, stream } of [
     const folder = join(temporaryFolder(t), 'log')
     mkdirSync(folder)
     const file = join(folder, 'log.db')
-    const options = { file, topic: 't', kind: 'live', key, now: () => 1 } as const
+    const options = { file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom } as const
     const writer = new LogWriter(options)
     for (let left = before; left > 0; left -= 100) writer.append([requestOf(Math.min(100, left))])
     const { run } = StatementSync.prototype
@@ -60,7 +61,7 @@ for (const { what, before, failing, stream } of [
 
 test('a request that is given up leaves everything as it was: what is being sealed, too, and the numbers of streams', (t) => {
   const file = join(temporaryFolder(t), 'log.db')
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
   t.after(() => writer.close())
   writer.append([requestOf(2 * chunk + 7)])
   const plan = writer.planSeal()

@@ -4,6 +4,7 @@ import { StatementSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import type { DiskNotice } from '../../src/store/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
@@ -20,7 +21,7 @@ test('a read that the disk refuses fails as that, is told, and is told again whe
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
-    key: KeyPair.generate(),
+    key: KeyPair.generate(systemRandom),
     readerModule: new URL('../support/breaking-reader-thread.ts', import.meta.url),
     disk: (notice) => notices.push(notice),
   })

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { formatOf } from '../../src/store/sqlite/file-format.ts'
 import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -16,7 +17,7 @@ import { contentsOf, keptStore } from './fixtures/contents.ts'
 const key = new KeyPair(Buffer.alloc(32, 3))
 
 function open(file: string, topic = 't', kind: 'live' | 'imported' = 'live'): LogWriter {
-  return new LogWriter({ file, topic, kind, key, now: () => 1 })
+  return new LogWriter({ file, topic, kind, key, now: () => 1, random: systemRandom })
 }
 
 /** A store with some events in it. */
@@ -149,7 +150,14 @@ for (const version of ['v1', 'v2'])
     assert.ok(!existsSync(`${kept.file}-wal`), 'what is kept is not opened itself')
     assert.equal(`v${formatOf(file)?.userVersion}`, version, 'what is only read stays as it is')
     const event = { appId: 'a', tags: ['x'], payload: '1' }
-    const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key: kept.key, now: () => 1 })
+    const writer = new LogWriter({
+      file,
+      topic: 'fixture',
+      kind: 'live',
+      key: kept.key,
+      now: () => 1,
+      random: systemRandom,
+    })
     // Twice: after a row of that version, and after one of this.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
     writer.close()

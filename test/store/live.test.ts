@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { appHash } from '../../src/store/sqlite/index/tag-index.ts'
 import { buildSeal, type EventSink, LogCursor, LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
@@ -49,11 +50,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 test('a live cursor finds what there is, and then what comes, each once and each burst in order', (t) => {
   const folder = temporaryFolder(t)
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   let files = 0
   const run = (before: Step[], after: Step[], lower: Map<number, number>, atOnce: number): void => {
     const file = join(folder, `${files++}.db`)
-    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey)
     /** The places of selected events that were not read yet, in the order of their lamport timestamps. */
     let expected: [number, number][] = []
@@ -109,12 +110,12 @@ test('a live cursor finds what there is, and then what comes, each once and each
 
 test('whoever waits for the events of one app is told of no others, and misses none', (t) => {
   const folder = temporaryFolder(t)
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   const app = fc.constantFrom('a', 'b', 'a'.repeat(200))
   let files = 0
   const run = (wanted: string, requests: readonly (readonly [apps: string[], stream: number])[]): void => {
     const file = join(folder, `${files++}.db`)
-    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey)
     try {
       writer.counts.waitFor({ app: appHash(wanted) })
@@ -144,9 +145,9 @@ test('whoever waits for the events of one app is told of no others, and misses n
 })
 
 test('events of another node that a prune record lets in wake a subscription to the events of one app', async (t) => {
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const
-  const other = new MemoryEventStore({ ...shared, key: KeyPair.generate() })
+  const other = new MemoryEventStore({ ...shared, key: KeyPair.generate(systemRandom) })
   const chunk = format.eventsPerCheckpoint
   for (const count of [chunk, 5]) {
     const events = Array.from({ length: count }, () => ({ appId: 'a', tags: [], payload: '1' }))
@@ -155,7 +156,7 @@ test('events of another node that a prune record lets in wake a subscription to 
   const [checkpoint] = await other.checkpoints(0)
   const late = (await other.chunk(0, chunk)) as Uint8Array
   const record = await other.prune(0, chunk)
-  const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db') })
+  const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db'), random: systemRandom })
   t.after(() => writer.close())
   writer.counts.waitFor({ app: appHash('a') })
   deepEqual(writer.receive(late), { state: 'waiting', count: 0 })
@@ -167,9 +168,9 @@ test('events of another node that a prune record lets in wake a subscription to 
 
 for (const sealed of [true, false])
   test(`a cursor skips ${sealed ? 'sealed' : 'unsealed'} events that were pruned under it at once`, (t) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const file = join(temporaryFolder(t), 'log.db')
-    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1 })
+    const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     t.after(() => writer.close())
     const reader = new LogReader(file, writer.counts, key.publicKey)
     t.after(() => reader.close())

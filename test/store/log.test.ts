@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { soundRanges } from '../../src/store/sqlite/index/index-ranges.ts'
 import {
   type Branch,
@@ -102,8 +103,15 @@ test('what was appended is read back, from the tail and from segments, in both d
 test('every byte of a log can be verified', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
-  const key = KeyPair.generate()
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1_700_000_000_000_000 })
+  const key = KeyPair.generate(systemRandom)
+  const writer = new LogWriter({
+    file,
+    topic: 't',
+    kind: 'live',
+    key,
+    now: () => 1_700_000_000_000_000,
+    random: systemRandom,
+  })
   t.after(() => writer.close())
   for (let i = 0; i < 5; i++) writer.append([request(1500, i * 1500), request(10, 0, 3)])
   writer.redact(0, 17)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { tuning } from '../../src/base/tuning.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import type { AppendRequest } from '../../src/store/sqlite/index.ts'
 import { newId } from '../../src/store/threads/waiting.ts'
 import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/writer/mailbox.ts'
@@ -46,7 +47,12 @@ function mailbox(): { outbox: Outbox<Call>; inbox: Inbox<Call>; close: () => voi
     port1.postMessage(message, transfer)
   }
   const outbox = new Outbox<Call>(memory, { postMessage: target as never })
-  return { outbox, inbox: new Inbox<Call>(memory, port2), close: () => port1.close(), posted: () => posted }
+  return {
+    outbox,
+    inbox: new Inbox<Call>(memory, port2, systemClock),
+    close: () => port1.close(),
+    posted: () => posted,
+  }
 }
 
 const step = fc.oneof(
@@ -230,7 +236,7 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
   assert.equal(inbox.wait(1, true), false)
   close()
   const memory = newMailbox()
-  const waiting = new Inbox<Call>(memory, new MessageChannel().port1)
+  const waiting = new Inbox<Call>(memory, new MessageChannel().port1, systemClock)
   // Another thread rings while this one sleeps.
   const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
   const worker = new Worker(
@@ -268,7 +274,7 @@ test('who gathers requests goes on when there are enough, or when it is late', (
 
 test('who gathers requests is woken once they are there, whatever else rings', async () => {
   const memory = newMailbox()
-  const inbox = new Inbox<Call>(memory, new MessageChannel().port1)
+  const inbox = new Inbox<Call>(memory, new MessageChannel().port1, systemClock)
   const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
   // Another thread sends while this one sleeps, and rings for nothing in between.
   const worker = new Worker(

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { nodeIdOf } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { Settings } from '../../src/settings/index.ts'
 import { NodeDatabase } from '../../src/store/index.ts'
 import { testSeed } from '../support/seed.ts'
@@ -50,7 +52,7 @@ test('a start is refused for every flipped bit of a key without a checksum, wher
     assert.ok(writeFlipped(damaged, sound, bit))
     const database = NodeDatabase.open(damaged)
     assert.throws(
-      () => database.beginStart([log]),
+      () => database.beginStart(systemRandom, [log]),
       (error) => isRefusal(error, /private key .*is damaged/),
       nameOf(bit),
     )
@@ -79,7 +81,7 @@ test('a node database without a key does not get a new one where there are event
   const database = NodeDatabase.open(join(folder, 'node.db'))
   t.after(() => database.close())
   assert.throws(
-    () => database.beginStart([log]),
+    () => database.beginStart(systemRandom, [log]),
     (error) => isRefusal(error, /has no private key, but there are events in/),
   )
 })
@@ -112,9 +114,9 @@ test('a start is refused for every flipped bit of the newest settings row, and a
 async function rollBack(file: string, revision: number): Promise<string> {
   const database = NodeDatabase.open(file)
   try {
-    await (await Settings.openDamaged(database.settings)).rollback(revision, 'test')
+    await (await Settings.openDamaged(database.settings, systemClock)).rollback(revision, 'test')
     assert.deepEqual(database.problems(), [])
-    return (await Settings.open(database.settings)).document.swarm.topic
+    return (await Settings.open(database.settings, systemClock)).document.swarm.topic
   } finally {
     database.close()
   }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -27,12 +28,12 @@ const reused = [
 
 test('nothing of a redacted payload stays in the files, wherever its row stood', (t) => {
   const folder = temporaryFolder(t)
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   let stores = 0
   fc.assert(
     fc.property(requests, fc.array(fc.nat(), { minLength: 1, maxLength: 6 }), (requests, chosen) => {
       const file = join(folder, `${stores++}.db`)
-      const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 0 })
+      const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 0, random: systemRandom })
       const marks: { stream: number; offset: number; mark: string }[] = []
       const counts = new Array<number>(streams).fill(0)
       for (const [r, { count, length, spread }] of requests.entries()) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import {
   BlobStore,
   blobFile,
@@ -60,9 +61,15 @@ function topics(t: TestContext): string {
 test('the directory of a database is synced when the database is made, and only then', (t) => {
   const folder = topics(t)
   const sync = recorder()
-  const log = { file: topicFile(folder, 't'), topic: 't', kind: 'live', key: KeyPair.generate(), now: () => 1 } as const
+  const log = {
+    file: topicFile(folder, 't'),
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+    now: () => 1,
+  } as const
   for (const [file, open] of [
-    [log.file, () => new LogWriter({ ...log, sync }).close()],
+    [log.file, () => new LogWriter({ ...log, sync, random: systemRandom }).close()],
     [blobFile(folder, 't'), () => new BlobStore(blobFile(folder, 't'), () => 1, { sync }).close()],
     [blockFile(folder, 't'), () => openBlocks(blockFile(folder, 't'), { sync }).close()],
     [join(folder, 'node.db'), () => NodeDatabase.open(join(folder, 'node.db'), sync).close()],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
@@ -29,7 +30,7 @@ test('what callers appended at the same time is there when they get their answer
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
-    key: KeyPair.generate(),
+    key: KeyPair.generate(systemRandom),
   })
   t.after(() => store.close())
   const answers = await Promise.all(
@@ -56,7 +57,7 @@ test('a copy that is made while others append holds a moment of the store, and i
     file: join(folder, 'log.db'),
     topic: 't',
     kind: 'live',
-    key: KeyPair.generate(),
+    key: KeyPair.generate(systemRandom),
   })
   t.after(() => store.close())
   await store.append(request(5000, 0))
@@ -81,7 +82,7 @@ function openBreaking(t: TestContext): Promise<SqliteEventStore> {
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
-    key: KeyPair.generate(),
+    key: KeyPair.generate(systemRandom),
     readerModule: new URL('../support/breaking-reader-thread.ts', import.meta.url),
     failed: (error) => assert.fail(error),
   })
@@ -131,7 +132,7 @@ test('a new reader thread is woken once the writer is connected to it', async (t
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
-    privateKey: KeyPair.generate().toPrivateText(),
+    privateKey: KeyPair.generate(systemRandom).toPrivateText(),
     counts: new SharedCounts().memory,
     unsealed: new Gate().memory,
     mailbox,
@@ -163,7 +164,7 @@ test('a query that never gives way does not keep a store from closing', async (t
 
 test('whole chunks are sealed once nobody appends any more, the first ones and those that come later', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate() })
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) })
   t.after(() => store.close())
   for (const chunks of [1, 2]) {
     await store.append(request(1100, chunks * 10_000))
@@ -180,7 +181,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   process.on('worker', started)
   t.after(() => process.off('worker', started))
   const file = join(temporaryFolder(t), 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate() })
+  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) })
   await store.append(request(10, 0))
   const closing = store.close()
   // The first that is started.
@@ -193,7 +194,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
 
 test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
-  const options = { file, topic: 't', kind: 'live', key: KeyPair.generate() } as const
+  const options = { file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) } as const
   const store = await SqliteEventStore.open(options)
   const [requests, events] = [100, 1024]
   const appended = Array.from({ length: requests }, (_, i) => store.append(request(events, i * events)))

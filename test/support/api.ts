@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService } from '../../src/api/index.ts'
+import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService, ParseTurns } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import type { HttpOptions } from '../../src/api/server.ts'
 import { limits } from '../../src/base/limits.ts'
@@ -14,14 +14,18 @@ import { listenOnAll } from '../../src/listening/listen.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Health } from '../../src/observability/health.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
-import { nowMicros } from '../../src/runtime/clock.ts'
+import { nowMicros, systemClock } from '../../src/runtime/clock.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { SettingsDocument } from '../../src/settings/index.ts'
 import { type EventStore, type EventStoreOptions, SqliteEventStore, ThreadedBlobs } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { CountedReading } from './counted-reading.ts'
 import { temporaryFolder } from './folder.ts'
 
-export const silent = new Logger(logOutput(textLine(false), { write: () => {}, flush: async () => {} }), 'api')
+export const silent = new Logger(
+  logOutput(textLine(false), { write: () => {}, flush: async () => {} }, systemClock),
+  'api',
+)
 
 async function listening(t: TestContext, makeServer: () => Server): Promise<number> {
   const { servers, bound } = await listenOnAll(
@@ -37,7 +41,7 @@ async function listening(t: TestContext, makeServer: () => Server): Promise<numb
 
 /** The connections of a server, with a memory account of its own. */
 export function connections(limitBytes: number = limits.clientMemory): Connections {
-  return new Connections({ account: MemoryAccount.create(limitBytes), log: silent })
+  return new Connections({ ...systemRuntime, account: MemoryAccount.create(limitBytes), log: silent })
 }
 
 /** Starts a server with the given routes. Returns its port. */
@@ -46,7 +50,15 @@ export function served(
   routes: readonly Route[],
   options: Omit<Partial<HttpOptions>, 'routes'> = {},
 ): Promise<number> {
-  const service = new HttpService({ log: silent, connections: connections(), ...options, routes })
+  const turns = new ParseTurns(systemRuntime.timers)
+  const service = new HttpService({
+    ...systemRuntime,
+    turns,
+    log: silent,
+    connections: connections(),
+    ...options,
+    routes,
+  })
   return listening(t, () => service.server())
 }
 
@@ -118,7 +130,13 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     readings.push(reading)
     return reading
   }
-  const events = await Events.open(store, { node: nodeId, routes: settings.routes ?? [], log: silent, startReading })
+  const events = await Events.open(store, {
+    ...systemRuntime,
+    node: nodeId,
+    routes: settings.routes ?? [],
+    log: silent,
+    startReading,
+  })
   const blobs = new ThreadedBlobs(join(temporaryFolder(t), 'blobs.db'))
   t.after(() => blobs.close())
   const tokens = new Tokens(key, 0, nowMicros)
@@ -133,17 +151,27 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
     health: new Health([]),
     rootKey: settings.rootKey,
     licensing: () => settings.licensing ?? { node: 'development', apps: {} },
-    now: nowMicros,
+    ...systemRuntime,
     log: silent,
     ...(settings.keepAliveMs !== undefined && { keepAliveMs: settings.keepAliveMs }),
     swarm: () => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } }),
   })
   const hosts = new Hosts(settings.hosts ?? [])
   const cors = new Cors(settings.corsOrigins)
+  const turns = new ParseTurns(systemRuntime.timers)
   const port = await served(t, routes, {
     tokens,
     hosts,
-    sockets: new EventSockets({ events: Promise.resolve(events), tokens, hosts, cors, log: silent }),
+    turns,
+    sockets: new EventSockets({
+      ...systemRuntime,
+      turns,
+      events: Promise.resolve(events),
+      tokens,
+      hosts,
+      cors,
+      log: silent,
+    }),
     cors,
     ...(settings.connections && { connections: settings.connections }),
   })

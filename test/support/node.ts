@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { socketText } from '../../src/listening/listen.ts'
 import { logOutput, textLine } from '../../src/logging/index.ts'
 import { bindDefaults, bindRules, Node, type NodeOptions, onFreePorts, parseBinds } from '../../src/node/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { manifest } from './api.ts'
 import { temporaryFolder } from './folder.ts'
 
@@ -34,7 +35,7 @@ export async function startBareNode(
   options: Pick<NodeOptions, 'folder' | 'retentionMs'>,
 ): Promise<{ readonly node: Node; readonly log: readonly string[] }> {
   const log: string[] = []
-  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} })
+  const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} }, systemClock)
   const free = (name: keyof typeof bindRules) => onFreePorts(parseBinds([bindDefaults[name]], bindRules[name]))
   const endpoints = { api: free('api'), admin: free('admin'), swarm: free('swarm') }
   const node = await Node.start({ ...options, endpoints, output })

@@ -6,6 +6,7 @@ import { ShoalError } from '../../src/base/errors.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { residentBytes } from '../../src/runtime/buffers.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
 import { logStats, SqliteEventStore, ThreadedBlobs, type ThreadWatch } from '../../src/store/index.ts'
 import { packed } from './events.ts'
 import { until } from './process.ts'
@@ -41,7 +42,7 @@ const store = await SqliteEventStore.open({
   file,
   topic: 't',
   kind: 'live',
-  key: KeyPair.generate(),
+  key: KeyPair.generate(systemRandom),
   readerModule: new URL('./breaking-reader-thread.ts', import.meta.url),
   failed: (error) => failures.push(error.message),
   threads,

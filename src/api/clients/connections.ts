@@ -3,6 +3,8 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import type { MemoryAccount } from '../../client-memory/account.ts'
 import { type Logger, RateLimit } from '../../logging/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Timer, Timers } from '../../runtime/timers.ts'
 import { Connection } from './connection.ts'
 import { HttpUse } from './http-use.ts'
 
@@ -14,6 +16,8 @@ export interface Client {
 export interface ConnectionsOptions {
   readonly account: MemoryAccount
   readonly log: Logger
+  readonly clock: Clock
+  readonly timers: Timers
   /** Called for each connection that was closed to free memory. */
   readonly evicted?: (reason: 'stalled' | 'refused') => void
   readonly auditMs?: number
@@ -26,13 +30,15 @@ export class Connections {
   readonly account: MemoryAccount
   readonly #options: ConnectionsOptions
   readonly #clients = new Map<Socket, Client>()
-  readonly #stalled = new RateLimit(limits.refusalLogMs)
-  readonly #refused = new RateLimit(limits.refusalLogMs)
-  #timer: NodeJS.Timeout | undefined
+  readonly #stalled: RateLimit
+  readonly #refused: RateLimit
+  #timer: Timer | undefined
 
   constructor(options: ConnectionsOptions) {
     this.account = options.account
     this.#options = options
+    this.#stalled = new RateLimit(limits.refusalLogMs, options.clock)
+    this.#refused = new RateLimit(limits.refusalLogMs, options.clock)
   }
 
   get count(): number {
@@ -42,7 +48,8 @@ export class Connections {
   /** Accepts a connection, or closes it when connections alone would use more than half of the memory account. */
   add(socket: Socket): void {
     const { account } = this
-    const connection = new Connection(socket, account, performance.now())
+    const { clock, timers } = this.#options
+    const connection = new Connection(socket, account, clock.steadyMs())
     const isTooMany = (this.#clients.size + 1) * limits.connectionBytes > account.limitBytes / 2
     if (isTooMany || !connection.charge(limits.connectionBytes)) {
       const { log, evicted } = this.#options
@@ -59,7 +66,7 @@ export class Connections {
       this.#clients.delete(socket)
       connection.close()
     })
-    this.#timer ??= setInterval(() => this.audit(), this.#options.auditMs ?? limits.connectionAuditMs).unref()
+    this.#timer ??= timers.setInterval(() => this.audit(), this.#options.auditMs ?? limits.connectionAuditMs).unref()
   }
 
   /** The client of a socket. */
@@ -70,9 +77,9 @@ export class Connections {
   }
 
   /** Audits all connections, and closes the stalled ones. */
-  audit(now = performance.now()): void {
+  audit(now = this.#options.clock.steadyMs()): void {
     if (this.#clients.size === 0) {
-      clearInterval(this.#timer)
+      this.#options.timers.clear(this.#timer)
       this.#timer = undefined
     }
     const stalled: { readonly connection: Connection; readonly ms: number }[] = []

@@ -10,6 +10,8 @@ import {
   tokenValiditySeconds,
 } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Timers } from '../../runtime/timers.ts'
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { memberText, optionalText } from '../members.ts'
@@ -22,22 +24,22 @@ export interface AuthParts {
   readonly licensing: () => Licensing
   /** The key that signs certificates and licences. */
   readonly rootKey: PublicKey | undefined
-  /** Microseconds since the Unix epoch. */
-  readonly now: () => number
+  readonly clock: Clock
+  readonly timers: Timers
   readonly log: Logger
 }
 
 /** Authentication: an app sends its manifest and gets a token. */
 export function authRoutes(parts: AuthParts): Route[] {
-  const tokenLog = new TokenLog(parts.log)
+  const tokenLog = new TokenLog(parts.log, parts.timers)
   const answer = async (call: Call): Promise<Answer> => {
     const manifest = manifestOf(await call.json(limits.manifestBytes))
     const remote = call.request.socket.remoteAddress
     try {
-      const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.now())
+      const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.clock.now())
       if (warning !== undefined) parts.log.warn(warning)
       const token = parts.tokens.issue(app)
-      tokenLog.issued(manifest, app.mode, parts.now() + tokenValiditySeconds * 1e6, remote)
+      tokenLog.issued(manifest, app.mode, parts.clock.now() + tokenValiditySeconds * 1e6, remote)
       return jsonAnswer(200, { token })
     } catch (error) {
       tokenLog.refused(manifest, messageOf(error), remote)

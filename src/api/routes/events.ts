@@ -4,6 +4,7 @@ import type { Events, Reading } from '../../events/index.ts'
 import type { App } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
 import { release } from '../../runtime/buffers.ts'
+import type { Timers } from '../../runtime/timers.ts'
 import { type Answer, jsonAnswer, jsonTextAnswer } from '../answer.ts'
 import { releaseBody } from '../body.ts'
 import type { Call } from '../call.ts'
@@ -18,12 +19,13 @@ export interface EventParts {
   /** Requests wait until the events are open. */
   readonly events: Promise<Events>
   readonly log: Logger
+  readonly timers: Timers
   /** Keep-alive interval of a streamed response. */
   readonly keepAliveMs?: number
 }
 
 /** Publish, query and subscribe. */
-export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: EventParts): Route[] {
+export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliveMs }: EventParts): Route[] {
   const offsets = async (): Promise<Answer> => jsonAnswer(200, await (await events).offsets())
   const publish = async (call: Call, { appId }: App): Promise<Answer> => {
     const body = await call.body(limits.bodyBytes)
@@ -40,7 +42,7 @@ export function eventRoutes({ events, log, keepAliveMs = limits.keepAliveMs }: E
   ): Route => {
     const answer = async (call: Call, { appId }: App): Promise<Answer> => {
       const request = parse(await call.json(limits.bodyBytes), { appId, via: 'http' })
-      return await ndjsonAnswer(start(await events, request), call, log, keepAliveMs)
+      return await ndjsonAnswer(start(await events, request), call, log, timers, keepAliveMs)
     }
     return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', answer } } }
   }

@@ -1,4 +1,5 @@
 import type { NodeId } from '../../identity/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { versionString } from '../../runtime/version.ts'
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Route } from '../router.ts'
@@ -16,17 +17,18 @@ export interface SwarmInfo {
 export interface NodeParts {
   readonly nodeId: NodeId
   readonly swarm: () => SwarmInfo
+  readonly clock: Clock
 }
 
 /** The ID of the node, and information about its state. */
-export function nodeRoutes({ nodeId, swarm }: NodeParts): Route[] {
-  const started = process.hrtime.bigint()
+export function nodeRoutes({ nodeId, swarm, clock }: NodeParts): Route[] {
+  const started = clock.steadyMs()
   const info = (): Answer => {
-    const uptime = process.hrtime.bigint() - started
+    const uptime = Math.floor((clock.steadyMs() - started) * 1e6)
     const { connectedNodes, peersStatus } = swarm()
     return jsonAnswer(200, {
       connectedNodes,
-      uptime: { secs: Number(uptime / second), nanos: Number(uptime % second) },
+      uptime: { secs: Math.floor(uptime / second), nanos: uptime % second },
       version: versionString,
       swarmState: { peersStatus },
     })
@@ -38,4 +40,4 @@ export function nodeRoutes({ nodeId, swarm }: NodeParts): Route[] {
   ]
 }
 
-const second = 1_000_000_000n
+const second = 1_000_000_000

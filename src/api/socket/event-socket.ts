@@ -5,9 +5,10 @@ import { bodyCost, parseCost } from '../../client-memory/account.ts'
 import type { Events, Reading } from '../../events/index.ts'
 import { JsonError, parseJson } from '../../json/json-scanner.ts'
 import type { Logger } from '../../logging/index.ts'
+import type { Timers } from '../../runtime/timers.ts'
 import type { Connection } from '../clients/index.ts'
 import { monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
-import { parseTurn } from '../turns.ts'
+import type { ParseTurns } from '../turns.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { frameOf, framesOf } from './frames.ts'
 import { UnfinishedMessage } from './unfinished-message.ts'
@@ -42,6 +43,8 @@ export type SocketError =
 interface Parts {
   readonly events: Promise<Events>
   readonly log: Logger
+  readonly timers: Timers
+  readonly turns: ParseTurns
   readonly failed?: (kind: SocketError['type']) => void
 }
 
@@ -128,7 +131,7 @@ export class EventSocket {
       return
     }
     this.#socket.close(tryAgainLater, reason.message.slice(0, closeReasonBytes))
-    setTimeout(() => this.#socket.terminate(), closeMs).unref()
+    this.#parts.timers.setTimeout(() => this.#socket.terminate(), closeMs).unref()
   }
 
   /** Sends a pong, one at a time: `ws` would queue a pong per ping for a client that does not read. */
@@ -225,7 +228,7 @@ export class EventSocket {
       if (!running.cancelled) this.#send(frameOf(requestId, answer))
       return
     }
-    await parseTurn(payload.length)
+    await this.#parts.turns.next(payload.length)
     const reading = this.#read(events, service, payload)
     running.reading = reading
     reading.chargeTo?.(this.#connection)

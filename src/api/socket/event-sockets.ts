@@ -6,6 +6,7 @@ import { limits } from '../../base/limits.ts'
 import type { Events } from '../../events/index.ts'
 import type { App, Tokens } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
+import type { Timers } from '../../runtime/timers.ts'
 import { type Answer, errorAnswer } from '../answer.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
 import type { Connection } from '../clients/index.ts'
@@ -13,6 +14,7 @@ import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
 import { RefusalLog } from '../refusal-log.ts'
 import { checkHostHeader } from '../target.ts'
+import type { ParseTurns } from '../turns.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
 
 // Not an ES import, for the same reason as in server.ts.
@@ -25,6 +27,8 @@ export interface SocketParts {
   /** Browsers do not apply CORS to WebSockets: the node has to check the origin. */
   readonly cors: Cors
   readonly log: Logger
+  readonly timers: Timers
+  readonly turns: ParseTurns
   /** Called for each request that fails, with the kind of its error. */
   readonly failed?: (kind: SocketError['type']) => void
 }
@@ -38,7 +42,7 @@ export class EventSockets {
 
   constructor(parts: SocketParts) {
     this.#parts = parts
-    this.#refusals = new RefusalLog(parts.log)
+    this.#refusals = new RefusalLog(parts.log, parts.timers)
   }
 
   /** Handles a WebSocket upgrade request. */

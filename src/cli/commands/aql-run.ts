@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { AqlError, type GivenEvent, type MainQuery, type Order, parseEvents, readsEvents } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
 import { queryGiven } from '../../events/query/stopped-query.ts'
-import { nowMicros } from '../../runtime/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
 import type { Streamed } from '../output.ts'
@@ -45,7 +45,7 @@ function storeAt(option: string | undefined): string {
 
 function eventsIn(file: string): readonly GivenEvent[] {
   try {
-    return parseEvents(readSource(file), BigInt(nowMicros()))
+    return parseEvents(readSource(file), BigInt(systemClock.now()))
   } catch (thrown) {
     if (!(thrown instanceof AqlError)) throw thrown
     throw new ShoalError('ERR_INVALID_INPUT', thrown.detail.replace('PRAGMA events', file))

@@ -3,6 +3,7 @@ import type { Order } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
 import { queryStopped } from '../../events/query/stopped-query.ts'
 import type { PublicKey } from '../../identity/index.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { Settings } from '../../settings/index.ts'
 import { checkWal, DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
 import { localApp, writeResults } from './aql-answer.ts'
@@ -27,7 +28,7 @@ async function withTopic<T>(
   try {
     const database = NodeDatabase.open(opened.nodeDatabase)
     try {
-      const { topic } = (await Settings.open(database.settings, () => {})).document.swarm
+      const { topic } = (await Settings.open(database.settings, systemClock, () => {})).document.swarm
       const file = topicFile(opened.path, topic)
       if (!existsSync(file))
         throw new ShoalError('ERR_INVALID_INPUT', `There are no events of the topic '${topic}' in \`${opened.path}\`.`)

@@ -12,7 +12,7 @@ import {
   usedFeatures,
 } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { nowMicros } from '../../runtime/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { readSource } from '../input.ts'
 import type { Result } from '../output.ts'
 
@@ -42,7 +42,7 @@ export function readQuery(argument: string): MainQuery {
 
 /** Parses and compiles a query; throws its first error. */
 export function parsed(text: string): MainQuery {
-  const now = BigInt(nowMicros())
+  const now = BigInt(systemClock.now())
   try {
     const query = parseQuery(text, { now })
     givenEvents(query, now)

@@ -1,4 +1,6 @@
 import { limits } from '../../base/limits.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
 import { explained } from '../files/explained.ts'
@@ -9,14 +11,14 @@ import { progressBar, progressLine } from '../progress.ts'
 
 /** Uploads a file, or a folder recursively. */
 export async function addFiles(node: string, path: string): Promise<Result> {
-  const form = new FolderForm(path)
+  const form = new FolderForm(path, systemRandom)
   const bytes = form.files.reduce((sum, { size }) => sum + size, 0)
   const cid = await upload(await ApiClient.connect(node), form, bytes)
   return { text: () => cid, json: { cid, files: form.files.length, bytes } }
 }
 
 async function upload(client: ApiClient, form: FolderForm, bytes: number): Promise<string> {
-  const progress = progressLine()
+  const progress = progressLine(systemClock)
   try {
     return await client.text(`/api/v2/files${form.isFolder ? '?directory=true' : ''}`, {
       method: 'POST',
@@ -32,7 +34,7 @@ async function upload(client: ApiClient, form: FolderForm, bytes: number): Promi
 export async function getFiles(node: string, address: string, given: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
   const target = given ?? address.split('/').findLast((part) => part !== '') ?? '-'
-  const progress = progressLine()
+  const progress = progressLine(systemClock)
   const done = { files: 0, bytes: 0 }
   try {
     await download(client, address, target, done, ({ files, bytes }) =>

@@ -17,6 +17,7 @@ import {
   onFreePorts,
   parseBinds,
 } from '../../node/index.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { hostName, originText } from '../addresses.ts'
 import { dataFolder, fromEnvironment } from '../environment.ts'
 import { onLauncherSignal, onOrphaned, StopRequests } from '../lifeline.ts'
@@ -56,7 +57,7 @@ export async function run(options: RunOptions): Promise<number> {
   )
   const nodeOptions = nodeOptionsOf(options)
   const format = logJson ? jsonLine : textLine(colour)
-  const output = logOutput(format, descriptorSink(process.stderr.fd, format))
+  const output = logOutput(format, descriptorSink(process.stderr.fd, format, systemRuntime), systemRuntime.clock)
   const log = new Logger(output, 'node')
   // Signal handlers are installed before the start: a signal during the start also causes a graceful shutdown.
   const failure = Promise.withResolvers<Error>()
@@ -199,7 +200,7 @@ async function untilStopped(
  */
 function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger, failure: Promise<Error>): Promise<boolean> {
   return new Promise((resolve) => {
-    const requests = new StopRequests(() => process.exit(exitCodes.failed))
+    const requests = new StopRequests(() => process.exit(exitCodes.failed), systemRuntime.clock)
     const request = (from: 'own' | 'launcher', signal: string): void => {
       requests.add(from, signal)
       resolve(false)
@@ -207,7 +208,7 @@ function stopRequest({ exitOnStdinClose }: RunOptions, log: Logger, failure: Pro
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGQUIT', 'SIGHUP'] as const)
       process.on(signal, () => request('own', signal))
     onLauncherSignal((signal) => request('launcher', signal))
-    onOrphaned(() => resolve(false))
+    onOrphaned(() => resolve(false), systemRuntime.timers)
     if (exitOnStdinClose === true)
       for (const end of ['end', 'close']) process.stdin.on(end, () => resolve(false)).resume()
     const panic = (error: unknown): void => {

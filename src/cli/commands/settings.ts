@@ -1,5 +1,6 @@
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { formatScope, type Json, type Scope, Settings, type SettingsLog, schema } from '../../settings/index.ts'
 import { DataFolder, NodeDatabase } from '../../store/index.ts'
 import { readSource } from '../input.ts'
@@ -32,7 +33,7 @@ export async function rollbackLocal(folder: string, argument: string): Promise<R
       'ERR_INVALID_INPUT',
       `'${argument}' is not a revision. Allowed: its number, or 0 for the defaults.`,
     )
-  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log)
+  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log, systemClock)
   const revision = await withSettings(
     folder,
     async (settings) => {
@@ -68,7 +69,7 @@ export async function printSchema(): Promise<Result> {
 async function withSettings<T>(
   path: string,
   work: (settings: Settings) => Promise<T>,
-  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, warnOfInvalid),
+  open = (log: SettingsLog): Promise<Settings> => Settings.open(log, systemClock, warnOfInvalid),
 ): Promise<T> {
   const folder = DataFolder.open(path, { create: false })
   try {

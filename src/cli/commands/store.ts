@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { ShoalError } from '../../base/errors.ts'
-import { nowMicros } from '../../runtime/clock.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import {
   type BlockStats,
   backupBlocks,
@@ -30,7 +30,7 @@ type WithFiles<Events, Files> = Events & { readonly files: Files | null }
 /** Verifies the node database and every topic, byte by byte. Fails with a list of all damage. */
 export async function verifyStore(folder: string): Promise<Result> {
   return withFolder(folder, (_, path) => {
-    const progress = progressLine()
+    const progress = progressLine(systemClock)
     const { problems, reports } = endingProgress(() => verifyFolder(path, (text) => progress.update(text)), progress)
     if (problems.length > 0)
       throw new ShoalError(
@@ -114,7 +114,7 @@ export async function backupStore(folder: string, target: string): Promise<Resul
 /** Backs up the events, blobs and files of a topic. */
 function backupTopic(file: string, target: string): void {
   for (const database of [file, blobsBeside(file), blocksBeside(file)]) warnOfDamagedWal(database)
-  backupLog(file, target, nowMicros())
+  backupLog(file, target, systemClock.now())
   if (existsSync(blobsBeside(file))) copyDatabase(blobsBeside(file), blobsBeside(target))
   if (existsSync(blocksBeside(file))) backupBlocks(blocksBeside(file), blocksBeside(target))
 }

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import { createReadStream, lstatSync, readdirSync, statSync } from 'node:fs'
 import { basename, join, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import { limits } from '../../base/limits.ts'
+import type { Random } from '../../runtime/random.ts'
 
 /** A file to upload. */
 interface FormFile {
@@ -19,9 +19,10 @@ export class FolderForm {
   readonly files: readonly FormFile[]
   /** Whether the path is a folder: it is uploaded as a directory even with a single file. */
   readonly isFolder: boolean
-  readonly #boundary = `shoal-${randomBytes(12).toString('hex')}`
+  readonly #boundary: string
 
-  constructor(path: string) {
+  constructor(path: string, random: Random) {
+    this.#boundary = `shoal-${random.bytes(12).toString('hex')}`
     this.files = filesAt(path)
     if (this.files.length === 0) throw new ShoalError('ERR_INVALID_INPUT', `there are no files in \`${path}\``)
     this.isFolder = statSync(path).isDirectory()

@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import { assert } from '../../base/assert.ts'
 import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
+import { type Timers, yieldToEventLoop } from '../../runtime/timers.ts'
 import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
@@ -20,14 +20,16 @@ const smallBytes = 1024
 export class Publisher {
   readonly #store: EventStore
   readonly #routing: Routing
+  readonly #timers: Timers
   #requests = 0
   #bytes = 0
   /** For what is small: it is read and handed over in one go. */
   readonly #small = new Batch(smallBytes)
 
-  constructor(store: EventStore, routing: Routing) {
+  constructor(store: EventStore, routing: Routing, timers: Timers) {
     this.#store = store
     this.#routing = routing
+    this.#timers = timers
   }
 
   /**
@@ -68,7 +70,7 @@ export class Publisher {
 
   async #storeSlices(slices: Generator<void, AppendRequest>, size: number): Promise<Appended> {
     for (;;) {
-      await setImmediate()
+      await yieldToEventLoop(this.#timers)
       const { done, value } = slices.next()
       if (done === true) return await this.#append(value, size)
     }

@@ -18,6 +18,6 @@ export class ClockWatch {
   }
 
   #measure(): number {
-    return this.#clock.now() - this.#clock.steady()
+    return this.#clock.now() - this.#clock.steadyMs() * 1000
   }
 }

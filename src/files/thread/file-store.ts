@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
+import { nowMs } from '../../runtime/clock.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
 import {
   type BackgroundReporter,
   BlockStore,
@@ -72,17 +74,21 @@ export class FileStore {
   readonly damage: readonly StoreDamage[]
   readonly #noted: NotedCount
 
-  constructor(file: string, now: () => number, { sync = diskSync, background }: FileStoreOptions = {}) {
+  constructor(
+    file: string,
+    { clock, random }: Pick<Runtime, 'clock' | 'random'>,
+    { sync = diskSync, background }: FileStoreOptions = {},
+  ) {
     const { database, damage, noted } = openSoundBlocks(file, sync, background)
     this.damage = damage
     this.#noted = noted
     this.#database = database
     this.#slots = new Slots(slotsFile(file), this.#database, sync)
-    this.#blocks = new BlockStore(this.#database, this.#slots, now)
+    this.#blocks = new BlockStore(this.#database, this.#slots, () => nowMs(clock))
     this.#batches = new Batches(this.#database, this.#slots, noted)
     this.#registers = new Registers(this.#database)
     this.#catalogue = new Catalogue(this.#blocks, this.#registers)
-    this.#uploads = new Uploads(this.#blocks, this.#batches)
+    this.#uploads = new Uploads(this.#blocks, this.#batches, random)
     this.#contents = new ContentReader(this.#blocks)
   }
 

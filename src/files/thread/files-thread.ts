@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { answerCalls } from '../../store/index.ts'
 import { FileStore } from './file-store.ts'
 
@@ -10,4 +11,5 @@ export interface FilesData {
 /** The files thread: hashes and verifies blocks, and waits for the disk. */
 assert(parentPort !== null, 'files have a thread of their own')
 const { file } = workerData as FilesData
-answerCalls(parentPort, (background) => new FileStore(file, Date.now, { background }))
+const { timers } = systemRuntime
+answerCalls(parentPort, timers, (background) => new FileStore(file, systemRuntime, { background }))

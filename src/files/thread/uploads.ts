@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { failure, type ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
+import type { Random } from '../../runtime/random.ts'
 import type { BlockStore } from '../../store/index.ts'
 import {
   type Block,
@@ -37,12 +37,13 @@ export class Uploads {
   readonly #blocks: BlockStore
   readonly #batches: Batches
   readonly #open = new Map<UploadId, Upload>()
-  readonly #process = randomBytes(6).toString('hex')
+  readonly #process: string
   #nextId = 0
 
-  constructor(blocks: BlockStore, batches: Batches) {
+  constructor(blocks: BlockStore, batches: Batches, random: Random) {
     this.#blocks = blocks
     this.#batches = batches
+    this.#process = random.bytes(6).toString('hex')
   }
 
   begin(): UploadId {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError, systemCode } from '../../base/errors.ts'
 import { KeyPair, nodeIdOf, type PublicKey } from '../../identity/index.ts'
+import type { Random } from '../../runtime/random.ts'
 import type { SettingsLog } from '../../settings/index.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { sameKey, writersOfFile } from '../sqlite/index.ts'
@@ -68,12 +69,12 @@ export class NodeDatabase {
    * `logs` are the event logs of the data folder: a key that an earlier version stored without a checksum is compared
    * with the node that has written them, and no key is made where there are events already.
    */
-  beginStart(logs: readonly string[] = []): { key: KeyPair; cycle: number } {
+  beginStart(random: Random, logs: readonly string[] = []): { key: KeyPair; cycle: number } {
     const database = this.#database
     try {
       database.exec('BEGIN IMMEDIATE')
       const stored = this.#identity()
-      const { key, cycle: last } = stored ?? this.#newIdentity(logs)
+      const { key, cycle: last } = stored ?? this.#newIdentity(random, logs)
       if (stored?.isChecked === false) this.#compareWithLogs(key, logs)
       const cycle = last + 1
       const put = database.prepare(
@@ -121,13 +122,13 @@ export class NodeDatabase {
     return soundIdentity(new Map(statement.all().map((row) => [row['name'], row['value']])), this.#file)
   }
 
-  #newIdentity(logs: readonly string[]): { key: KeyPair; cycle: number } {
+  #newIdentity(random: Random, logs: readonly string[]): { key: KeyPair; cycle: number } {
     const [log] = logs
     if (log !== undefined) {
       const cause = `\`${this.#file}\` has no private key, but there are events in \`${log}\`. A new key would make another node of it. Put \`node.db\` back from a backup.`
       throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
     }
-    return { key: KeyPair.generate(), cycle: -1 }
+    return { key: KeyPair.generate(random), cycle: -1 }
   }
 
   #compareWithLogs({ publicKey }: KeyPair, logs: readonly string[]): void {

@@ -43,6 +43,7 @@ import {
   verifyPrune,
   verifyRedaction,
 } from '../../replication/index.ts'
+import { systemRandom } from '../../runtime/random.ts'
 import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
 import type { Appended, AppendRequest, ChunkSize, NewestTime, Run, Selection } from '../sqlite/index.ts'
 import { MemoryReading } from './memory-reading.ts'
@@ -229,7 +230,7 @@ export class MemoryEventStore implements EventStore {
     let first = count
     const endFrame = (): void => {
       const record = new ByteWriter()
-      builder.finish(first, (this.#options.seed ?? randomSeed)(), record)
+      builder.finish(first, this.#options.seed?.() ?? randomSeed(systemRandom), record)
       const frame = readFrame(new ByteReader(record.written))
       frames.push(frame)
       first += frame.count

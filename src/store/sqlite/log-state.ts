@@ -13,6 +13,7 @@ import {
   storableNow,
   type TopicContext,
 } from '../../replication/index.ts'
+import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
 import { NotedCount } from '../disk/noted-count.ts'
 import { sqliteCode, sqliteFull, storageError } from '../disk/sqlite-error.ts'
@@ -33,6 +34,8 @@ import { checkWriter } from './write/writers.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
+  /** Where the salts of payloads come from. */
+  readonly random: Random
   /** Told when what was redacted could not be scrubbed while the log was opened. */
   readonly notScrubbed?: (error: unknown) => void
   /** Where failures of work that no caller waits for are reported. */

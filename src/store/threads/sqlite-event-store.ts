@@ -5,6 +5,7 @@ import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import type { Received } from '../../replication/index.ts'
 import { nowMicros } from '../../runtime/clock.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import type { BackgroundNotice } from '../disk/background.ts'
 import { type DiskNotice, DiskReporter } from '../disk/disk-notice.ts'
@@ -109,7 +110,7 @@ export class SqliteEventStore implements EventStore {
       })
       committed?.(requests)
     }
-    this.#answers = new AnswersLookedFor(answers, appended)
+    this.#answers = new AnswersLookedFor(answers, appended, systemRuntime)
     this.#writer.on('message', (messages: FromWriter | Opened) => {
       if (messages instanceof Float64Array) this.#answers.messageCame(() => appended(messages))
       else if (Array.isArray(messages))

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
@@ -94,7 +95,7 @@ export class World {
     this.#file = file
     const key = new KeyPair(Buffer.alloc(32, 'this node'))
     this.#own = new Writing(nodeIdOf(key.publicKey))
-    this.#writer = new LogWriter({ file, topic, kind: 'live', key, now })
+    this.#writer = new LogWriter({ file, topic, kind: 'live', key, now, random: systemRandom })
     this.reader = new LogReader(file, this.#writer.counts, key.publicKey)
   }
 

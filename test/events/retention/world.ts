@@ -1,5 +1,7 @@
 import { Events } from '../../../src/events/index.ts'
 import { Logger, logOutput, textLine } from '../../../src/logging/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { systemTimers } from '../../../src/runtime/timers.ts'
 import type { RetentionSettings, SettingsDocument } from '../../../src/settings/index.ts'
 import type { EventStore } from '../../../src/store/index.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
@@ -35,13 +37,18 @@ export class World {
 
   /** Starts a node on the store, as often as one likes. */
   open({ routes = [], streams = {} }: WorldOptions = {}, store = this.store): Promise<Events> {
-    const output = logOutput(textLine(false), { write: (text) => this.log.push(text), flush: async () => {} })
+    const output = logOutput(
+      textLine(false),
+      { write: (text) => this.log.push(text), flush: async () => {} },
+      systemClock,
+    )
     return Events.open(store, {
       node: nodeId,
       routes,
       streams: limitsOf(streams),
       log: new Logger(output, 'events'),
-      clock: { now: () => this.clock.wall, steady: () => this.clock.passed },
+      timers: systemTimers,
+      clock: { now: () => this.clock.wall, steadyMs: () => this.clock.passed / 1000 },
     })
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { heads } from '../../../src/protocol/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { AppendRequest } from '../../../src/store/sqlite/index.ts'
 import * as fc from '../../support/property.ts'
 import {
@@ -43,7 +44,7 @@ export const appending = rules(({ small, large }) => {
   )
 
   small('offsets are dense in each stream of a request that goes to several', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const to = (...streams: number[]) => store.append(requestOf(streams.map((stream) => ({ stream }))))
     assert.deepEqual((await to(7, 7, 2)).runs, [
@@ -78,7 +79,7 @@ export const appending = rules(({ small, large }) => {
   })
 
   small('an event is read as it was published, with the time of the answer', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const payloads = ['{"x":1.0,"y":12345678901234567890}', '"\\u0041\\/ü\u2028😀"', '[]', '-0', 'null', '{"":""}']
     const tags = ['b "quoted"\\', 'a', 'é', '\u{1F600}', '\ufb33', '\u0001']
@@ -251,7 +252,7 @@ export const appending = rules(({ small, large }) => {
   })
 
   large('the head of a stream says how far it goes', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key, topic: 'the topic' })
     await store.append(requestOf([...numbered(2, 0, 4), ...numbered(1024, 0, 9), ...numbered(1, 2, 4)]))
     const [four, nine] = await Promise.all(

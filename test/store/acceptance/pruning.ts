@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { type Head, heads } from '../../../src/protocol/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import { fill, signedPrune, signedRedaction } from './removals.ts'
 import { memoryStore } from './sources.ts'
@@ -114,7 +115,9 @@ export const pruning = rules(({ large }) => {
     await fill(source)
     await replicate(source, store)
     const later = await source.prune(0, 2048)
-    await store.applyPrune(signedPrune(KeyPair.generate(), 1024)).catch((error) => assert.ok(refused(error)))
+    await store
+      .applyPrune(signedPrune(KeyPair.generate(systemRandom), 1024))
+      .catch((error) => assert.ok(refused(error)))
     await store.applyPrune(later)
     assert.equal(await textOf(store), await textOf(source))
     assert.deepEqual(
@@ -129,7 +132,7 @@ export const pruning = rules(({ large }) => {
   large(
     'a prune record for another topic, an unknown stream or a checkpoint that has not come, or with a wrong signature, is refused',
     async (t, open) => {
-      const key = KeyPair.generate()
+      const key = KeyPair.generate(systemRandom)
       const [store, source] = [await open(t), memoryStore(key)]
       await source.append(requestOf(numbered(1024)))
       await replicate(source, store)
@@ -190,7 +193,7 @@ export const pruning = rules(({ large }) => {
   )
 
   large('a newcomer does not start at a head that is not the one of the prune record', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const [store, source] = [await open(t), memoryStore(key)]
     await fill(source)
     const stream = { node: key.publicKey, number: 0 }
@@ -206,7 +209,7 @@ export const pruning = rules(({ large }) => {
     await unchanged(store, async () => {
       for (const other of wrong)
         await assert.rejects(store.applyPrune(signedPrune(key, 2048), heads.sign(other, key)), refused)
-      const forged = heads.sign(head, KeyPair.generate())
+      const forged = heads.sign(head, KeyPair.generate(systemRandom))
       await assert.rejects(store.applyPrune(signedPrune(key, 2048), forged), isMalformed)
     })
     assert.equal((await store.append(requestOf([{}]))).lamport, 0)

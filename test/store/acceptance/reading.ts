@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import type { Branch } from '../../../src/store/sqlite/index.ts'
 import { memoryStore } from './sources.ts'
@@ -31,7 +32,7 @@ interface Example {
 
 /** Own streams and streams of two other nodes, parts of which can be sealed, with many equal lamport timestamps. */
 async function example(t: TestContext, open: OpenStore): Promise<Example> {
-  const key = KeyPair.generate()
+  const key = KeyPair.generate(systemRandom)
   const store = await open(t, { key })
   const others = [memoryStore(), memoryStore()]
   await store.append(requestOf([...numbered(1100, 0, 0), ...numbered(50, 0, 3)]))

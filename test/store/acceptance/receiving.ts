@@ -3,6 +3,7 @@ import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import {
@@ -139,18 +140,21 @@ export const receiving = rules(({ small, large }) => {
   small('a chunk that somebody else has signed is refused', async (t, open) => {
     const store = await open(t)
     await unchanged(store, () =>
-      assert.rejects(store.receive(new ForgedStream().chunk([{ lamport: 1 }], KeyPair.generate())), isMalformed),
+      assert.rejects(
+        store.receive(new ForgedStream().chunk([{ lamport: 1 }], KeyPair.generate(systemRandom))),
+        isMalformed,
+      ),
     )
   })
 
   small('a chunk of another topic is refused', async (t, open) => {
     const store = await open(t)
-    const chunk = new ForgedStream(KeyPair.generate(), 'another-topic').chunk([{ lamport: 1 }])
+    const chunk = new ForgedStream(KeyPair.generate(systemRandom), 'another-topic').chunk([{ lamport: 1 }])
     await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
   })
 
   small('a chunk of a stream of this node is refused, also of one that is not here', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     await store.append(requestOf(numbered(1)))
     const other = memoryStore(key)
@@ -205,7 +209,7 @@ export const receiving = rules(({ small, large }) => {
 
   small('a chunk that goes on from other events than those that are here is refused', async (t, open) => {
     const store = await open(t)
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const [one, two] = [memoryStore(key), memoryStore(key)]
     await one.append(requestOf(numbered(10)))
     await two.append(requestOf(numbered(10)))
@@ -243,7 +247,7 @@ export const receiving = rules(({ small, large }) => {
   })
 
   small('the next own event comes after all that were received, in the total order', async (t, open) => {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const source = memoryStore()
     await source.append(requestOf(numbered(50)))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { Selection } from '../../../src/store/sqlite/index.ts'
 import { payloadsOf } from '../../support/events.ts'
 import { fill, signedPrune, signedRedaction, without } from './removals.ts'
@@ -142,7 +143,7 @@ export const redacting = rules(({ small, large }) => {
   })
 
   small('a redaction record for another topic, or with a wrong signature, is refused', async (t, open) => {
-    const [store, key] = [await open(t), KeyPair.generate()]
+    const [store, key] = [await open(t), KeyPair.generate(systemRandom)]
     const damaged = signedRedaction(key, 0)
     damaged[40] = (damaged[40] ?? 0) ^ 1
     await unchanged(store, async () => {

@@ -1,10 +1,11 @@
 import { KeyPair } from '../../../src/identity/index.ts'
 import { encodeChunk, genesis, type Hash, heads } from '../../../src/protocol/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { frameOf } from '../../support/events.ts'
 
 /** Another node, to get chunks from. Its clock ticks once a look. */
-export function memoryStore(key = KeyPair.generate(), topic = 'a-topic'): MemoryEventStore {
+export function memoryStore(key = KeyPair.generate(systemRandom), topic = 'a-topic'): MemoryEventStore {
   let time = 1_700_000_000_000_000
   return new MemoryEventStore({ topic, kind: 'live', key, now: () => time++ })
 }
@@ -23,7 +24,7 @@ export class ForgedStream {
   #hash: Hash
   #count = 0
 
-  constructor(key = KeyPair.generate(), topic = 'a-topic', number = 0) {
+  constructor(key = KeyPair.generate(systemRandom), topic = 'a-topic', number = 0) {
     this.#key = key
     this.#topic = topic
     this.#stream = { node: key.publicKey, number }

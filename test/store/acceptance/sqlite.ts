@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -11,7 +12,7 @@ import type { OpenOptions } from './support.ts'
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
 export function complete(options: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
-  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(), ...options }
+  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(systemRandom), ...options }
 }
 
 export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {

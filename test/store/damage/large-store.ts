@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import { type AppendRequest, LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
@@ -8,7 +9,7 @@ const otherKey = new KeyPair(Buffer.alloc(32, 7))
 const time = 1_700_000_000_000_000
 
 export function openLarge(file: string, key = largeKey): LogWriter {
-  return new LogWriter({ file, topic: 'large', kind: 'live', key, now: () => time })
+  return new LogWriter({ file, topic: 'large', kind: 'live', key, now: () => time, random: systemRandom })
 }
 
 const ownStreams = 3

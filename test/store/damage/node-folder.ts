@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { KeyPair } from '../../../src/identity/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import { Settings } from '../../../src/settings/index.ts'
 import { identityRows } from '../../../src/store/folder/node-identity.ts'
 import { NodeDatabase } from '../../../src/store/index.ts'
@@ -36,8 +38,8 @@ export async function writeNodeDatabase(folder: string): Promise<{ file: string;
   const file = join(folder, 'node.db')
   writeVersion1(file)
   const database = NodeDatabase.open(file)
-  database.beginStart()
-  await Settings.open(database.settings)
+  database.beginStart(systemRandom)
+  await Settings.open(database.settings, systemClock)
   database.close()
   return { file, sound: readFileSync(file) }
 }
@@ -46,10 +48,10 @@ export async function writeNodeDatabase(folder: string): Promise<{ file: string;
 export async function startOn(file: string, logs: readonly string[] = []): Promise<string> {
   const database = NodeDatabase.open(file)
   try {
-    const { document } = await Settings.open(database.settings, (revision) => {
+    const { document } = await Settings.open(database.settings, systemClock, (revision) => {
       throw new Error(`revision ${revision} is called invalid instead of damaged`)
     })
-    const { key, cycle } = database.beginStart(logs)
+    const { key, cycle } = database.beginStart(systemRandom, logs)
     return JSON.stringify({ key: key.toPrivateText(), cycle, document })
   } finally {
     database.close()

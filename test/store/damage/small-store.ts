@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import { type AppendRequest, LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
@@ -10,7 +11,7 @@ export const otherKey = new KeyPair(Buffer.alloc(32, 2))
 const time = 1_700_000_000_000_000
 
 export function openWriter(file: string, key: KeyPair = ownKey): LogWriter {
-  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time })
+  return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time, random: systemRandom })
 }
 
 /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { ShoalError } from '../../../src/base/errors.ts'
 import { tuning } from '../../../src/base/tuning.ts'
 import { formatStreamId, KeyPair, nodeIdOf, type PublicKey } from '../../../src/identity/index.ts'
+import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/event-store.ts'
 import type { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { verifyLog } from '../../../src/store/sqlite/index.ts'
@@ -63,13 +64,13 @@ export class World {
     this.#count = count
     this.#model = new PlainStore(hexOf(key.publicKey))
     this.#sources = Array.from({ length: sources }, () => {
-      const other = KeyPair.generate()
+      const other = KeyPair.generate(systemRandom)
       return { store: memoryStore(other, topic), model: new PlainStore(hexOf(other.publicKey)) }
     })
   }
 
   static async open(file: string, sources: number, count: (what: string) => void): Promise<World> {
-    const key = KeyPair.generate()
+    const key = KeyPair.generate(systemRandom)
     return new World(file, await openStore(file, key), key, sources, count)
   }
 
@@ -312,7 +313,7 @@ export class World {
 
   /** Another node that gets all of our chunks has all of our events. */
   async #handOn(): Promise<void> {
-    const other = memoryStore(KeyPair.generate(), topic)
+    const other = memoryStore(KeyPair.generate(systemRandom), topic)
     for (const [number, stream] of this.#model.streams.entries()) {
       const counts = stream.checkpoints.map(({ count }) => count)
       const checkpoints = await this.#store.checkpoints(number)

@@ -118,7 +118,7 @@ export class Appender {
     this.link()
     const record = this.#record.clear()
     const before = state.chain
-    const made = frame.finish(first, randomSeed(), record)
+    const made = frame.finish(first, randomSeed(this.#log.options.random), record)
     const chain = before.after(made)
     this.#last = chain
     grow(state, { count, lamport, chain, bytes: record.length })

@@ -1,5 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
+import { nowMs } from '../../../runtime/clock.ts'
+import { systemRuntime } from '../../../runtime/system-runtime.ts'
 import { BlobStore } from '../../blobs/blobs.ts'
 import { answerCalls } from './calls.ts'
 
@@ -10,4 +12,5 @@ export interface BlobData {
 /** The thread with the blobs of apps: a large one must not keep events waiting. */
 assert(parentPort !== null, 'blobs have a thread of their own')
 const { file } = workerData as BlobData
-answerCalls(parentPort, (background) => new BlobStore(file, Date.now, { background }))
+const { clock, timers } = systemRuntime
+answerCalls(parentPort, timers, (background) => new BlobStore(file, () => nowMs(clock), { background }))

@@ -2,6 +2,7 @@ import type { MessagePort, TransferListItem, Worker } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { failure } from '../../../base/errors.ts'
 import { isOutOfDescriptors } from '../../../runtime/descriptors.ts'
+import type { Timers } from '../../../runtime/timers.ts'
 import { type BackgroundNotice, BackgroundReporter } from '../../disk/background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
@@ -31,12 +32,13 @@ type Method = (...args: never) => unknown
  */
 export function answerCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
   port: MessagePort,
+  timers: Timers,
   make: (background: BackgroundReporter) => T,
 ): void {
   const openTarget = (): T => {
     // Later, since the first message of a thread says that it is open.
     const notify = (background: BackgroundNotice): void =>
-      void setImmediate(() => port.postMessage({ background } satisfies FromCalled))
+      timers.setImmediate(() => port.postMessage({ background } satisfies FromCalled))
     const target = make(new BackgroundReporter(notify))
     const queue: Call[] = []
     let isBusy = false

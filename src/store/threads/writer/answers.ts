@@ -1,4 +1,7 @@
 import { assert } from '../../../base/assert.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import type { Runtime } from '../../../runtime/system-runtime.ts'
+import type { Timers } from '../../../runtime/timers.ts'
 import { Hope } from './hope.ts'
 
 /**
@@ -80,6 +83,8 @@ export class AnswersTold<M> {
 export class AnswersLookedFor {
   readonly #slot: Slot
   readonly #receive: (answers: Float64Array) => void
+  readonly #clock: Clock
+  readonly #timers: Timers
   #messages = 0
   #until = 0
   #isLooking = false
@@ -87,16 +92,22 @@ export class AnswersLookedFor {
   /** There is none where the disk is slow, or the processors are taken. */
   readonly #hope = new Hope()
 
-  constructor(memory: SharedArrayBuffer, receive: (answers: Float64Array) => void) {
+  constructor(
+    memory: SharedArrayBuffer,
+    receive: (answers: Float64Array) => void,
+    { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
+  ) {
     this.#slot = new Slot(memory)
     this.#receive = receive
+    this.#clock = clock
+    this.#timers = timers
   }
 
   /** Looks for answers for a moment from now on. */
   look(): void {
     if (this.#isLooking || !this.#hope.isThere()) return
     this.#isLooking = true
-    this.#until = performance.now() + lookMs
+    this.#until = this.#clock.steadyMs() + lookMs
     Atomics.store(this.#slot.place, 0, places.looking)
     this.#schedule()
   }
@@ -129,7 +140,7 @@ export class AnswersLookedFor {
   }
 
   #schedule(): void {
-    if (!this.#isScheduled) setImmediate(this.#lookAgain)
+    if (!this.#isScheduled) this.#timers.setImmediate(this.#lookAgain)
     this.#isScheduled = true
   }
 
@@ -137,7 +148,7 @@ export class AnswersLookedFor {
     this.#isScheduled = false
     this.#take()
     if (!this.#isLooking) return
-    if (performance.now() < this.#until) this.#schedule()
+    if (this.#clock.steadyMs() < this.#until) this.#schedule()
     else if (this.#slot.change(places.looking, places.away) === places.told) this.#take()
     else {
       this.#isLooking = false

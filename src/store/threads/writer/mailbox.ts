@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { AppendRequest } from '../../sqlite/index.ts'
 import {
   copyAll,
@@ -257,6 +258,7 @@ export class Inbox<M extends Numbered> {
   /** Requests that were taken, ever. */
   #requests = 0
   /** The number of what was taken last. */
+  readonly #clock: Clock
   #lastId = 0
   /** Those that were taken before it was their turn. */
   readonly #held: (M | ArrayBuffer)[] = []
@@ -266,9 +268,10 @@ export class Inbox<M extends Numbered> {
   readonly #hope = new Hope()
   readonly #hopeOfAnnounced = new Hope()
 
-  constructor(memory: SharedArrayBuffer, port: MessagePort) {
+  constructor(memory: SharedArrayBuffer, port: MessagePort, clock: Clock) {
     this.#ring = new Ring(memory)
     this.#port = port
+    this.#clock = clock
   }
 
   /** A message has come to the event loop; one that only calls has nothing in it. From here on the bell is heard. */
@@ -324,7 +327,7 @@ export class Inbox<M extends Numbered> {
     for (;;) {
       const rung = ring.load(words.bell)
       const missing = requests - ((ring.load(words.requests) - this.#requests) | 0)
-      const left = until - performance.now()
+      const left = until - this.#clock.steadyMs()
       if (missing <= 0 || left <= 0 || this.#held.length > 0 || this.#hasMessage) return
       this.#ring.sleep(rung, missing, left)
     }
@@ -348,14 +351,14 @@ export class Inbox<M extends Numbered> {
     const isAnnounced = ring.load(words.announced) === 1
     const hope = isAnnounced ? this.#hopeOfAnnounced : this.#hope
     if (!hope.isThere()) return false
-    const until = performance.now() + (isAnnounced ? watchAnnouncedMs : watchMs)
+    const until = this.#clock.steadyMs() + (isAnnounced ? watchAnnouncedMs : watchMs)
     do
       for (let i = 0; i < 16; i++)
         if (ring.load(words.bell) !== this.#heard) {
           hope.rise()
           return true
         }
-    while (performance.now() < until)
+    while (this.#clock.steadyMs() < until)
     ring.store(words.announced, 0)
     hope.sink()
     return false

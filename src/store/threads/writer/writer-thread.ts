@@ -4,7 +4,9 @@ import { ShoalError } from '../../../base/errors.ts'
 import { tuning } from '../../../base/tuning.ts'
 import { parsePrivateKey } from '../../../identity/index.ts'
 import { release } from '../../../runtime/buffers.ts'
-import { nowMicros } from '../../../runtime/clock.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { type Runtime, systemRuntime } from '../../../runtime/system-runtime.ts'
+import type { Timer, Timers } from '../../../runtime/timers.ts'
 import { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from '../../disk/background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
@@ -109,6 +111,8 @@ const pauseMs = 1
 /** The thread with the only connection that writes: while it waits for the disk, requests gather and go into the next commit. */
 class WriterThread {
   readonly #port: MessagePort
+  readonly #clock: Clock
+  readonly #timers: Timers
   readonly #disk: DiskReporter
   readonly #background: BackgroundReporter
   readonly #inbox: Inbox<ToWriter>
@@ -118,10 +122,10 @@ class WriterThread {
   #commits: MessagePort
   readonly #unsealed: Gate
   /** Fires when nothing has happened for a moment. */
-  readonly #calm: NodeJS.Timeout
+  readonly #calm: Timer
   #isCalm = true
   /** Fires when nothing has happened for a while. */
-  readonly #idle: NodeJS.Timeout
+  readonly #idle: Timer
   #tidying = false
   /** Whatever comes then is not done any more. */
   #isClosed = false
@@ -130,10 +134,12 @@ class WriterThread {
   /** How many chunks had ended when something to seal was looked for, at all and with time for it: only then there is more. */
   readonly #chunksSeen = { ever: 0, calm: 0 }
 
-  constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData) {
+  constructor(port: MessagePort, { mailbox, answers, ...data }: WriterData, { clock, timers, random }: Runtime) {
     const { file, topic, kind, privateKey, counts, sealer, commits, unsealed } = data
     this.#port = port
-    const notify = notifier(port)
+    this.#clock = clock
+    this.#timers = timers
+    const notify = notifier(port, timers)
     this.#disk = new DiskReporter((disk) => notify({ disk }))
     this.#background = new BackgroundReporter((background) => notify({ background }))
     const background = this.#background
@@ -141,18 +147,18 @@ class WriterThread {
       background.failed('redact', error, this.#disk.failed('redact', error, file))
     const key = parsePrivateKey(privateKey)
     this.#writer = new LogWriter(
-      { file, topic, kind, key, now: nowMicros, notScrubbed, background },
+      { file, topic, kind, key, now: clock.now, random, notScrubbed, background },
       new SharedCounts(counts),
     )
     this.#sealer = sealer
     this.#commits = commits
     this.#unsealed = new Gate(unsealed)
     sealer.on('message', (message: FromSealer) => this.#tidied(message))
-    this.#inbox = new Inbox(mailbox, port)
+    this.#inbox = new Inbox(mailbox, port, clock)
     this.#answers = new AnswersTold(answers, (message) => port.postMessage(message))
     port.on('message', (message: ToWriter | ArrayBuffer | null) => this.#enter(message))
-    this.#calm = setTimeout(() => this.#calmDown(), calmMs)
-    this.#idle = setTimeout(() => this.#tidy(true), idleMs)
+    this.#calm = timers.setTimeout(() => this.#calmDown(), calmMs)
+    this.#idle = timers.setTimeout(() => this.#tidy(true), idleMs)
     this.#tidy(false)
   }
 
@@ -163,10 +169,10 @@ class WriterThread {
   /** Works until nothing comes any more. */
   #enter(message: ToWriter | ArrayBuffer | null): void {
     this.#inbox.enter(message)
-    const until = performance.now() + awayMs
+    const until = this.#clock.steadyMs() + awayMs
     let hasWorked = false
     do hasWorked = this.#work() || hasWorked
-    while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && performance.now() < until)
+    while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && this.#clock.steadyMs() < until)
     if (this.#isClosed) return
     this.#writer.link()
     // Whatever was announced and did not come is nothing that has happened.
@@ -175,7 +181,7 @@ class WriterThread {
       this.#calm.refresh()
       this.#idle.refresh()
     }
-    if (!this.#inbox.leave()) setImmediate(() => this.#enter(null))
+    if (!this.#inbox.leave()) this.#timers.setImmediate(() => this.#enter(null))
   }
 
   /** Sealing takes time from those who publish, so it waits for a pause, unless too much waits for it. */
@@ -193,7 +199,7 @@ class WriterThread {
 
   /** A commit of so many requests begins. When fewer come than before, the others may be late, or they have gone: half of them are waited for. */
   #begin(requests: number): void {
-    const began = performance.now()
+    const began = this.#clock.steadyMs()
     const others = began - this.#last.began < forgetMs ? Math.floor(this.#last.crowd / 2) : 0
     this.#last = { began, crowd: Math.max(requests, others) }
   }
@@ -341,13 +347,13 @@ class WriterThread {
   #call(call: WriterCall, args: readonly unknown[]): unknown {
     if (call === 'close') {
       this.#isClosed = true
-      clearTimeout(this.#calm)
-      clearTimeout(this.#idle)
+      this.#timers.clear(this.#calm)
+      this.#timers.clear(this.#idle)
       this.#sealer.close()
       this.#commits.close()
       this.#writer.close()
       // After the answer, which would not get through any more.
-      setImmediate(() => this.#port.close())
+      this.#timers.setImmediate(() => this.#port.close())
       return undefined
     }
     assert(typeof this.#writer[call] === 'function', `the writer can do what it is asked, also '${call}'`)
@@ -444,18 +450,19 @@ class WriterThread {
 /** Posts notices in order. Those of the start wait, since the first message of a thread says that it is open. */
 function notifier(
   port: MessagePort,
+  timers: Timers,
 ): (message: Extract<FromWriter, { disk: unknown } | { background: unknown }>) => void {
   let isOpening = true
-  setImmediate(() => {
+  timers.setImmediate(() => {
     isOpening = false
   })
   return (message) => {
-    if (isOpening) setImmediate(() => port.postMessage(message))
+    if (isOpening) timers.setImmediate(() => port.postMessage(message))
     else port.postMessage(message)
   }
 }
 
 const port = parentPort
 assert(port !== null, 'the writer runs in a thread of its own')
-const openWriter = (): WriterThread => new WriterThread(port, workerData as WriterData)
+const openWriter = (): WriterThread => new WriterThread(port, workerData as WriterData, systemRuntime)
 open(port, openWriter, undefined, ({ damage }) => damage)
