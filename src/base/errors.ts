@@ -92,7 +92,7 @@ export const errorTable = {
   ERR_SERVICE_OVERLOADED: {
     status: 503,
     text: 'Service overloaded. Channel towards event store is overloaded.',
-    when: 'the write queue or the memory for clients is full; nothing of the request was stored, retry',
+    when: 'a limit of queues, concurrent requests or client memory is reached; nothing was stored, retry',
   },
   ERR_SHUTTING_DOWN: {
     status: 503,
@@ -115,7 +115,7 @@ export const errorTable = {
   ERR_DATA_DAMAGED: {
     status: 500,
     text: 'Stored data is damaged: <cause>. Stop the node and run `shoal store verify`.',
-    when: 'stored data with a wrong checksum: it is never served',
+    when: 'corrupt stored data: it is never served',
   },
   ERR_STORAGE: {
     status: 503,
