@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ByteWriter, encodeLabels, FrameBuilder, randomSeed } from '../../src/protocol/index.ts'
-import type { AppendRequest } from '../../src/store/sqlite/index.ts'
+import type { AppendRequest } from '../../src/store/port/index.ts'
 
 const appId = 'com.example.load'
 /** After so many events the tags of `load.mjs` begin again. */

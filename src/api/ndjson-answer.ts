@@ -46,7 +46,7 @@ class Lines implements Pieces {
   }
 
   sent(piece: Uint8Array): void {
-    if (piece !== newline) this.#reading.giveBack(piece)
+    if (piece !== newline) this.#reading.giveBack?.(piece)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {

@@ -237,7 +237,7 @@ export class EventSocket {
       if (!this.#connection.charge(piece.length)) throw this.#connection.refusal
       await this.#sendLines(requestId, piece, running)
       this.#connection.refund(piece.length)
-      reading.giveBack(piece)
+      reading.giveBack?.(piece)
     }
   }
 

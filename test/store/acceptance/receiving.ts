@@ -3,7 +3,7 @@ import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import type { EventStore } from '../../../src/store/port/index.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import {
   assertSame,

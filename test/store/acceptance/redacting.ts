@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
-import type { Selection } from '../../../src/store/sqlite/index.ts'
+import type { Selection } from '../../../src/store/port/index.ts'
 import { payloadsOf } from '../../support/events.ts'
 import { fill, signedPrune, signedRedaction, without } from './removals.ts'
 import { memoryStore } from './sources.ts'

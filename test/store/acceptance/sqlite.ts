@@ -2,7 +2,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import type { OpenOptions } from './support.ts'
@@ -22,8 +21,9 @@ export async function openSqlite(test: TestContext, options?: OpenOptions): Prom
   return store
 }
 
-const writes: ReadonlySet<string | symbol> = new Set<keyof EventStore>([
+const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'append',
+  'appendParts',
   'receive',
   'prune',
   'applyPrune',
@@ -32,7 +32,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof EventStore>([
 ])
 
 /** A store that seals all it can after each write, so that whatever is read next comes from segments. */
-export function settling(store: SqliteEventStore): EventStore {
+export function settling(store: SqliteEventStore): SqliteEventStore {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)

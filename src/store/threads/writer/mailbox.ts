@@ -1,7 +1,7 @@
 import { type MessagePort, receiveMessageOnPort, type TransferListItem } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { AppendRequest } from '../../sqlite/index.ts'
+import type { AppendRequest } from '../../port/index.ts'
 import {
   copyAll,
   type Letter,
