@@ -4,15 +4,17 @@ import { appending } from './acceptance/appending.ts'
 import { appendingParts } from './acceptance/appending-parts.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { pruning } from './acceptance/pruning.ts'
+import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
 import { receiving } from './acceptance/receiving.ts'
 import { redacting } from './acceptance/redacting.ts'
 import { replicating } from './acceptance/replicating.ts'
+import { subscribing } from './acceptance/subscribing.ts'
 import type { OpenStore, Rule } from './acceptance/support.ts'
 
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
-const rules = [appending, reading, receiving, pruning, redacting, replicating, sizing].flat()
+const rules = [appending, reading, receiving, pruning, redacting, replicating, sizing, querying, subscribing].flat()
 
 type Which = 'all' | 'large'
 

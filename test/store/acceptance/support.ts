@@ -19,6 +19,8 @@ export interface OpenOptions {
   readonly topic?: string
   readonly kind?: TopicKind
   readonly key?: KeyPair
+  /** Whether it has to run queries: a reader thread that does takes longer to start. */
+  readonly queries?: boolean
 }
 
 /** Opens a new store of the implementation that is tested, closed when the test is over. Its clock is the wall clock. */

@@ -1,16 +1,21 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { readerModule } from '../../../src/events/index.ts'
+import { queryJobs } from '../../../src/events/query/query-jobs.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { nowMicros } from '../../../src/runtime/clock.ts'
+import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { SingleThreadStore } from '../../support/single-thread-store.ts'
 import type { OpenOptions } from './support.ts'
 
 // Most of the time that it takes to open a store goes into compiling what its threads load; this keeps the result.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
-export function complete(options: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
-  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(), ...options }
+export function complete({ queries = false, ...options }: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
+  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(), ...options, ...(queries && { readerModule }) }
 }
 
 export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
@@ -19,6 +24,17 @@ export async function openSqlite(test: TestContext, options?: OpenOptions): Prom
   test.after(() => store?.close())
   store = await SqliteEventStore.open({ file: join(temporaryFolder(test), 'log.db'), ...complete(options) })
   return store
+}
+
+export async function openSingleThread(test: TestContext, options?: OpenOptions): Promise<SingleThreadStore> {
+  let store: SingleThreadStore | undefined
+  test.after(() => store?.close())
+  store = new SingleThreadStore({ file: join(temporaryFolder(test), 'log.db'), ...complete(options), now: nowMicros })
+  return store
+}
+
+export async function openMemory(_: TestContext, options?: OpenOptions): Promise<MemoryEventStore> {
+  return new MemoryEventStore({ ...complete(options), now: nowMicros, jobs: queryJobs })
 }
 
 const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
