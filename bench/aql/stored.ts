@@ -82,7 +82,7 @@ export async function storedLines(workspace: Workspace, events: number, rounds: 
 function answered(file: string, writer: LogWriter, key: { publicKey: LogReaderKey }, query: string): Found {
   const reader = new LogReader(file, writer.counts, key.publicKey)
   const request = { query, appId: 'a', via: 'http', order: 'asc', lowerBound: {}, upperBound: undefined }
-  const job = finish(makeQueryJob(reader, request))
+  const job = finish(makeQueryJob(reader, request, () => 0))
   let count = -1
   for (let state = 'busy'; state !== 'done'; ) {
     state = job.run(Number.POSITIVE_INFINITY)

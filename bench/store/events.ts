@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ByteWriter, encodeLabels, FrameBuilder, randomSeed } from '../../src/protocol/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import type { AppendRequest } from '../../src/store/sqlite/index.ts'
+import type { AppendRequest } from '../../src/store/port/index.ts'
 
 const appId = 'com.example.load'
 /** The period of the tags of `load.mjs`. */

@@ -1,12 +1,6 @@
-import {
-  type EventSink,
-  LogCursor,
-  LogReader,
-  NdjsonWriter,
-  type ReadStream,
-  type Selection,
-  SharedCounts,
-} from '../../src/store/sqlite/index.ts'
+import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
+import type { EventSink, ReadStream, Selection } from '../../src/store/port/index.ts'
+import { LogCursor, LogReader, SharedCounts } from '../../src/store/sqlite/index.ts'
 import type { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { type BareBlock, BareRows, concatenate, decompressed, parseAll, payloadsAt, StoredBlocks } from './bare.ts'
 import type { EventSource } from './events.ts'
@@ -144,7 +138,7 @@ function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Sele
       for await (const piece of reading) {
         bytes += piece.length
         // Returns the buffer, as sending a response does. Otherwise this would measure the garbage collector.
-        reading.giveBack(piece)
+        reading.giveBack?.(piece)
       }
       return bytes
     }),

@@ -1,5 +1,5 @@
 import { encodeLabels } from '../../src/protocol/index.ts'
-import type { AppendRequest } from '../../src/store/sqlite/index.ts'
+import type { AppendRequest } from '../../src/store/port/index.ts'
 import { Random } from './random.ts'
 
 export interface SentEvent {

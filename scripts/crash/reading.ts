@@ -1,4 +1,5 @@
-import { type EventSink, LogCursor, type LogReader, type Selection } from '../../src/store/sqlite/index.ts'
+import type { EventSink, Selection } from '../../src/store/port/index.ts'
+import { LogCursor, type LogReader } from '../../src/store/sqlite/index.ts'
 import { name } from './ledger.ts'
 
 /** An event that was read, with its stream number. */

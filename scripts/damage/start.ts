@@ -15,7 +15,8 @@ import {
   topicFile,
   topicFiles,
 } from '../../src/store/index.ts'
-import { LogReader, LogWriter, type Selection } from '../../src/store/sqlite/index.ts'
+import type { Selection } from '../../src/store/port/index.ts'
+import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { linesOf } from '../../test/store/damage/questions.ts'
 import { appId } from './data-folder.ts'
 

@@ -1,4 +1,3 @@
-import { assert } from '../base/assert.ts'
 import { failure, ShoalError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { type NodeId, nodeAppId } from '../identity/index.ts'
@@ -28,7 +27,7 @@ export interface EventsOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly timers: Timers
-  /** Starts a query or a subscription in the thread that reads, which was given `readerModule`. */
+  /** Starts a query or a subscription; by the store alone unless somebody measures it. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
   /** Is told how many events were published. */
   readonly published?: (events: number) => void
@@ -161,10 +160,12 @@ export class Events {
 
   #read(job: string, request: AnyRequest): Reading {
     if (this.#stopping) throw failure('ERR_SHUTTING_DOWN', {})
-    const { startReading } = this.#options
-    assert(startReading !== undefined, 'the store can run queries')
     const readings = request.via === 'node' ? this.#own : this.#open
-    return readings.start(() => startReading(job, request))
+    return readings.start(() => this.#start(job, request))
+  }
+
+  #start(job: string, request: AnyRequest): Reading {
+    return this.#options.startReading?.(job, request) ?? this.#store.start(job, request)
   }
 
   /** What fails because the node stops is told as that. */

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { encodeLabels } from '../protocol/index.ts'
-import type { AppendRequest, EventStore, Selection } from '../store/index.ts'
+import type { AppendRequest, EventLog, Readings, Selection } from '../store/index.ts'
 import { defaultStream } from './routing-table.ts'
 
 const mappingTag = 'event_routing'
@@ -16,15 +16,15 @@ interface Mapping {
  * says so, and these events are all there is to know it from. Those that are about to be pruned are published again.
  */
 export class StreamNames {
-  readonly #store: EventStore
+  readonly #store: EventLog & Readings
   readonly #numbers: Map<string, number>
 
-  private constructor(store: EventStore, numbers: Map<string, number>) {
+  private constructor(store: EventLog & Readings, numbers: Map<string, number>) {
     this.#store = store
     this.#numbers = numbers
   }
 
-  static async read(store: EventStore): Promise<StreamNames> {
+  static async read(store: EventLog & Readings): Promise<StreamNames> {
     const numbers = new Map<string, number>()
     for (const { streamName, streamNr } of await storedMappings(store, new Map())) numbers.set(streamName, streamNr)
     return new StreamNames(store, numbers)
@@ -58,7 +58,7 @@ export class StreamNames {
   }
 }
 
-async function storedMappings(store: EventStore, lower: NonNullable<Selection['lower']>): Promise<Mapping[]> {
+async function storedMappings(store: Readings, lower: NonNullable<Selection['lower']>): Promise<Mapping[]> {
   const branch = { tags: [mappingTag], appId: nodeAppId, own: true }
   const pieces: Buffer[] = []
   for await (const piece of store.read({ anyOf: [branch], order: 'asc', lower })) pieces.push(Buffer.from(piece))

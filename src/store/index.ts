@@ -3,10 +3,8 @@ export {
   type BlockStats,
   BlockStore,
   type BlocksReport,
-  type BlockUsage,
   backupBlocks,
   blockStats,
-  type CacheLimits,
   openBlocks,
   openSoundBlocks,
   type Place,
@@ -23,7 +21,6 @@ export { NotedCount } from './disk/noted-count.ts'
 export { refusalIn, storageError } from './disk/sqlite-error.ts'
 export { type DiskSync, diskSync } from './disk/sync.ts'
 export { checkWal, type StoreDamage } from './disk/wal-check.ts'
-export type { EventStore, Reading, StreamStatus } from './event-store.ts'
 export { DataFolder } from './folder/data-folder.ts'
 export { NodeDatabase } from './folder/node-database.ts'
 export { settingsChecksum } from './folder/settings-log.ts'
@@ -38,16 +35,30 @@ export {
   topicsFolder,
 } from './folder/topic-files.ts'
 export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
+export type {
+  Appended,
+  AppendHints,
+  AppendRequest,
+  Blocks,
+  BlockUsage,
+  CacheLimits,
+  ChunkSize,
+  EventLog,
+  EventReader,
+  EventStore,
+  Maintenance,
+  Reading,
+  Readings,
+  Received,
+  Run,
+  Selection,
+  StreamStatus,
+} from './port/index.ts'
 export {
-  type Appended,
-  type AppendRequest,
   backupLog,
-  type ChunkSize,
   type LogStats,
   logStats,
-  type Run,
   readStopped,
-  type Selection,
   type VerifyReport,
   verifyLog,
 } from './sqlite/index.ts'

@@ -6,6 +6,7 @@ import { Events } from '../../src/events/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
+import { withParts } from '../support/parts-store.ts'
 import * as fc from '../support/property.ts'
 import { SlowStore } from '../support/slow-store.ts'
 
@@ -211,10 +212,14 @@ test('what comes while the node stops is told so', async () => {
 test('only a large body of whoever publishes alone is handed over in parts', async () => {
   const inner = memoryStore()
   const calls: string[] = []
-  const store = new Proxy<EventStore>(inner, {
+  const store = new Proxy(withParts(inner), {
     get: (target, name) => {
-      if (name === 'append' || name === 'appendParts') calls.push(name)
-      return (Reflect.get(target, name) as () => unknown).bind(target)
+      const member = Reflect.get(target, name) as () => unknown
+      if (name !== 'append' && name !== 'appendParts') return member
+      return (...args: []) => {
+        calls.push(name)
+        return member(...args)
+      }
     },
   })
   const events = await open(store)
@@ -239,7 +244,7 @@ test('a body of any size is published as a whole or not at all, also when what i
   const payload = 'x'.repeat(190)
   const list = (count: number): string =>
     Array.from({ length: count }, (_, i) => `{"tags":["t:${i % 7}"],"payload":{"n":${i},"p":"${payload}"}}`).join(',')
-  const store = memoryStore()
+  const store = withParts(memoryStore())
   const events = await open(store)
   const ends = [']', '],"data":[]}', ',{"tags":[""],"payload":1}]}', ',{"tags":["a"]}]}', ']}x', ',{}]}']
   // One part, several, and more than what is read in one go.

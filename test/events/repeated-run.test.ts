@@ -15,8 +15,8 @@ import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { linesOf } from '../aql/eval/run.ts'
 import { eventsIn } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
-import { LogStore } from '../support/log-store.ts'
 import { testSeed } from '../support/seed.ts'
+import { SingleThreadStore } from '../support/single-thread-store.ts'
 import { type VirtualRuntime, virtualRuntime } from '../support/virtual-runtime.ts'
 import { limitsOf } from './retention/world.ts'
 
@@ -30,7 +30,14 @@ const stores: Readonly<Record<string, OpenStore>> = {
   'in memory': (_, { clock, random }, key) =>
     new MemoryEventStore({ topic, kind: 'live', key, now: clock.now, seed: () => random.bytes(16) }),
   'of SQLite without threads': (t, { clock, random }, key) =>
-    new LogStore({ file: join(temporaryFolder(t), 'log.db'), topic, kind: 'live', key, now: clock.now, random }),
+    new SingleThreadStore({
+      file: join(temporaryFolder(t), 'log.db'),
+      topic,
+      kind: 'live',
+      key,
+      now: clock.now,
+      random,
+    }),
 }
 
 /** One run of a node over a store, with everything that can be seen of it. */
@@ -96,7 +103,7 @@ class Run {
     if (stream === undefined) return
     const offset = stream.pruned + this.#choices.below(stream.count - stream.pruned)
     this.seen.push(digest(await this.#store.redact(stream.key.number, offset)))
-    if (this.#store instanceof LogStore) this.#store.seal()
+    if (this.#store instanceof SingleThreadStore) this.#store.settle()
   }
 
   /** A query that depends on the time at which it is asked. */

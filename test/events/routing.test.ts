@@ -95,7 +95,8 @@ test('while a new stream cannot be recorded nothing is published, and nothing is
   let isFull = false
   const store = new Proxy<EventStore>(inner, {
     get: (target, name) => {
-      const method = (Reflect.get(target, name) as (...args: unknown[]) => unknown).bind(target)
+      const method = (Reflect.get(target, name) as ((...args: unknown[]) => unknown) | undefined)?.bind(target)
+      if (method === undefined) return undefined
       return (...args: unknown[]) => {
         if (name === 'append' && isFull) return Promise.reject(new Error('disk full'))
         return method(...args)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JobTurn } from '../../src/events/query/turn.ts'
-import { NdjsonWriter } from '../../src/store/sqlite/index.ts'
+import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 
 const [never, longAgo] = [Number.POSITIVE_INFINITY, 0]
 
@@ -13,7 +13,7 @@ function stepsOf(turn: JobTurn, deadline: number, most: number): number {
 }
 
 test('a turn of slow steps is over soon, whatever was quick before', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024))
+  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
   assert.ok(stepsOf(turn, longAgo, 1000) <= 16)
   assert.equal(stepsOf(turn, never, 1000), 1000)
   const slow = Array.from({ length: 9 }, () => stepsOf(turn, longAgo, 1000))
@@ -22,7 +22,7 @@ test('a turn of slow steps is over soon, whatever was quick before', () => {
 })
 
 test('a turn that is over stays over, and the next one is not', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024))
+  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
   stepsOf(turn, longAgo, 1000)
   assert.equal(turn.isOver(), true)
   turn.begin(never)
@@ -30,7 +30,7 @@ test('a turn that is over stays over, and the next one is not', () => {
 })
 
 test('work that is as much as many steps counts like them', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024))
+  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
   stepsOf(turn, never, 1000)
   turn.begin(longAgo)
   assert.equal(turn.isOver(64), true)

@@ -1,9 +1,11 @@
-import { nowMicros } from '../../src/runtime/clock.ts'
-import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import { complete, openSqlite, settling } from './acceptance/sqlite.ts'
-import { acceptanceSuite } from './acceptance.ts'
+import { openMemory, openSingleThread, openSqlite, settling } from './acceptance/stores.ts'
+import { acceptanceSuite, hintsSuite } from './acceptance.ts'
 
-acceptanceSuite('in memory', async (_, options) => new MemoryEventStore({ ...complete(options), now: nowMicros }))
+acceptanceSuite('in memory', openMemory)
 acceptanceSuite('SQLite', openSqlite)
+hintsSuite('SQLite', openSqlite)
+acceptanceSuite('SQLite in one thread', openSingleThread)
 // With few events there is nothing to seal.
-acceptanceSuite('SQLite, sealed', async (test, options) => settling(await openSqlite(test, options)), 'large')
+const openSealed = async (...args: Parameters<typeof openSqlite>) => settling(await openSqlite(...args))
+acceptanceSuite('SQLite, sealed', openSealed, 'large')
+hintsSuite('SQLite, sealed', openSealed, 'large')

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import { LogCursor, LogReader, LogWriter, type Order, type Selection } from '../../src/store/sqlite/index.ts'
+import type { Order, Selection } from '../../src/store/port/index.ts'
+import { LogCursor, LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import * as fc from '../support/property.ts'
@@ -64,7 +65,7 @@ function pull(reader: LogReader, selection: Selection): Place[] {
   const found: Place[] = []
   cursor.begin()
   for (let at = cursor.next(); at !== undefined; at = cursor.next()) {
-    found.push({ stream: at.stream.key.number, lamport: at.lamport })
+    found.push({ stream: at.stream.key.number, lamport: at.block.lamports[at.index] as number })
     if (found.length % 3 === 0) cursor.begin()
   }
   return found

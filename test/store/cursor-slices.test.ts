@@ -1,6 +1,8 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Branch, LogCursor, NdjsonWriter } from '../../src/store/sqlite/index.ts'
+import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
+import type { Branch } from '../../src/store/port/index.ts'
+import { LogCursor } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 
@@ -53,7 +55,8 @@ test('the first events of many streams are looked for in as many turns as it tak
     let turns = 0
     do {
       cursor.begin(longAgo)
-      for (let at = cursor.next(); at !== undefined; at = cursor.next()) found.push(at.lamport)
+      for (let at = cursor.next(); at !== undefined; at = cursor.next())
+        found.push(at.block.lamports[at.index] as number)
       turns++
     } while (cursor.isOnItsWay && turns < 1000)
     ok(turns >= streams / 32, `${turns} turns`)

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { tuning } from '../../src/base/tuning.ts'
-import { JobQueue } from '../../src/store/threads/reader/job-queue.ts'
+import { JobQueue } from '../../src/store/jobs/job-queue.ts'
 
 interface TestJob {
   readonly appId: string

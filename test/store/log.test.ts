@@ -5,17 +5,10 @@ import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
+import type { Branch, Order } from '../../src/store/port/index.ts'
 import { soundRanges } from '../../src/store/sqlite/index/index-ranges.ts'
-import {
-  type Branch,
-  buildSeal,
-  LogCursor,
-  type LogReader,
-  LogWriter,
-  NdjsonWriter,
-  type Order,
-  verifyLog,
-} from '../../src/store/sqlite/index.ts'
+import { buildSeal, LogCursor, type LogReader, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { openLog } from '../support/log.ts'

@@ -1,6 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Branch, LogCursor } from '../../src/store/sqlite/index.ts'
+import type { Branch } from '../../src/store/port/index.ts'
+import { LogCursor } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 import * as fc from '../support/property.ts'
@@ -30,7 +31,8 @@ test('hundreds of branches select what each of them does alone', (t) => {
       const cursor = new LogCursor(reader, { anyOf, order: descending ? 'desc' : 'asc' })
       const found: number[] = []
       cursor.begin()
-      for (let at = cursor.next(); at !== undefined; at = cursor.next()) found.push(at.lamport)
+      for (let at = cursor.next(); at !== undefined; at = cursor.next())
+        found.push(at.block.lamports[at.index] as number)
       const expected = events.flatMap(({ appId, tags }, i) => {
         const isSelected = anyOf.some(
           (one) => one.tags.every((tag) => tags.includes(tag)) && (one.appId ?? appId) === appId,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tuning } from '../../src/base/tuning.ts'
-import { PieceQueue } from '../../src/store/threads/reader/piece-queue.ts'
+import { PieceQueue } from '../../src/store/jobs/piece-queue.ts'
 import * as fc from '../support/property.ts'
 
 function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { format } from '../../src/base/format.ts'
-import { SharedCounts, type Snapshot } from '../../src/store/sqlite/index.ts'
+import type { Snapshot } from '../../src/store/port/index.ts'
+import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { Commits } from './counts/commits.ts'
 
 test('a snapshot has the counts after a whole commit, while another thread publishes as fast as it can', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tuning } from '../../src/base/tuning.ts'
-import { NdjsonWriter, spareMemory } from '../../src/store/sqlite/index.ts'
-import { SpareMemory } from '../../src/store/sqlite/read/spare-memory.ts'
+import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
+import { SpareMemory, spareMemory } from '../../src/store/jobs/spare-memory.ts'
 
 test('memory that came back is used again where it fits, and not kept beyond its limit', () => {
   const spareMemory = new SpareMemory()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { Block } from '../../src/store/sqlite/index.ts'
+import type { EventBlock } from '../../src/store/port/index.ts'
 import { TailBlocks } from '../../src/store/sqlite/read/tail-blocks.ts'
 import { chainPointOf, recordsOf, type TailRow, tailRow } from '../../src/store/sqlite/rows/tail-row.ts'
 import { packed } from '../support/events.ts'
@@ -51,7 +51,7 @@ test('whoever goes down from any event finds it, and every one before it, whatev
       // One keeps what it has read, the other has nothing.
       const kept = new TailBlocks(writer.database)
       for (let key = start % count; key >= 0; key--) {
-        const index = (block: Block | undefined): number => key - (block?.first ?? Number.NaN)
+        const index = (block: EventBlock | undefined): number => key - (block?.first ?? Number.NaN)
         const [block, fresh] = [kept.at('s-0', key, -1), new TailBlocks(writer.database).at('s-0', key, -1)]
         assert.deepEqual([block?.payload(index(block)), fresh?.payload(index(fresh))], [`${key}`, `${key}`])
       }

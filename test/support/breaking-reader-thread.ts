@@ -1,6 +1,7 @@
 import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
-import { makeReadJob } from '../../src/store/threads/reader/read-job.ts'
-import { type JobMaker, runReader } from '../../src/store/threads/reader/reader-host.ts'
+import type { JobMaker } from '../../src/store/jobs/job.ts'
+import { makeReadJob } from '../../src/store/jobs/read-job.ts'
+import { runReader } from '../../src/store/threads/reader/reader-host.ts'
 
 /** Ends the thread, like running out of memory. */
 const end: JobMaker = () => process.exit(1)
@@ -21,4 +22,4 @@ const refuse: JobMaker = () => ({
   take: () => new Uint8Array(),
 })
 
-runReader({ read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse })
+runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse } })

@@ -19,7 +19,7 @@ export class CountedReading implements Reading {
   }
 
   giveBack(piece: Uint8Array): void {
-    this.#reading.giveBack(piece)
+    this.#reading.giveBack?.(piece)
   }
 
   chargeTo(holder: MemoryHolder): void {

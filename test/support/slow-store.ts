@@ -11,7 +11,7 @@ export class SlowStore {
       get: (target, name) =>
         name === 'append'
           ? (request: AppendRequest) => this.#append(request)
-          : (Reflect.get(target, name) as () => unknown).bind(target),
+          : (Reflect.get(target, name) as (() => unknown) | undefined)?.bind(target),
     })
   }
 

@@ -3,7 +3,7 @@ import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import { type Timers, yieldToEventLoop } from '../../runtime/timers.ts'
-import type { Appended, AppendRequest, EventStore } from '../../store/index.ts'
+import type { Appended, AppendHints, AppendRequest, EventLog } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
@@ -18,7 +18,7 @@ const smallBytes = 1024
 
 /** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
 export class Publisher {
-  readonly #store: EventStore
+  readonly #store: EventLog & Partial<AppendHints>
   readonly #routing: Routing
   readonly #timers: Timers
   #requests = 0
@@ -26,7 +26,7 @@ export class Publisher {
   /** For what is small: it is read and handed over in one go. */
   readonly #small = new Batch(smallBytes)
 
-  constructor(store: EventStore, routing: Routing, timers: Timers) {
+  constructor(store: EventLog & Partial<AppendHints>, routing: Routing, timers: Timers) {
     this.#store = store
     this.#routing = routing
     this.#timers = timers
@@ -42,10 +42,11 @@ export class Publisher {
     try {
       const routes = this.#routing.settled ?? (await this.#routing.current())
       // Whoever publishes beside others shares a commit with them, which takes whole requests.
-      const isInParts = this.#requests === 1 && body.length >= inPartsFrom && body.length <= tuning.scanSliceBytes
-      if (isInParts) return await this.#storeParts(new PublishScanner(body, appId, routes, { partBytes }), body.length)
+      const isLarge = body.length >= inPartsFrom && body.length <= tuning.scanSliceBytes
+      if (isLarge && this.#requests === 1 && takesParts(this.#store))
+        return await this.#storeParts(this.#store, new PublishScanner(body, appId, routes, { partBytes }), body.length)
       // Larger ones take longer to read than anybody would wait.
-      if (body.length < inPartsFrom) this.#store.expect(body.length)
+      if (body.length < inPartsFrom) this.#store.expect?.(body.length)
       const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
       return await this.#storeWhole(scanner, body.length)
     } finally {
@@ -54,11 +55,11 @@ export class Publisher {
   }
 
   /** Hands over what was read while the rest is read. */
-  #storeParts(scanner: PublishScanner, size: number): Promise<Appended> {
+  #storeParts(store: AppendHints, scanner: PublishScanner, size: number): Promise<Appended> {
     const parts = scanner.parts()
     const first = parts.next()
     if (first.done === true) return this.#append(first.value, size)
-    return this.#within(size, () => this.#store.appendParts(first.value, parts))
+    return this.#within(size, () => store.appendParts(first.value, parts))
   }
 
   /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
@@ -95,6 +96,10 @@ export class Publisher {
       this.#bytes -= size
     }
   }
+}
+
+function takesParts(store: Partial<AppendHints>): store is AppendHints {
+  return store.appendParts !== undefined
 }
 
 function eventsIn({ runs }: Appended): number {

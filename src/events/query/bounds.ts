@@ -1,5 +1,5 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import type { LogReader, ReadStream, Snapshot, StreamNumber } from '../../store/reading/index.ts'
+import type { EventReader, ReadStream, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 
 /** From where to where a request reads, by the numbers of streams in the store. */
@@ -9,7 +9,7 @@ export interface Bounds {
 }
 
 /** Which offsets are here after one commit, under the names of the streams. */
-export function presentOf(reader: LogReader, snapshot: Snapshot = reader.snapshot()): OffsetMap {
+export function presentOf(reader: EventReader, snapshot: Snapshot = reader.snapshot()): OffsetMap {
   const present: Record<string, number> = {}
   for (const stream of reader.streams()) {
     const count = snapshot.count(stream.number)
@@ -19,7 +19,7 @@ export function presentOf(reader: LogReader, snapshot: Snapshot = reader.snapsho
 }
 
 /** The offsets of streams that are known here. */
-export function byNumber(reader: LogReader, offsets: OffsetMap): Map<StreamNumber, number> {
+export function byNumber(reader: EventReader, offsets: OffsetMap): Map<StreamNumber, number> {
   const found = new Map<StreamNumber, number>()
   for (const stream of reader.streams()) {
     const offset = offsetOf(reader, offsets, stream.number)
@@ -29,7 +29,7 @@ export function byNumber(reader: LogReader, offsets: OffsetMap): Map<StreamNumbe
 }
 
 /** The offset of one stream of the store. */
-export function offsetOf(reader: LogReader, offsets: OffsetMap, number: StreamNumber): number | undefined {
+export function offsetOf(reader: EventReader, offsets: OffsetMap, number: StreamNumber): number | undefined {
   return offsets[nameOf(reader.streams()[number] as ReadStream)]
 }
 

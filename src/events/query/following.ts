@@ -1,5 +1,5 @@
 import type { later, Plan } from '../../aql/index.ts'
-import type { LogReader, Snapshot, StreamNumber } from '../../store/reading/index.ts'
+import type { EventReader, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { byNumber, offsetOf, presentOf } from './bounds.ts'
 import { PlanCursor } from './plan-cursor.ts'
@@ -16,13 +16,13 @@ export class Following {
   readonly present: OffsetMap
   /** The app that all of its events are of, if it is one. */
   readonly appId: string | undefined
-  readonly #reader: LogReader
+  readonly #reader: EventReader
   readonly #lowerBound: OffsetMap
   readonly #lower: Map<StreamNumber, number>
   readonly #cursor: PlanCursor
   #snapshot: Snapshot
 
-  constructor(reader: LogReader, plan: Plan, lowerBound: OffsetMap, turn: JobTurn) {
+  constructor(reader: EventReader, plan: Plan, lowerBound: OffsetMap, turn: JobTurn) {
     this.#reader = reader
     this.#lowerBound = lowerBound
     this.#snapshot = reader.snapshot()

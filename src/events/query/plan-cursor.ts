@@ -1,12 +1,12 @@
 import { type Cursor, later, type Plan } from '../../aql/index.ts'
 import { nodeIdOf } from '../../identity/index.ts'
-import {
-  LogCursor,
-  type LogReader,
-  type ReadStream,
-  type Selection,
-  type Snapshot,
-  type StreamNumber,
+import type {
+  EventCursor,
+  EventReader,
+  ReadStream,
+  Selection,
+  Snapshot,
+  StreamNumber,
 } from '../../store/reading/index.ts'
 import { type NamedStream, StoredEvent } from './stored-event.ts'
 import type { JobTurn } from './turn.ts'
@@ -19,7 +19,7 @@ interface CursorOptions {
 
 /** The events of a plan, one by one, as long as the turn lasts. */
 export class PlanCursor implements Cursor {
-  readonly #cursor: LogCursor
+  readonly #cursor: EventCursor
   readonly #residual: Plan['residual']
   readonly #residualSteps: number
   readonly #turn: JobTurn
@@ -29,13 +29,13 @@ export class PlanCursor implements Cursor {
 
   /** A live one reads up to a given snapshot, and can be extended to later ones. */
   constructor(
-    reader: LogReader,
+    reader: EventReader,
     plan: Plan,
     selection: Selection,
     turn: JobTurn,
     { live, closed }: CursorOptions = {},
   ) {
-    this.#cursor = new LogCursor(reader, selection, { live })
+    this.#cursor = reader.cursor(selection, live)
     this.#closed = closed
     this.#residual = plan.residual
     this.#residualSteps = plan.residualSteps ?? 1
@@ -46,7 +46,7 @@ export class PlanCursor implements Cursor {
     this.#begin()
     for (;;) {
       const at = this.#cursor.next()
-      if (at?.block === undefined) return this.#cursor.isOnItsWay ? later : undefined
+      if (at === undefined) return this.#cursor.isOnItsWay ? later : undefined
       const event = new StoredEvent(this.#named(at.stream), at.block, at.index)
       if (this.#residual?.(event) !== false) return event
       if (this.#turn.isOver(this.#residualSteps)) return later

@@ -19,8 +19,7 @@ import {
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
 import { nowMicros } from '../../runtime/clock.ts'
-import type { Job } from '../../store/reading/index.ts'
-import { LogCursor, LogReader, NdjsonWriter } from '../../store/reading/index.ts'
+import { type EventReader, type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { type Bounds, byNumber, isWithin, offsetsLine, outOfRange, presentOf } from './bounds.ts'
 import { LinesSink } from './lines-sink.ts'
@@ -34,6 +33,7 @@ const privateName = `${privateStream.node}-${privateStream.number}`
 
 /** What is known of a query before anything is read. */
 interface Prepared {
+  readonly now: SteadyClock
   /** The events that it brings along. */
   readonly brought: readonly GivenEvent[] | undefined
   readonly plain: PlainQuery | undefined
@@ -45,7 +45,8 @@ class QueryJob implements Job {
   readonly #request: QueryRequest
   readonly #requestBytes: number
   readonly #lines = new NdjsonWriter(tuning.pieceBytes)
-  readonly #turn = new JobTurn(this.#lines)
+  readonly #now: SteadyClock
+  readonly #turn: JobTurn
   readonly #sink = new LinesSink(this.#lines)
   /** The upper bound that counts, which the client is told at the end. */
   readonly #upper: OffsetMap
@@ -53,10 +54,16 @@ class QueryJob implements Job {
   /** The cursors that it has open. */
   readonly #cursors = new Set<{ readonly heldBytes: number }>()
 
-  constructor(source: LogReader | readonly GivenEvent[], request: QueryRequest, { brought, plain, program }: Prepared) {
+  constructor(
+    source: EventReader | readonly GivenEvent[],
+    request: QueryRequest,
+    { now, brought, plain, program }: Prepared,
+  ) {
     this.#request = request
+    this.#now = now
+    this.#turn = new JobTurn(this.#lines, now)
     this.#requestBytes = requestBytes(request)
-    if (brought !== undefined || !(source instanceof LogReader)) {
+    if (brought !== undefined || !('cursor' in source)) {
       const given = brought ?? (source as readonly GivenEvent[])
       const present = given.length === 0 ? {} : { [privateName]: given.length - 1 }
       this.#upper = request.upperBound ?? present
@@ -86,7 +93,7 @@ class QueryJob implements Job {
       if (step.done !== true) continue
       this.#end(step.value)
       return 'done'
-    } while (!this.#lines.isFull && performance.now() < deadline)
+    } while (!this.#lines.isFull && this.#now() < deadline)
     return 'busy'
   }
 
@@ -112,8 +119,8 @@ class QueryJob implements Job {
   }
 
   /** Events as they are: their bytes are copied, and nobody looks at them one by one. */
-  *#copying(reader: LogReader, plan: Plan, order: Order, bounds: Bounds): Steps<boolean> {
-    const cursor = new LogCursor(reader, selectionOf(plan, order, bounds))
+  *#copying(reader: EventReader, plan: Plan, order: Order, bounds: Bounds): Steps<boolean> {
+    const cursor = reader.cursor(selectionOf(plan, order, bounds))
     this.#cursors.add(cursor)
     while (!cursor.run(this.#lines, this.#turn.deadline)) yield
     return true
@@ -126,13 +133,13 @@ function isInBounds(offset: number, { lowerBound }: QueryRequest, upper: OffsetM
 
 /** The events of the store, within the bounds of a request. */
 class StoredEvents implements Events {
-  readonly #reader: LogReader
+  readonly #reader: EventReader
   readonly #bounds: Bounds
   readonly #turn: JobTurn
   readonly #open: Set<{ readonly heldBytes: number }>
 
   /** Cursors are in the given set as long as they are open. */
-  constructor(reader: LogReader, bounds: Bounds, turn: JobTurn, open: Set<{ readonly heldBytes: number }>) {
+  constructor(reader: EventReader, bounds: Bounds, turn: JobTurn, open: Set<{ readonly heldBytes: number }>) {
     this.#reader = reader
     this.#bounds = bounds
     this.#turn = turn
@@ -155,18 +162,17 @@ const unavailable: Events = {
   },
 }
 
-function* prepare(source: LogReader | readonly GivenEvent[], request: QueryRequest): Steps<Job> {
+function* prepare(source: EventReader | readonly GivenEvent[], request: QueryRequest, now: SteadyClock): Steps<Job> {
   const query = yield* queryOf(request, 'query')
   const brought = yield* told(givenSteps(query, BigInt(nowMicros())))
   const program = yield* told(compiled(query))
   const plain = yield* plainSteps(query, request.appId)
-  return new QueryJob(source, request, { brought, plain, program })
+  return new QueryJob(source, request, { now, brought, plain, program })
 }
 
-export const makeQueryJob = (reader: LogReader, request: unknown): Steps<Job> =>
-  prepare(reader, request as QueryRequest)
+export const makeQueryJob = ((reader, request, now) => prepare(reader, request as QueryRequest, now)) satisfies JobMaker
 
 /** The same where there is nothing but some events. */
-export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest): Steps<Job> {
-  return prepare(events, request)
+export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest, now: SteadyClock): Steps<Job> {
+  return prepare(events, request, now)
 }

@@ -1,5 +1,5 @@
 import type { AqlEvent, EventStream } from '../../aql/index.ts'
-import type { Block, ReadStream } from '../../store/reading/index.ts'
+import type { EventBlock, ReadStream } from '../../store/reading/index.ts'
 
 /** A stream under both of its names: as the store knows it, and as a query does. */
 export interface NamedStream {
@@ -9,11 +9,11 @@ export interface NamedStream {
 
 /** An event in a block of the store, as a query sees it. Tags and payload are only read when the query looks at them. */
 export class StoredEvent implements AqlEvent {
-  readonly block: Block
+  readonly block: EventBlock
   readonly index: number
   readonly #stream: NamedStream
 
-  constructor(stream: NamedStream, block: Block, index: number) {
+  constructor(stream: NamedStream, block: EventBlock, index: number) {
     this.#stream = stream
     this.block = block
     this.index = index
@@ -59,7 +59,7 @@ export class StoredEvent implements AqlEvent {
     return this.block.payload(this.index)
   }
 
-  get #labels(): ReturnType<Block['labels']> {
+  get #labels(): ReturnType<EventBlock['labels']> {
     return this.block.labels(this.index)
   }
 }

@@ -9,8 +9,7 @@ import {
   type Steps,
 } from '../../aql/index.ts'
 import { nowMicros } from '../../runtime/clock.ts'
-import type { Job, JobMaker } from '../../store/reading/index.ts'
-import { NdjsonWriter } from '../../store/reading/index.ts'
+import { type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
 import type { ReadRequest } from './query-requests.ts'
 
 /** A query, and where it is to be sent to. */
@@ -22,8 +21,10 @@ export interface ValidateRequest extends ReadRequest {
 class ValidateJob implements Job {
   readonly #steps: Steps<Record<string, unknown>>
   readonly #lines = new NdjsonWriter(1024)
+  readonly #now: SteadyClock
 
-  constructor(request: ValidateRequest) {
+  constructor(request: ValidateRequest, now: SteadyClock) {
+    this.#now = now
     this.#steps = validation(request)
   }
 
@@ -33,7 +34,7 @@ class ValidateJob implements Job {
       if (step.done !== true) continue
       this.#lines.line(JSON.stringify(step.value))
       return 'done'
-    } while (performance.now() < deadline)
+    } while (this.#now() < deadline)
     return 'busy'
   }
 
@@ -56,4 +57,4 @@ function* validation({ query: text, endpoint }: ValidateRequest): Steps<Record<s
   }
 }
 
-export const makeValidateJob: JobMaker = (_, request) => new ValidateJob(request as ValidateRequest)
+export const makeValidateJob: JobMaker = (_, request, now) => new ValidateJob(request as ValidateRequest, now)

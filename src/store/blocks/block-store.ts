@@ -2,26 +2,12 @@ import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
+import type { Blocks, BlockUsage, CacheLimits } from '../port/index.ts'
 import { DamagedData } from '../sqlite/index.ts'
 import { needsSlot, type Slots } from './slots.ts'
 
 /** A block by its number in the database. */
 type BlockNumber = number
-
-/** What blocks that nothing holds may take up. */
-export interface CacheLimits {
-  readonly count: number
-  readonly bytes: number
-}
-
-/** What blocks take up, in numbers and bytes. */
-export interface BlockUsage {
-  readonly blocks: number
-  readonly bytes: number
-  /** The part of it that nothing holds. */
-  readonly cachedBlocks: number
-  readonly cachedBytes: number
-}
 
 interface NewBlock {
   readonly bytes: Uint8Array
@@ -35,7 +21,7 @@ interface NewBlock {
  * links to. How often a block is held is counted with every change, so that finding what can go is no search. A block can
  * be known without being here: linked to or pinned and not yet come, or evicted.
  */
-export class BlockStore {
+export class BlockStore implements Blocks {
   readonly #sql: Statements
   readonly #slots: Slots
   readonly #now: () => number

@@ -1,5 +1,5 @@
 export { openBlocks, rewriteBlockVersion } from './block-database.ts'
-export { BlockStore, type BlockUsage, type CacheLimits } from './block-store.ts'
+export { BlockStore } from './block-store.ts'
 export { type Place, Registers } from './registers.ts'
 export { Slots } from './slots.ts'
 export { openSoundBlocks } from './sound-blocks.ts'

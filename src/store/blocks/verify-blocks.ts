@@ -1,6 +1,6 @@
 import { base32 } from 'multiformats/bases/base32'
 import { messageOf } from '../../base/errors.ts'
-import type { BlockUsage } from './block-store.ts'
+import type { BlockUsage } from '../port/index.ts'
 import { type OpenBlocks, withBlocks } from './upkeep.ts'
 
 /** What reading every block has shown. */

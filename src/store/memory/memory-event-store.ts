@@ -44,12 +44,30 @@ import {
   verifyRedaction,
 } from '../../replication/index.ts'
 import { systemRandom } from '../../runtime/random.ts'
-import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { Appended, AppendRequest, ChunkSize, NewestTime, Run, Selection } from '../sqlite/index.ts'
-import { MemoryReading } from './memory-reading.ts'
+import { CommitListeners } from '../commit-listeners.ts'
+import type { JobSet } from '../jobs/job.ts'
+import { LocalJobs } from '../jobs/local-jobs.ts'
+import { makeReadJob } from '../jobs/read-job.ts'
+import type { Schedule } from '../jobs/schedule.ts'
+import type {
+  Appended,
+  AppendRequest,
+  ChunkSize,
+  EventStore,
+  NewestTime,
+  Reading,
+  Run,
+  Selection,
+  StreamStatus,
+} from '../port/index.ts'
+import { MemoryReader } from './memory-reader.ts'
 import { MemoryStream } from './memory-stream.ts'
 
 export interface MemoryEventStoreOptions extends TopicContext {
+  /** The jobs that it runs, `read` among them; only that one unless it is told. */
+  readonly jobs?: JobSet
+  /** When jobs run; by the clock and the event loop of Node unless a simulation has its own. */
+  readonly schedule?: Schedule
   /** The seed of the salts of a frame, 16 bytes; random ones unless a run has to be the same every time. */
   readonly seed?: () => Uint8Array
 }
@@ -63,14 +81,15 @@ export class MemoryEventStore implements EventStore {
   readonly #streams: MemoryStream[] = []
   readonly #builder = new FrameBuilder()
   readonly #clock = new LamportClock()
+  readonly #jobs: LocalJobs
+  readonly #listeners = new CommitListeners()
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
+    const { jobs = { makers: { read: makeReadJob } }, schedule } = options
+    this.#jobs = new LocalJobs(new MemoryReader(this.#streams), { jobs, ...(schedule && { schedule }) })
   }
-
-  /** Everything is ready always. */
-  expect(): void {}
 
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
@@ -83,11 +102,8 @@ export class MemoryEventStore implements EventStore {
       (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
     )
     for (const [stream, frames] of additions) this.#addOwn(stream, frames)
+    this.#committed()
     return { lamport, time, runs }
-  }
-
-  async appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended> {
-    return await this.append(joined(first, rest))
   }
 
   async receive(bytes: Uint8Array): Promise<Received> {
@@ -105,6 +121,7 @@ export class MemoryEventStore implements EventStore {
       return { state: 'waiting', count: position.count }
     }
     for (const addition of admit(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    this.#committed()
     return { state: 'stored', count: position.count }
   }
 
@@ -118,6 +135,12 @@ export class MemoryEventStore implements EventStore {
   async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
     this.#check()
     this.#prune(record, head)
+    // Chunks that waited for those before them may be stored now.
+    this.#committed()
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#listeners.add(listener)
   }
 
   async redact(number: number, offset: number): Promise<Uint8Array> {
@@ -135,7 +158,7 @@ export class MemoryEventStore implements EventStore {
 
   async streams(): Promise<StreamStatus[]> {
     this.#check()
-    return this.#streams.map(({ number, position: { key, own, count, pruned } }) => ({
+    return this.#streams.map(({ number, key, own, position: { count, pruned } }) => ({
       number,
       key,
       own,
@@ -145,7 +168,11 @@ export class MemoryEventStore implements EventStore {
   }
 
   read(selection: Selection): Reading {
-    return new MemoryReading(this.#streams, selection, () => this.#check())
+    return this.start('read', selection)
+  }
+
+  start(job: string, request: unknown): Reading {
+    return this.#jobs.start(job, request)
   }
 
   async head(number: number): Promise<Uint8Array | undefined> {
@@ -185,14 +212,20 @@ export class MemoryEventStore implements EventStore {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#jobs.close(storeClosed())
   }
 
   #check(): void {
-    if (this.#closed) throw new Error('the store is closed')
+    if (this.#closed) throw storeClosed()
+  }
+
+  #committed(): void {
+    this.#jobs.wake()
+    this.#listeners.notify()
   }
 
   #find(key: StreamKey): MemoryStream | undefined {
-    return this.#streams.find(({ position }) => isSameStream(position.key, key))
+    return this.#streams.find((stream) => isSameStream(stream.key, key))
   }
 
   /** A stream that is not kept yet. */
@@ -316,23 +349,6 @@ function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryS
   return runs
 }
 
-/** All parts of a request as one. */
-function joined(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): AppendRequest {
-  const sources: Buffer[] = []
-  const spans: number[] = []
-  const streams: number[] = []
-  let bytes = 0
-  const add = ({ source, ...part }: AppendRequest): void => {
-    spans.push(...Array.from(part.spans, (place) => bytes + place))
-    streams.push(...part.streams)
-    sources.push(Buffer.from(source))
-    bytes += source.length
-  }
-  add(first)
-  for (;;) {
-    const { value, done } = rest.next()
-    add(value)
-    if (done === true)
-      return { source: Buffer.concat(sources), spans: Int32Array.from(spans), streams: Uint32Array.from(streams) }
-  }
+function storeClosed(): Error {
+  return new Error('the store is closed')
 }

@@ -1,5 +1,5 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import { ByteReader, type Chunk, decodeLabels, type Frame, type Labels } from '../../protocol/index.ts'
+import { ByteReader, type Chunk, decodeLabels, type Frame, type Labels, type StreamKey } from '../../protocol/index.ts'
 import {
   endChunk,
   type LamportClock,
@@ -8,7 +8,7 @@ import {
   type StreamPosition,
   withoutPayloads,
 } from '../../replication/index.ts'
-import type { ChunkSize } from '../sqlite/index.ts'
+import type { ChunkSize, ReadStream } from '../port/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -20,8 +20,10 @@ export interface MemoryEvent {
 }
 
 /** A stream as it stands in memory: its position, its frames, and the events in them that can be read. */
-export class MemoryStream {
+export class MemoryStream implements ReadStream {
   readonly number: number
+  readonly key: StreamKey
+  readonly own: boolean
   readonly position: StreamPosition
   /** As it stands in the lines of its events. */
   readonly id: string
@@ -34,10 +36,12 @@ export class MemoryStream {
   readonly #redacted = new Set<number>()
 
   constructor(number: number, start: StreamPosition) {
-    const { node, number: nr } = start.key
+    const { key, own } = start
     this.number = number
+    this.key = key
+    this.own = own
     this.position = start
-    this.id = formatStreamId({ node: nodeIdOf(node), number: BigInt(nr) })
+    this.id = formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
   }
 
   /** What the rules ask for while chunks are received. */

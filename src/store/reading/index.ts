@@ -1,12 +1,13 @@
-export {
-  type Block,
-  LogCursor,
-  LogReader,
-  NdjsonWriter,
-  type ReadStream,
-  type Selection,
-  type Snapshot,
-  type StreamNumber,
-} from '../sqlite/index.ts'
-export { makeReadJob } from '../threads/reader/read-job.ts'
-export { type Job, type JobMaker, type ReaderData, runReader } from '../threads/reader/reader-host.ts'
+export type { Job, JobMaker, JobSet, SteadyClock } from '../jobs/job.ts'
+export { NdjsonWriter } from '../jobs/ndjson-writer.ts'
+export { makeReadJob } from '../jobs/read-job.ts'
+export type {
+  EventBlock,
+  EventCursor,
+  EventReader,
+  ReadStream,
+  Selection,
+  Snapshot,
+  StreamNumber,
+} from '../port/index.ts'
+export { type ReaderData, runReader } from '../threads/reader/reader-host.ts'

@@ -7,14 +7,24 @@ import type { Received } from '../../replication/index.ts'
 import { nowMicros } from '../../runtime/clock.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
+import { CommitListeners } from '../commit-listeners.ts'
 import type { BackgroundNotice } from '../disk/background.ts'
 import { type DiskNotice, DiskReporter } from '../disk/disk-notice.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
-import type { EventStore, Reading, StreamStatus } from '../event-store.ts'
-import type { Appended, AppendRequest, ChunkSize, NewestTime, Selection } from '../sqlite/index.ts'
+import { PieceQueue } from '../jobs/piece-queue.ts'
+import type {
+  Appended,
+  AppendHints,
+  AppendRequest,
+  ChunkSize,
+  EventStore,
+  NewestTime,
+  Reading,
+  Selection,
+  StreamStatus,
+} from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './calls/backup-thread.ts'
-import { PieceQueue } from './reader/piece-queue.ts'
 import { Readers } from './reader/readers.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
@@ -52,7 +62,7 @@ export interface EventStoreOptions {
 }
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
-export class SqliteEventStore implements EventStore {
+export class SqliteEventStore implements EventStore, AppendHints {
   readonly #options: EventStoreOptions
   readonly #mailbox = newMailbox()
   readonly #writer: Worker
@@ -67,6 +77,7 @@ export class SqliteEventStore implements EventStore {
   /** What readers say of the disk. */
   readonly #disk: DiskReporter
   readonly #threads: ThreadWatch
+  readonly #listeners = new CommitListeners()
   readonly #gate = new Gate()
   /** Tells the writer not to wait for the sealer any more. */
   readonly #unsealed = new Gate()
@@ -109,6 +120,7 @@ export class SqliteEventStore implements EventStore {
         this.#toWriter.settle(id, appended, undefined)
       })
       committed?.(requests)
+      this.#listeners.notify()
     }
     this.#answers = new AnswersLookedFor(answers, appended, systemRuntime)
     this.#writer.on('message', (messages: FromWriter | Opened) => {
@@ -213,8 +225,10 @@ export class SqliteEventStore implements EventStore {
     return this.#ask((id) => this.#outbox.appendParts(id, first, rest)) as Promise<Appended>
   }
 
-  receive(chunk: Uint8Array): Promise<Received> {
-    return this.#write('receive', chunk) as Promise<Received>
+  async receive(chunk: Uint8Array): Promise<Received> {
+    const received = (await this.#write('receive', chunk)) as Received
+    if (received.state === 'stored') this.#listeners.notify()
+    return received
   }
 
   prune(stream: number, count: number): Promise<Uint8Array> {
@@ -223,6 +237,12 @@ export class SqliteEventStore implements EventStore {
 
   async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
     await this.#write('applyPrune', record, head)
+    // Chunks that waited for those before them may be stored now.
+    this.#listeners.notify()
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#listeners.add(listener)
   }
 
   redact(stream: number, offset: number): Promise<Uint8Array> {

@@ -4,7 +4,8 @@ import { type ErrorCode, errorTable, failure, ShoalError } from '../../base/erro
 import { MalformedBytes } from '../../protocol/index.ts'
 import { DiskRefusal, refusalIn } from '../disk/sqlite-error.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
-import { type Appended, type AppendRequest, DamagedData, type Run } from '../sqlite/index.ts'
+import type { Appended, AppendRequest, Run } from '../port/index.ts'
+import { DamagedData } from '../sqlite/index.ts'
 
 /** What a request on its way is: all of it or its last part, a part that others follow, or the end of one that was given up. */
 const parts = ['last', 'more', 'givenUp'] as const

@@ -3,7 +3,7 @@ import { finish } from '../../../src/aql/index.ts'
 import { makeMonotonicJob } from '../../../src/events/query/monotonic-job.ts'
 import { makeQueryJob } from '../../../src/events/query/query-job.ts'
 import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
-import type { Job } from '../../../src/store/threads/reader/reader-host.ts'
+import type { Job } from '../../../src/store/jobs/job.ts'
 import * as fc from '../../support/property.ts'
 import { naiveMonotonic, naiveQuery, naiveSubscribe, type Offsets, presentOf, type Said, type Wanted } from './naive.ts'
 import { type Batch, type OtherNode, type OwnBatch, otherNode, type PlainEvent, World } from './world.ts'
@@ -58,7 +58,7 @@ export class OrderCheck {
       for (const one of before) take(world, nodes, one)
       const lower = lowerBound(world.arrived, bounds)
       const jobs = [makeSubscribeJob, makeMonotonicJob].map(
-        (make) => new Looker(finish(make(world.reader, ask(wanted, lower)))),
+        (make) => new Looker(finish(make(world.reader, ask(wanted, lower), untimed))),
       )
       const bursts: PlainEvent[][] = [[...world.arrived]]
       for (const looker of jobs) looker.look()
@@ -81,14 +81,17 @@ export class OrderCheck {
   #checkQueries({ reader, arrived }: World, wanted: Wanted, lower: Offsets): void {
     for (const order of ['asc', 'desc'] as const) {
       for (const upperBound of [undefined, lower]) {
-        const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound })
+        const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound }, untimed)
         deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, {}, upperBound, order))
       }
-      const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined })
+      const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined }, untimed)
       deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, lower, undefined, order))
     }
   }
 }
+
+/** Nothing here has a deadline. */
+const untimed = (): number => 0
 
 function take(world: World, nodes: readonly OtherNode[], one: Step): void {
   if (one.kind === 'publish') world.publish(one.batch)

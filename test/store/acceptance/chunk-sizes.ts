@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import type { EventStore } from '../../../src/store/port/index.ts'
 import { noise } from '../../support/noise.ts'
 import { fill } from './removals.ts'
 import { memoryStore } from './sources.ts'

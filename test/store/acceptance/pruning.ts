@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { type Head, heads } from '../../../src/protocol/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import type { EventStore } from '../../../src/store/port/index.ts'
 import { fill, signedPrune, signedRedaction } from './removals.ts'
 import { memoryStore } from './sources.ts'
 import {

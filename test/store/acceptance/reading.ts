@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
-import type { Branch } from '../../../src/store/sqlite/index.ts'
+import type { Branch, EventStore } from '../../../src/store/port/index.ts'
 import { memoryStore } from './sources.ts'
 import {
   assertSame,

@@ -4,7 +4,7 @@ import { KeyPair } from '../../../src/identity/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import type { EventStore } from '../../../src/store/port/index.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import {
   assertSame,

@@ -1,6 +1,6 @@
 import type { KeyPair } from '../../../src/identity/index.ts'
 import { pruneRecords, redactionRecords } from '../../../src/protocol/index.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import type { EventStore } from '../../../src/store/port/index.ts'
 import { numbered, range, requestOf } from './support.ts'
 
 /** Fills an own stream with checkpoints at 1024, 2048 and 3072, and some events after them. */

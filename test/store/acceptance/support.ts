@@ -4,31 +4,42 @@ import { ShoalError } from '../../../src/base/errors.ts'
 import { formatStreamId, type KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
 import { MalformedBytes, type TopicKind } from '../../../src/protocol/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
-import type { EventStore, StreamStatus } from '../../../src/store/event-store.ts'
-import type { Appended, AppendRequest, Order, Selection } from '../../../src/store/sqlite/index.ts'
+import type {
+  Appended,
+  AppendHints,
+  AppendRequest,
+  EventStore,
+  Order,
+  Selection,
+  StreamStatus,
+} from '../../../src/store/port/index.ts'
 import { packed } from '../../support/events.ts'
 
 export interface OpenOptions {
   readonly topic?: string
   readonly kind?: TopicKind
   readonly key?: KeyPair
+  /** Whether it has to run queries: a reader thread that does takes longer to start. */
+  readonly queries?: boolean
 }
 
 /** Opens a new store of the implementation that is tested, closed when the test is over. Its clock is the wall clock. */
-export type OpenStore = (test: TestContext, options?: OpenOptions) => Promise<EventStore>
+export type OpenStore<Store = EventStore> = (test: TestContext, options?: OpenOptions) => Promise<Store>
 
 /** What every implementation has to do. */
-export interface Rule {
+export interface Rule<Store = EventStore> {
   readonly name: string
   /** Whether it is about so many events that some of them can be sealed. */
   readonly large: boolean
-  readonly check: (test: TestContext, open: OpenStore) => Promise<void>
+  readonly check: (test: TestContext, open: OpenStore<Store>) => Promise<void>
 }
 
-type Declare = (name: string, check: Rule['check']) => void
+type Declare<Store> = (name: string, check: Rule<Store>['check']) => void
 
-export function rules(declare: (by: { small: Declare; large: Declare }) => void): readonly Rule[] {
-  const found: Rule[] = []
+export function rules<Store = EventStore>(
+  declare: (by: { small: Declare<Store>; large: Declare<Store> }) => void,
+): readonly Rule<Store>[] {
+  const found: Rule<Store>[] = []
   declare({
     small: (name, check) => void found.push({ name, check, large: false }),
     large: (name, check) => void found.push({ name, check, large: true }),
@@ -67,7 +78,7 @@ export function* partsOf(parts: readonly (readonly TestEvent[])[]): Generator<Ap
 }
 
 /** Has a request stored in parts, of which there are two at least. */
-export function appendParts(store: EventStore, parts: readonly (readonly TestEvent[])[]): Promise<Appended> {
+export function appendParts(store: AppendHints, parts: readonly (readonly TestEvent[])[]): Promise<Appended> {
   const rest = partsOf(parts)
   return store.appendParts(rest.next().value, rest)
 }

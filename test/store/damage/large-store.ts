@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import { type AppendRequest, LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
+import type { AppendRequest } from '../../../src/store/port/index.ts'
+import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
 export const largeKey = new KeyPair(Buffer.alloc(32, 6))

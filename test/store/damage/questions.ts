@@ -1,6 +1,8 @@
 import { copyFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { LogCursor, LogReader, type LogWriter, NdjsonWriter, type Selection } from '../../../src/store/sqlite/index.ts'
+import { NdjsonWriter } from '../../../src/store/jobs/ndjson-writer.ts'
+import type { Selection } from '../../../src/store/port/index.ts'
+import { LogCursor, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { openWriter, ownKey, request, type SmallStore } from './small-store.ts'
 
 /** What came as an answer, up to the error that ended it, if one did. */

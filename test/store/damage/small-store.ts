@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import { type AppendRequest, LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
+import type { AppendRequest } from '../../../src/store/port/index.ts'
+import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
 /** The same keys and the same time in every run: what is signed anew is the same bytes again. */

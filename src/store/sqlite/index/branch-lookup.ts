@@ -1,4 +1,4 @@
-import type { Branch } from '../read/selection.ts'
+import type { Branch } from '../../port/index.ts'
 import { type WantedLabels, wantedLabels } from './wanted-labels.ts'
 
 /** Branches under one tag: all of an event that has it are selected, or those that fulfil one of these as well. */

@@ -1,4 +1,4 @@
-import { type Branch, type Selection, selectsAll } from '../read/selection.ts'
+import type { Branch, Selection } from '../../port/index.ts'
 import { LabelMatcher } from './label-matcher.ts'
 import { appHash, tagHash } from './tag-index.ts'
 
@@ -101,4 +101,9 @@ function rarestIn(tags: readonly string[], uses: ReadonlyMap<string, number>): s
   let [rarest] = tags
   for (const tag of tags) if ((uses.get(tag) ?? 0) < (uses.get(rarest as string) ?? 0)) rarest = tag
   return rarest
+}
+
+/** Whether one of the branches holds for all events, so that no index is of use. */
+function selectsAll(branches: readonly Branch[]): boolean {
+  return branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)
 }

@@ -1,5 +1,5 @@
-import type { LogReader } from '../read/log-reader.ts'
-import type { StreamNumber } from '../rows/row-key.ts'
+import type { StreamNumber } from '../../port/index.ts'
+import type { BlockReader } from '../read/block-reader.ts'
 import type { BranchSet } from './branch-set.ts'
 import type { IndexRange } from './tag-index.ts'
 
@@ -10,11 +10,11 @@ export type Candidates =
 
 /** Finds candidates of one stream piece by piece, in either direction. Both bounds are included. */
 export class CandidateFinder {
-  readonly #reader: LogReader
+  readonly #reader: BlockReader
   readonly #stream: StreamNumber
   readonly #branches: BranchSet
 
-  constructor(reader: LogReader, stream: StreamNumber, branches: BranchSet) {
+  constructor(reader: BlockReader, stream: StreamNumber, branches: BranchSet) {
     this.#reader = reader
     this.#stream = stream
     this.#branches = branches

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
+import type { StreamNumber } from '../../port/index.ts'
 import { DamagedData } from '../rows/checksum.ts'
-import type { StreamNumber } from '../rows/row-key.ts'
 import {
   type IndexRange,
   type IndexRow,

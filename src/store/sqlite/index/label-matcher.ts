@@ -1,6 +1,6 @@
 import { ByteReader } from '../../../protocol/index.ts'
+import type { Branch } from '../../port/index.ts'
 import { appKey, payloadKey, tagsKey } from '../read/label-json.ts'
-import type { Branch } from '../read/selection.ts'
 import { BranchLookup } from './branch-lookup.ts'
 import {
   bytesKey,

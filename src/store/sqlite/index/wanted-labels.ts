@@ -1,6 +1,6 @@
 import type { ByteReader } from '../../../protocol/index.ts'
+import type { Branch } from '../../port/index.ts'
 import { appKey } from '../read/label-json.ts'
-import type { Branch } from '../read/selection.ts'
 
 export const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 

@@ -1,19 +1,17 @@
 import { assert } from '../../../base/assert.ts'
 import { compareEvents } from '../../../replication/index.ts'
+import type {
+  EventCursor,
+  EventPlace,
+  EventSink,
+  ReadStream,
+  Selection,
+  Snapshot,
+  StreamNumber,
+} from '../../port/index.ts'
 import { branchSetsOf } from '../index/branch-set.ts'
-import type { StreamNumber } from '../rows/row-key.ts'
-import type { Block } from './event-block.ts'
-import type { LogReader, ReadStream } from './log-reader.ts'
-import type { Selection } from './selection.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { BlockReader } from './block-reader.ts'
 import { StreamCursor } from './stream-cursor.ts'
-
-/** Takes events; when it answers false it wants no more for now. It looks at a block no longer than it is called. */
-export interface EventSink {
-  event(stream: ReadStream, block: Block, index: number): boolean
-  /** Takes events that follow each other at once: those from one index to before another; removed ones may be among them. */
-  run?(stream: ReadStream, block: Block, from: number, to: number): boolean
-}
 
 /** How many streams are moved to their first events between two looks at the clock. */
 const streamsPerClock = 32
@@ -22,8 +20,8 @@ const streamsPerClock = 32
  * Reads selected events of all streams in the total order: by lamport timestamp, then by stream. It works in slices and
  * keeps nothing of the database between them.
  */
-export class LogCursor {
-  readonly #reader: LogReader
+export class LogCursor implements EventCursor {
+  readonly #reader: BlockReader
   readonly #descending: boolean
   readonly #byStream: boolean
   /** The cursors that have events left, as a heap with the next event on top. */
@@ -47,7 +45,7 @@ export class LogCursor {
   #deadline = Number.POSITIVE_INFINITY
 
   /** A live cursor reads up to a given snapshot, in ascending order, and can be extended to later ones. */
-  constructor(reader: LogReader, selection: Selection, { live }: { readonly live?: Snapshot | undefined } = {}) {
+  constructor(reader: BlockReader, selection: Selection, { live }: { readonly live?: Snapshot | undefined } = {}) {
     assert(live === undefined || selection.order === 'asc', 'what comes later comes at the end')
     this.#reader = reader
     this.#selection = selection
@@ -127,11 +125,12 @@ export class LogCursor {
    * Goes to the next event: the cursor of its stream stands there until the next call. To be used between `begin` and
    * the end of a slice. Nothing at the end, and when the deadline has passed: then the cursor is on its way.
    */
-  next(): StreamCursor | undefined {
+  next(): EventPlace | undefined {
     if (!this.#move()) return undefined
     const top = this.#heap[0]
     this.#taken = top !== undefined
-    return top
+    // All cursors of the heap stand at an event, so they have a block.
+    return top as EventPlace | undefined
   }
 
   /** Whether there may be events left that were not found before the deadline. */

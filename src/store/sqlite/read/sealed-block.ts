@@ -3,8 +3,8 @@ import { ByteReader, type Labels, MalformedBytes } from '../../../protocol/index
 import { release } from '../../../runtime/buffers.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
 import { readColumn } from '../rows/column.ts'
-import type { Block } from './event-block.ts'
 import { parseLabelJson } from './label-json.ts'
+import type { LabelledBlock } from './labelled-block.ts'
 import { endBytes, lamportAt, timeKeyBytes } from './line.ts'
 
 /** What only those need to know who look into events. */
@@ -20,7 +20,7 @@ interface Details {
  * A block of a segment: columns of numbers, and the lines of JSON that are ready to be sent but for their lamport
  * timestamps and offsets. An event whose payload was removed has no line.
  */
-export class SealedBlock implements Block {
+export class SealedBlock implements LabelledBlock {
   readonly first: number
   readonly count: number
   readonly lamports: Float64Array

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { release } from '../../../runtime/buffers.ts'
-import { offsetOf, rowKey, type StreamNumber } from '../rows/row-key.ts'
+import type { StreamNumber } from '../../port/index.ts'
+import { offsetOf, rowKey } from '../rows/row-key.ts'
 import { blockOf } from '../rows/segment.ts'
 import { blockColumns, blockOfKey } from '../rows/segment-columns.ts'
 import { BlockCache } from './block-cache.ts'

@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
-import { offsetOf, rowKey, type StreamNumber, streamOf } from '../rows/row-key.ts'
-import { Snapshot } from './snapshot.ts'
+import { Snapshot, type StreamNumber } from '../../port/index.ts'
+import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
 
 /** Cells that stand once. */
 const cell = {

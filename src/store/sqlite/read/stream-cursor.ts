@@ -1,8 +1,9 @@
+import type { ReadStream } from '../../port/index.ts'
 import type { BranchSet } from '../index/branch-set.ts'
 import { CandidateFinder, type Candidates } from '../index/candidates.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
-import type { Block } from './event-block.ts'
-import type { LogReader, ReadStream } from './log-reader.ts'
+import type { BlockReader } from './block-reader.ts'
+import type { LabelledBlock } from './labelled-block.ts'
 
 /** How many events that are not selected pass between two looks at the clock. */
 const clockEvery = 64
@@ -11,11 +12,11 @@ const clockEvery = 64
 export class StreamCursor {
   readonly stream: ReadStream
   /** The event it stands at. */
-  block: Block | undefined
+  block: LabelledBlock | undefined
   index = 0
   /** The lamport timestamp of that event; infinite when there is none left. */
   lamport = 0
-  readonly #reader: LogReader
+  readonly #reader: BlockReader
   /** None where all events are selected. */
   readonly #matcher: LabelMatcher | undefined
   readonly #finder: CandidateFinder
@@ -29,9 +30,9 @@ export class StreamCursor {
   #pieceEnd = -1
   /** For each label of the block whether it is selected: 1 yes, 2 no, 0 not known yet. */
   #selected = new Uint8Array(0)
-  #selectedOf: Block | undefined
+  #selectedOf: LabelledBlock | undefined
 
-  constructor(reader: LogReader, stream: ReadStream, branches: BranchSet, from: number, to: number, step: 1 | -1) {
+  constructor(reader: BlockReader, stream: ReadStream, branches: BranchSet, from: number, to: number, step: 1 | -1) {
     this.#reader = reader
     this.stream = stream
     this.#matcher = branches.matcher
@@ -103,7 +104,7 @@ export class StreamCursor {
   }
 
   /** Up to which index events are selected; those that were removed make no difference. */
-  #endOfSelected(block: Block, from: number, to: number): number {
+  #endOfSelected(block: LabelledBlock, from: number, to: number): number {
     if (this.#matcher === undefined) return to
     let end = from
     while (end < to && (block.isRemoved(end) || this.#isSelected(block, end))) end++
@@ -142,7 +143,7 @@ export class StreamCursor {
     this.#someAt = 0
   }
 
-  #isSelected(block: Block, index: number): boolean {
+  #isSelected(block: LabelledBlock, index: number): boolean {
     if (this.#matcher === undefined) return true
     if (this.#selectedOf !== block) {
       if (this.#selected.length < block.labelCount) this.#selected = new Uint8Array(block.labelCount)

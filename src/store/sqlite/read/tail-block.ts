@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
-import type { Block } from './event-block.ts'
 import { writeLabelJson } from './label-json.ts'
+import type { LabelledBlock } from './labelled-block.ts'
 import { lineEnd, lineStart } from './line.ts'
 
 /** Room that is made at first: for so many lines of about so many bytes. */
@@ -9,7 +9,7 @@ const linesAtFirst = 16
 const lineBytes = 512
 
 /** A block of events that are not sealed yet. Lines are made when they are asked for, and kept: several readers follow a stream. */
-export class TailBlock implements Block {
+export class TailBlock implements LabelledBlock {
   readonly first: number
   readonly count: number
   readonly lamports: Float64Array

@@ -5,7 +5,7 @@ import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
 import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
-import type { Block } from './event-block.ts'
+import type { LabelledBlock } from './labelled-block.ts'
 import { TailBlock } from './tail-block.ts'
 
 /** Rows of the tail that follow each other, for about a block or for one large row. */
@@ -50,7 +50,7 @@ export class TailBlocks {
   }
 
   /** The block that holds an event, for whoever goes up or down from there; nothing when it is not in the tail. */
-  at(streamId: string, key: number, step: 1 | -1): Block | undefined {
+  at(streamId: string, key: number, step: 1 | -1): LabelledBlock | undefined {
     const run = this.#known(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
     // Between two looks at the database the rows may have been sealed or pruned; those that are left come after the event.
     if (run === undefined || run.start > key || run.end <= key) return undefined

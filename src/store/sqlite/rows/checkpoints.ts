@@ -1,13 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type Head, heads } from '../../../protocol/index.ts'
+import type { Checkpoint, StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
-import { rowKey, type StreamNumber } from './row-key.ts'
+import { rowKey } from './row-key.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
-
-export interface Checkpoint {
-  readonly count: number
-  readonly head: Uint8Array
-}
 
 /** A row knows the checkpoint before it: one that is missing is missed. */
 export interface CheckpointRow {

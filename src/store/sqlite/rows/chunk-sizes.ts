@@ -1,18 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { ChunkSize, StreamNumber } from '../../port/index.ts'
 import { DamagedData } from './checksum.ts'
-import { rowKey, type StreamNumber } from './row-key.ts'
+import { rowKey } from './row-key.ts'
 import { segmentBytes } from './segment-columns.ts'
-
-/** What a chunk takes up in the store. */
-export interface ChunkSize {
-  /** The offsets of its events are from the first to before the end. */
-  readonly first: number
-  readonly end: number
-  /** Bytes of its events as they are stored: compressed, without the index. */
-  readonly bytes: number
-  /** Whether it ends with a checkpoint; the one that is being written does not. */
-  readonly complete: boolean
-}
 
 interface Row {
   readonly key: number

@@ -1,7 +1,5 @@
 import { format } from '../../../base/format.ts'
-
-/** The number that a stream has within one database. */
-export type StreamNumber = number
+import type { StreamNumber } from '../../port/index.ts'
 
 const perStream = format.eventsPerStream + 1
 

@@ -1,5 +1,5 @@
+import type { StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
-import type { StreamNumber } from './row-key.ts'
 
 /** What is kept of a stream besides its events. */
 export interface StreamRow {

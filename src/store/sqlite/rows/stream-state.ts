@@ -8,9 +8,10 @@ import {
   startAtCheckpoint,
   startOfStream,
 } from '../../../replication/index.ts'
+import type { StreamNumber } from '../../port/index.ts'
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
-import { rowKey, type StreamNumber } from './row-key.ts'
+import { rowKey } from './row-key.ts'
 import { placeColumns } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'

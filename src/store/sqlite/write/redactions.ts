@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
-import { rowKey, type StreamNumber } from '../rows/row-key.ts'
+import { rowKey } from '../rows/row-key.ts'
 
 interface RedactionRow {
   readonly key: number

@@ -1,16 +1,11 @@
 import { assert } from '../../../base/assert.ts'
+import type { Piece } from '../../jobs/job-runner.ts'
 
 /** What several jobs have written, on its way from one thread to another as one piece of memory. */
 export interface Pieces {
   readonly ids: readonly number[]
   /** Where the bytes of each end. */
   readonly ends: readonly number[]
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
-
-/** What a job has written; its memory may go away with it. */
-export interface Piece {
-  readonly id: number
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 

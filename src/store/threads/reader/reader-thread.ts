@@ -1,4 +1,4 @@
-import { makeReadJob } from './read-job.ts'
+import { makeReadJob } from '../../jobs/read-job.ts'
 import { runReader } from './reader-host.ts'
 
-runReader({ read: makeReadJob })
+runReader({ makers: { read: makeReadJob } })

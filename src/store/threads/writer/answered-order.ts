@@ -1,5 +1,5 @@
 import { assert } from '../../../base/assert.ts'
-import type { Appended } from '../../sqlite/index.ts'
+import type { Appended } from '../../port/index.ts'
 
 /**
  * What must hold for the answers to appends, seen from the thread that has asked: they come in the order of the commits. A

@@ -2,7 +2,7 @@ import { type MessagePort, receiveMessageOnPort, type TransferListItem } from 'n
 import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import type { AppendRequest } from '../../sqlite/index.ts'
+import type { AppendRequest } from '../../port/index.ts'
 import {
   copyAll,
   type Letter,

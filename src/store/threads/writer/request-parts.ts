@@ -1,5 +1,6 @@
 import { release } from '../../../runtime/buffers.ts'
-import { type AppendRequest, GivenUp } from '../../sqlite/index.ts'
+import type { AppendRequest } from '../../port/index.ts'
+import { GivenUp } from '../../sqlite/index.ts'
 import type { Letter } from '../thread-messages.ts'
 
 /** The parts of a request as they come, one after the other. */

@@ -1,4 +1,4 @@
-import { tuning } from '../../../base/tuning.ts'
+import { tuning } from '../../base/tuning.ts'
 
 /** What a queue knows of a job. */
 export interface Queued {

@@ -1,8 +1,8 @@
-import { tuning } from '../../../base/tuning.ts'
-import type { MemoryHolder } from '../../../client-memory/account.ts'
-import { isOwn, release } from '../../../runtime/buffers.ts'
-import type { Reading } from '../../event-store.ts'
-import { isWorthKeeping } from '../../sqlite/index.ts'
+import { tuning } from '../../base/tuning.ts'
+import type { MemoryHolder } from '../../client-memory/account.ts'
+import { isOwn, release } from '../../runtime/buffers.ts'
+import type { Reading } from '../port/index.ts'
+import { isWorthKeeping } from './spare-memory.ts'
 
 /** What is smaller is soon collected: there may be thousands in a second. */
 const smallBytes = 4096

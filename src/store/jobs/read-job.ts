@@ -1,14 +1,15 @@
-import { tuning } from '../../../base/tuning.ts'
-import { LogCursor, type LogReader, NdjsonWriter, type Selection } from '../../sqlite/index.ts'
-import type { Job, JobMaker } from './reader-host.ts'
+import { tuning } from '../../base/tuning.ts'
+import type { EventCursor, EventReader, Selection } from '../port/index.ts'
+import type { Job, JobMaker } from './job.ts'
+import { NdjsonWriter } from './ndjson-writer.ts'
 
 /** Selected events as lines of JSON. */
 class ReadJob implements Job {
-  readonly #cursor: LogCursor
+  readonly #cursor: EventCursor
   readonly #lines = new NdjsonWriter(tuning.pieceBytes)
 
-  constructor(reader: LogReader, selection: Selection) {
-    this.#cursor = new LogCursor(reader, selection)
+  constructor(reader: EventReader, selection: Selection) {
+    this.#cursor = reader.cursor(selection)
   }
 
   run(deadline: number): 'busy' | 'done' {

@@ -1,6 +1,4 @@
-import type { Block } from './event-block.ts'
-import type { EventSink } from './log-cursor.ts'
-import type { ReadStream } from './log-reader.ts'
+import type { EventBlock, EventSink, ReadStream } from '../port/index.ts'
 import { spareMemory } from './spare-memory.ts'
 
 const newline = 0x0a
@@ -66,11 +64,11 @@ export class NdjsonWriter implements EventSink {
     this.#length += bytes.length
   }
 
-  event(stream: ReadStream, block: Block, index: number): boolean {
+  event(stream: ReadStream, block: EventBlock, index: number): boolean {
     return this.run(stream, block, index, index + 1)
   }
 
-  run(_stream: ReadStream, block: Block, from: number, to: number): boolean {
+  run(_stream: ReadStream, block: EventBlock, from: number, to: number): boolean {
     const bytes = block.lineBytes(from, to)
     this.#reserve(bytes)
     block.copyLines(from, to, this.#buffer, this.#length)

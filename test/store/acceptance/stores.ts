@@ -1,18 +1,28 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { readerModule } from '../../../src/events/index.ts'
+import { queryJobs } from '../../../src/events/query/query-jobs.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { nowMicros } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import type { EventStore } from '../../../src/store/event-store.ts'
+import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
+import { SingleThreadStore } from '../../support/single-thread-store.ts'
 import type { OpenOptions } from './support.ts'
 
 // Most of the time that it takes to open a store goes into compiling what its threads load; this keeps the result.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
-export function complete(options: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
-  return { topic: 'a-topic', kind: 'live', key: KeyPair.generate(systemRandom), ...options }
+export function complete({ queries = false, ...options }: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
+  return {
+    topic: 'a-topic',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+    ...options,
+    ...(queries && { readerModule }),
+  }
 }
 
 export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
@@ -23,8 +33,22 @@ export async function openSqlite(test: TestContext, options?: OpenOptions): Prom
   return store
 }
 
-const writes: ReadonlySet<string | symbol> = new Set<keyof EventStore>([
+export async function openSingleThread(test: TestContext, options?: OpenOptions): Promise<SingleThreadStore> {
+  let store: SingleThreadStore | undefined
+  test.after(() => store?.close())
+  const file = join(temporaryFolder(test), 'log.db')
+  const { topic, kind, key } = complete(options)
+  store = new SingleThreadStore({ file, topic, kind, key, now: nowMicros, random: systemRandom })
+  return store
+}
+
+export async function openMemory(_: TestContext, options?: OpenOptions): Promise<MemoryEventStore> {
+  return new MemoryEventStore({ ...complete(options), now: nowMicros, jobs: queryJobs })
+}
+
+const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'append',
+  'appendParts',
   'receive',
   'prune',
   'applyPrune',
@@ -33,7 +57,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof EventStore>([
 ])
 
 /** A store that seals all it can after each write, so that whatever is read next comes from segments. */
-export function settling(store: SqliteEventStore): EventStore {
+export function settling(store: SqliteEventStore): SqliteEventStore {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)

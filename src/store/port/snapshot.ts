@@ -1,4 +1,4 @@
-import type { StreamNumber } from '../rows/row-key.ts'
+import type { StreamNumber } from './streams.ts'
 
 /** The event counts of all streams after one commit: it holds all events of a commit, or none. It never changes. */
 export class Snapshot {

@@ -1,5 +1,5 @@
-import { tuning } from '../../../base/tuning.ts'
-import { release } from '../../../runtime/buffers.ts'
+import { tuning } from '../../base/tuning.ts'
+import { release } from '../../runtime/buffers.ts'
 
 /** Smaller pieces of memory are not worth keeping. */
 const leastBytes = tuning.pieceBytes / 2

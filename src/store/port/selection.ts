@@ -1,4 +1,4 @@
-import type { StreamNumber } from '../rows/row-key.ts'
+import type { StreamNumber } from './streams.ts'
 
 /** Events that carry all of these tags, of this app; of streams of this node only, or of others only. */
 export interface Branch {
@@ -20,9 +20,4 @@ export interface Selection {
   readonly upper?: ReadonlyMap<StreamNumber, number>
   /** Lamport timestamps that all selected events are known to be in, both included. */
   readonly lamports?: { readonly from: number; readonly to: number }
-}
-
-/** Whether one of the branches holds for all events, so that no index is of use. */
-export function selectsAll(branches: readonly Branch[]): boolean {
-  return branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)
 }

@@ -1,0 +1,90 @@
+import { limits } from '../../base/limits.ts'
+import { MemoryAccount } from '../../client-memory/account.ts'
+import type { EventReader, Reading } from '../port/index.ts'
+import type { JobSet } from './job.ts'
+import { JobRunner, type Piece } from './job-runner.ts'
+import { PieceQueue } from './piece-queue.ts'
+import type { Schedule } from './schedule.ts'
+import { spareMemory } from './spare-memory.ts'
+
+export interface LocalJobsOptions {
+  readonly jobs: JobSet
+  readonly schedule?: Schedule
+}
+
+/** Runs jobs in the thread of whoever reads their results, with the same runner as a reader thread. */
+export class LocalJobs {
+  readonly #runner: JobRunner
+  readonly #readings = new Map<number, PieceQueue>()
+  #lastId = 0
+  /** Why no job runs any more. */
+  #ended: Error | undefined
+
+  constructor(reader: EventReader, { jobs, schedule }: LocalJobsOptions) {
+    this.#runner = new JobRunner({
+      reader,
+      jobs,
+      account: MemoryAccount.create(limits.mostClientMemory),
+      output: {
+        started: (id) => this.#readings.get(id)?.start(),
+        written: (pieces) => {
+          for (const piece of pieces) this.#hand(piece)
+        },
+        ended: (id, outcome) => this.#end(id, 'error' in outcome ? asError(outcome.error) : undefined),
+      },
+      ...(schedule && { schedule }),
+    })
+  }
+
+  start(job: string, request: unknown): Reading {
+    const id = ++this.#lastId
+    const queue = new PieceQueue(
+      (bytes, spare) => {
+        for (const memory of spare) spareMemory.give(memory)
+        this.#runner.credit(id, bytes)
+      },
+      () => {
+        this.#readings.delete(id)
+        this.#runner.cancel(id)
+      },
+    )
+    if (this.#ended !== undefined) {
+      queue.end(this.#ended)
+      return queue
+    }
+    this.#readings.set(id, queue)
+    this.#runner.start(id, job, request)
+    return queue
+  }
+
+  /** Streams have grown: subscriptions look again. */
+  wake(): void {
+    this.#runner.wake()
+  }
+
+  /** Ends all jobs, and those that are asked for later, with an error. */
+  close(error: Error): void {
+    this.#ended = error
+    for (const id of [...this.#readings.keys()]) {
+      this.#runner.cancel(id)
+      this.#end(id, error)
+    }
+  }
+
+  /** A copy: the job goes on writing to its own memory. */
+  #hand({ id, bytes }: Piece): void {
+    const piece = Buffer.allocUnsafeSlow(bytes.length)
+    piece.set(bytes)
+    this.#readings.get(id)?.push(piece)
+  }
+
+  #end(id: number, error: Error | undefined): void {
+    const queue = this.#readings.get(id)
+    this.#readings.delete(id)
+    queue?.end(error)
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
+}

@@ -1,0 +1,52 @@
+import type { Labels } from '../../protocol/index.ts'
+import type { EventBlock } from '../port/index.ts'
+import type { MemoryEvent } from './memory-stream.ts'
+
+/** A block of one event. */
+export class MemoryBlock implements EventBlock {
+  readonly first: number
+  readonly count = 1
+  /** The event belongs to the store, whoever reads it. */
+  readonly heldBytes = 0
+  readonly lamports: Float64Array
+  readonly times: Float64Array
+  readonly #event: MemoryEvent
+  readonly #streamId: string
+  #line: Buffer | undefined
+
+  constructor(streamId: string, event: MemoryEvent) {
+    this.first = event.offset
+    this.lamports = Float64Array.of(event.lamport)
+    this.times = Float64Array.of(event.time)
+    this.#event = event
+    this.#streamId = streamId
+  }
+
+  labels(): Labels {
+    return this.#event.labels
+  }
+
+  payload(): string {
+    return this.#event.payload.toString('utf8')
+  }
+
+  lineBytes(from: number, to: number): number {
+    return to > from ? this.#lineOf().length : 0
+  }
+
+  copyLines(from: number, to: number, target: Buffer, at: number): void {
+    if (to > from) this.#lineOf().copy(target, at)
+  }
+
+  #lineOf(): Buffer {
+    const { offset, lamport, time, labels, payload } = this.#event
+    const place = `{"type":"event","lamport":${lamport},"stream":"${this.#streamId}","offset":${offset}`
+    const tags = `"tags":${JSON.stringify(labels.tags)},"appId":${JSON.stringify(labels.appId)}`
+    this.#line ??= Buffer.concat([
+      Buffer.from(`${place},"timestamp":${time},${tags},"payload":`),
+      payload,
+      Buffer.from('}\n'),
+    ])
+    return this.#line
+  }
+}

@@ -1,0 +1,31 @@
+import { type EventReader, type Selection, Snapshot } from '../port/index.ts'
+import { MemoryCursor } from './memory-cursor.ts'
+import type { MemoryStream } from './memory-stream.ts'
+
+/** Reads the streams of a store in memory. */
+export class MemoryReader implements EventReader {
+  readonly #streams: readonly MemoryStream[]
+  #snapshot = new Snapshot(0, [])
+
+  /** The streams of the store, which goes on adding to them. */
+  constructor(streams: readonly MemoryStream[]) {
+    this.#streams = streams
+  }
+
+  streams(): readonly MemoryStream[] {
+    return this.#streams
+  }
+
+  /** The last snapshot as long as nothing has grown. */
+  snapshot(): Snapshot {
+    const last = this.#snapshot
+    const counts = this.#streams.map(({ position }) => position.count)
+    const isSame = counts.length === last.streams && counts.every((count, number) => count === last.count(number))
+    if (!isSame) this.#snapshot = new Snapshot(last.position + 1, counts)
+    return this.#snapshot
+  }
+
+  cursor(selection: Selection, live?: Snapshot): MemoryCursor {
+    return new MemoryCursor(this.#streams, selection, live ?? this.snapshot(), live !== undefined)
+  }
+}

@@ -1,0 +1,308 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { ShoalError } from '../../../base/errors.ts'
+import type { PublicKey } from '../../../identity/index.ts'
+import { throwRefusal } from '../../disk/sqlite-error.ts'
+import type {
+  Checkpoint,
+  ChunkSize,
+  NewestTime,
+  ReadStream,
+  Snapshot,
+  StreamNumber,
+  StreamStatus,
+} from '../../port/index.ts'
+import { soundRangeAt, soundRangesOf } from '../index/index-ranges.ts'
+import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../index/tag-index.ts'
+import { openForReading } from '../log-database.ts'
+import { checkpointsOf } from '../rows/checkpoints.ts'
+import { DamagedData, reading } from '../rows/checksum.ts'
+import { chunkSizes } from '../rows/chunk-sizes.ts'
+import { rowKey } from '../rows/row-key.ts'
+import { streamIdOf } from '../rows/stream-id.ts'
+import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { chunkFrom } from './chunks.ts'
+import type { LabelledBlock } from './labelled-block.ts'
+import { SealedBlocks } from './sealed-blocks.ts'
+import type { SharedCounts } from './shared-counts.ts'
+import { TailBlocks } from './tail-blocks.ts'
+
+const statements = {
+  streams:
+    'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number >= ? ORDER BY number',
+  stream: 'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?',
+  posting: 'SELECT crc, body FROM posting WHERE key = ?',
+} as const
+
+/** Reads blocks of events, the index and what is known of streams. No transaction stays open between two calls. */
+export class BlockReader {
+  readonly counts: SharedCounts
+  readonly #database: DatabaseSync
+  readonly #own: PublicKey
+  readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
+  #streams: ReadStream[] = []
+  readonly #streamIds: string[] = []
+  #snapshot: Snapshot | undefined
+  #seals = -1
+  #removals = -1
+  readonly #sealed: SealedBlocks
+  readonly #tail: TailBlocks
+  readonly #rangesOf: ReturnType<typeof soundRangesOf>
+  readonly #rangeAt: ReturnType<typeof soundRangeAt>
+  /** All ranges of a stream, and those that were looked for one by one. */
+  readonly #ranges = new Map<StreamNumber, IndexRange[]>()
+  readonly #foundRanges = new Map<StreamNumber, IndexRange[]>()
+
+  /** Told once about each piece of the index that is damaged. */
+  onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
+  readonly #damaged = new Set<number>()
+
+  constructor(file: string, counts: SharedCounts, own: PublicKey) {
+    this.#database = openForReading(file)
+    this.counts = counts
+    this.#own = own
+    try {
+      for (const [name, sql] of Object.entries(statements))
+        this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
+      this.#sealed = new SealedBlocks(this.#database)
+      this.#tail = new TailBlocks(this.#database)
+      this.#rangesOf = soundRangesOf(this.#database)
+      this.#rangeAt = soundRangeAt(this.#database)
+      // So that the first query has less to do.
+      this.streams()
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
+  }
+
+  /** All streams that have events, or had some. */
+  streams(): readonly ReadStream[] {
+    if (this.#streams.length < this.counts.streams) {
+      const rows = reading(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
+      for (const row of rows) {
+        checkStreamRow(row, this.#streams.length)
+        const { number, node, nr } = row
+        const key = { node: Uint8Array.from(node) as PublicKey, number: nr }
+        this.#streams.push({ number, key, own: Buffer.compare(node, this.#own) === 0 })
+      }
+    }
+    return this.#streams
+  }
+
+  /** The event counts of all streams after the last commit. Whatever reads several streams takes one, and keeps to it. */
+  snapshot(): Snapshot {
+    this.#snapshot = this.counts.snapshot(this.#snapshot)
+    return this.#snapshot
+  }
+
+  /**
+   * Forgets what is no longer so. Answers how often something was removed: what a query has read at another number than
+   * this may be gone, and several queries ask in turn.
+   */
+  refresh(): number {
+    const { seals, removals } = this.counts
+    if (this.#seals !== seals) {
+      this.#forgetRanges()
+      this.#damaged.clear()
+    }
+    this.#seals = seals
+    if (this.#removals === removals) return removals
+    this.#removals = removals
+    this.#sealed.clear()
+    this.#tail.clear()
+    this.#forgetRanges()
+    return removals
+  }
+
+  /** The block that holds an event, for whoever goes up or down from there. Nothing when it was pruned. */
+  block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): LabelledBlock | undefined {
+    return reading(() => this.#block(stream, offset, step))
+  }
+
+  /** How many events from the start of a stream are gone: the disk knows it before the shared counts do. */
+  prunedOf(stream: StreamNumber): number {
+    return reading(() => this.#pruned(stream))
+  }
+
+  /** Of the offsets from one to another the first whose event has at least this lamport timestamp; the one after them when none has. */
+  offsetAt(stream: StreamNumber, lamport: number, first: number, last: number): number {
+    let [low, high] = [first, last + 1]
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      const block = this.block(stream, middle)
+      // What was pruned is behind everything that is still there.
+      if (block === undefined) low = middle + 1
+      else if ((block.lamports[0] as number) >= lamport) high = Math.min(middle, block.first)
+      else if ((block.lamports[block.count - 1] as number) < lamport) low = block.first + block.count
+      else return clamp(block.first + firstAtLeast(block.lamports, lamport), low, high)
+    }
+    return clamp(low, first, last + 1)
+  }
+
+  /** Where each stream stands. */
+  status(): StreamStatus[] {
+    const snapshot = this.snapshot()
+    return this.streams().map((stream) => {
+      const count = snapshot.count(stream.number)
+      // A prune record after the snapshot may have moved the start of a stream beyond its end.
+      return { ...stream, count, pruned: Math.min(this.counts.pruned(stream.number), count) }
+    })
+  }
+
+  checkpoints(stream: StreamNumber): Checkpoint[] {
+    return reading(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+  }
+
+  chunkSizes(stream: StreamNumber): ChunkSize[] {
+    return reading(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
+  }
+
+  newestTime(stream: StreamNumber, from: number, to: number): NewestTime {
+    this.refresh()
+    const block = this.block(stream, to)
+    if (block === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
+    const first = Math.max(from, block.first)
+    const times = block.times.subarray(first - block.first, to + 1 - block.first)
+    return { first, time: times.reduce((newest, time) => Math.max(newest, time)) }
+  }
+
+  chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
+    if (from < this.counts.pruned(stream))
+      throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
+    return reading(() => chunkFrom(this.#database, stream, from, newest))
+  }
+
+  /** The parts of a stream that are indexed, in order. */
+  ranges(stream: StreamNumber): readonly IndexRange[] {
+    const known = this.#ranges.get(stream)
+    if (known !== undefined) return known
+    // A range that is damaged is not used: its events are scanned, which is slow but right.
+    const ranges = this.#soundRanges(stream)
+    this.#ranges.set(stream, ranges)
+    return ranges
+  }
+
+  /** The part that holds an event. One is read much faster than all, and often one is enough. */
+  rangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
+    const found = this.#foundRanges.get(stream) ?? []
+    const known = found.findLast((range) => holds(range, offset))
+    if (known !== undefined) return known
+    const range = this.#soundRangeAt(stream, offset) ?? this.ranges(stream).find((range) => holds(range, offset))
+    if (range !== undefined) this.#foundRanges.set(stream, [...found, range])
+    return range
+  }
+
+  /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
+  positions(range: IndexRange, hash: number): number[] | 'most' | undefined {
+    const { id, bits } = range
+    try {
+      const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
+      if (row !== undefined) return lookUp(range, row, hash)
+    } catch (error) {
+      throwRefusal(error)
+      // Told below, like a row that is missing.
+    }
+    this.#tellDamaged(range)
+    return undefined
+  }
+
+  /** The positions of events that may carry one of many things, in order; nothing when the index is of no use. */
+  positionsOfAny(range: IndexRange, hashes: ReadonlySet<number>): number[] | undefined {
+    const { id, bits, count } = range
+    const marks = new Uint8Array(count)
+    const buckets = new Set(Array.from(hashes, (hash) => bucketOf(hash, bits)))
+    try {
+      for (const bucket of buckets) {
+        const row = this.#prepared.posting.get(postingKey(id, bucket)) as unknown as PostingRow | undefined
+        if (row === undefined) throw new DamagedData('a row of the index is missing')
+        lookUpAll(range, bucket, row, hashes, (positions) => {
+          for (const position of positions) marks[position] = 1
+        })
+      }
+    } catch (error) {
+      throwRefusal(error)
+      this.#tellDamaged(range)
+      return undefined
+    }
+    const found: number[] = []
+    for (let position = 0; position < count; position++) if (marks[position] === 1) found.push(position)
+    return found
+  }
+
+  /** It may have been merged with others, or pruned, since it was found: whoever is told looks again. */
+  #tellDamaged({ id, stream, first }: IndexRange): void {
+    if (!this.#damaged.has(id)) this.onDamagedIndex(stream, first)
+    this.#damaged.add(id)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #soundRanges(stream: StreamNumber): IndexRange[] {
+    try {
+      return this.#rangesOf(stream)
+    } catch (error) {
+      throwRefusal(error)
+      return []
+    }
+  }
+
+  #soundRangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
+    try {
+      return this.#rangeAt(stream, offset)
+    } catch (error) {
+      throwRefusal(error)
+      return undefined
+    }
+  }
+
+  #forgetRanges(): void {
+    this.#ranges.clear()
+    this.#foundRanges.clear()
+  }
+
+  #block(stream: StreamNumber, offset: number, step: 1 | -1): LabelledBlock | undefined {
+    const key = rowKey(stream, offset)
+    const sealed = (): LabelledBlock | undefined => this.#sealed.at(stream, key)
+    const tail = (): LabelledBlock | undefined => this.#tail.at(this.#streamId(stream), key, step)
+    const [first, second] = offset < this.counts.sealed(stream) ? [sealed, tail] : [tail, sealed]
+    // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
+    for (let round = 0; round < 10; round++) {
+      const block = first() ?? second()
+      if (block !== undefined) return block
+      if (offset < this.#pruned(stream)) return undefined
+    }
+    throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+  }
+
+  #streamId(stream: StreamNumber): string {
+    this.#streamIds[stream] ??= streamIdOf((this.streams()[stream] as ReadStream).key)
+    return this.#streamIds[stream]
+  }
+
+  #pruned(stream: StreamNumber): number {
+    const row = this.#prepared.stream.get(stream) as unknown as StreamRow | undefined
+    if (row === undefined) throw new DamagedData(`the entry of stream ${stream} is missing`)
+    checkStreamRow(row, stream)
+    return row.pruned
+  }
+}
+
+function holds({ first, count }: IndexRange, offset: number): boolean {
+  return first <= offset && offset < first + count
+}
+
+function firstAtLeast(rising: Float64Array, value: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((rising[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(value, most))
+}

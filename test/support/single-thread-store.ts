@@ -1,0 +1,111 @@
+import { queryJobs } from '../../src/events/query/query-jobs.ts'
+import { CommitListeners } from '../../src/store/commit-listeners.ts'
+import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
+import type { AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
+import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
+
+/** The log in SQLite without any thread: it writes, reads and runs jobs where it is called. */
+export class SingleThreadStore implements EventStore {
+  readonly #writer: LogWriter
+  readonly #reader: LogReader
+  readonly #jobs: LocalJobs
+  readonly #listeners = new CommitListeners()
+  #isClosed = false
+
+  constructor(options: ConstructorParameters<typeof LogWriter>[0]) {
+    this.#writer = new LogWriter(options)
+    this.#reader = new LogReader(options.file, this.#writer.counts, options.key.publicKey)
+    this.#jobs = new LocalJobs(this.#reader, { jobs: queryJobs })
+  }
+
+  async append(request: AppendRequest) {
+    const [appended] = this.#write((writer) => writer.append([request]))
+    if (appended === undefined) throw new Error('a request has an answer')
+    return appended
+  }
+
+  async receive(chunk: Uint8Array) {
+    return this.#write((writer) => writer.receive(chunk))
+  }
+
+  async prune(stream: number, count: number) {
+    return this.#write((writer) => writer.prune(stream, count))
+  }
+
+  async applyPrune(record: Uint8Array, head?: Uint8Array) {
+    this.#write((writer) => writer.applyPrune(record, head))
+  }
+
+  async redact(stream: number, offset: number) {
+    return this.#write((writer) => writer.redact(stream, offset))
+  }
+
+  async applyRedaction(record: Uint8Array) {
+    this.#write((writer) => writer.applyRedaction(record))
+  }
+
+  async streams() {
+    return this.#open().status()
+  }
+
+  async head(stream: number) {
+    this.#open()
+    return this.#writer.head(stream)
+  }
+
+  async chunk(stream: number, from: number) {
+    return this.#open().chunk(stream, from, this.#writer.head(stream))
+  }
+
+  async checkpoints(stream: number) {
+    return this.#open().checkpoints(stream)
+  }
+
+  async chunkSizes(stream: number) {
+    return this.#open().chunkSizes(stream)
+  }
+
+  async newestTime(stream: number, from: number, to: number) {
+    return this.#open().newestTime(stream, from, to)
+  }
+
+  onCommit(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  read(selection: Selection): Reading {
+    return this.start('read', selection)
+  }
+
+  start(job: string, request: unknown): Reading {
+    return this.#jobs.start(job, request)
+  }
+
+  /** Seals everything that can be sealed. */
+  settle(): void {
+    this.#write((writer) => writer.sealAll())
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#jobs.close(new Error('the store is closed'))
+    this.#reader.close()
+    this.#writer.close()
+  }
+
+  #open(): LogReader {
+    if (this.#isClosed) throw new Error('the store is closed')
+    return this.#reader
+  }
+
+  #write<T>(work: (writer: LogWriter) => T): T {
+    this.#open()
+    const result = work(this.#writer)
+    if (this.#writer.takeGrown()) {
+      this.#jobs.wake()
+      this.#listeners.notify()
+    }
+    return result
+  }
+}
