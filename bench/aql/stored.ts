@@ -1,6 +1,7 @@
 import { deepEqual } from 'node:assert/strict'
 import { finish } from '../../src/aql/index.ts'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 import { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
@@ -80,9 +81,9 @@ export async function storedLines(workspace: Workspace, events: number, rounds: 
 }
 
 function answered(file: string, writer: LogWriter, key: { publicKey: LogReaderKey }, query: string): Found {
-  const reader = new LogReader(file, writer.counts, key.publicKey)
+  const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
   const request = { query, appId: 'a', via: 'http', order: 'asc', lowerBound: {}, upperBound: undefined }
-  const job = finish(makeQueryJob(reader, request, () => 0))
+  const job = finish(makeQueryJob(reader, request, systemClock))
   let count = -1
   for (let state = 'busy'; state !== 'done'; ) {
     state = job.run(Number.POSITIVE_INFINITY)

@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/runtime/clock.ts'
 import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 import type { EventSink, ReadStream, Selection } from '../../src/store/port/index.ts'
 import { LogCursor, LogReader, SharedCounts } from '../../src/store/sqlite/index.ts'
@@ -248,7 +249,7 @@ function measureQuery(now: Standing, selection: Selection, events: number): numb
 function withReader<T>({ file, key, stored, sealed }: Standing, work: (reader: LogReader) => T): T {
   const counts = new SharedCounts()
   counts.publish([{ number: 0, count: stored, pruned: 0, sealed }])
-  const reader = new LogReader(file, counts, key.publicKey)
+  const reader = new LogReader(file, counts, key.publicKey, systemClock)
   try {
     return work(reader)
   } finally {

@@ -3,6 +3,7 @@ import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { nowMicros } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { BareRows } from './bare.ts'
 import { EventSource } from './events.ts'
@@ -57,6 +58,7 @@ export async function receiving(workspace: Workspace): Promise<Line[]> {
 /** Full chunks of one stream of another node, in order. */
 async function chunksOf(count: number, eventsPerFrame: number): Promise<Uint8Array[]> {
   const store = new MemoryEventStore({
+    runtime: systemRuntime,
     topic: 'bench',
     kind: 'live',
     key: KeyPair.generate(systemRandom),

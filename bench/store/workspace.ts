@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 
 const key = KeyPair.generate(systemRandom)
@@ -16,7 +17,7 @@ export interface StoreFile {
 }
 
 export function openStore({ file, key }: StoreFile): Promise<SqliteEventStore> {
-  return SqliteEventStore.open({ file, topic: 'bench', kind: 'live', key })
+  return SqliteEventStore.open({ runtime: systemRuntime, file, topic: 'bench', kind: 'live', key })
 }
 
 /** The temporary folder of a run, with the resources to release at its end. */

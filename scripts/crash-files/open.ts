@@ -24,6 +24,7 @@ export async function openFiles(folder: string): Promise<{ files: Files; close()
   )
   const log = new Logger(output, 'crash')
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(folder, 'log.db'),
     topic: 'crash',
     kind: 'live',

@@ -1,7 +1,7 @@
 import { messageOf } from '../../src/base/errors.ts'
 import type { KeyPair } from '../../src/identity/index.ts'
 import { heads } from '../../src/protocol/index.ts'
-import { nowMicros } from '../../src/runtime/clock.ts'
+import { nowMicros, systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { ReadStream } from '../../src/store/port/index.ts'
 import { LogReader, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -50,7 +50,7 @@ export function check(options: CheckOptions): Checked {
   let result: Omit<Checked, 'problems'> = { events: 0, segments: 0, unanswered: 0, unsealedChunks: 0 }
   try {
     const writer = new LogWriter({ file, topic, kind: 'live', key, now: nowMicros, random: systemRandom })
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
       if (seal === true) writer.sealAll()
       result = new Check(options, writer, reader, problems).run()

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../src/base/errors.ts'
 import { parsePrivateKey } from '../../src/identity/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { Appended, AppendRequest, StreamStatus } from '../../src/store/port/index.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 import { eventsOf, firstHeavy, requestsPerLife, type SentEvent, streams, toRequest } from './contents.ts'
@@ -167,7 +168,13 @@ class Victim {
 }
 
 async function open({ file, topic, privateKey }: Job): Promise<SqliteEventStore> {
-  return await SqliteEventStore.open({ file, topic, kind: 'live', key: parsePrivateKey(privateKey) })
+  return await SqliteEventStore.open({
+    runtime: systemRuntime,
+    file,
+    topic,
+    kind: 'live',
+    key: parsePrivateKey(privateKey),
+  })
 }
 
 async function live(job: Job): Promise<void> {

@@ -101,7 +101,7 @@ function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonl
     random: systemRandom,
   })
   try {
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
       for (const [name, selection] of Object.entries(selections))
         ask(name, () => {

@@ -45,7 +45,7 @@ interface Parts extends Runtime {
  */
 export async function openEvents(parts: Parts): Promise<Events> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
-  const { clock, timers } = parts
+  const { clock, timers, random } = parts
   const { swarm, eventRouting } = settings.document
   const published = metrics.counter('shoal_events_published_total', 'Events published by apps on this node.')
   const commits = metrics.histogram('shoal_commit_requests', 'Publish requests per group commit.', powersOfTwo)
@@ -59,6 +59,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       topic: swarm.topic,
       kind: 'live',
       key,
+      runtime: { clock, timers, random },
       readerModule,
       clientMemory: account.memory,
       committed: (requests) => commits.observe(requests),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { readerModule } from '../../src/events/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { key, startApi } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -11,7 +12,7 @@ import { TestSocket } from '../support/socket.ts'
 test('a query that reads a damaged event fails with ERR_DATA_DAMAGED, over HTTP and WebSocket', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const options = { file, topic: 'default-topic', kind: 'live', key, readerModule } as const
-  const written = await SqliteEventStore.open(options)
+  const written = await SqliteEventStore.open({ ...options, runtime: systemRuntime })
   const publisher = await startApi(t, { store: written })
   for (let i = 0; i < 3; i++) {
     const data = Array.from({ length: 500 }, (_, n) => ({ tags: ['damaged'], payload: { i, n } }))
@@ -26,7 +27,7 @@ test('a query that reads a damaged event fails with ERR_DATA_DAMAGED, over HTTP 
   bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1)
   database.prepare('UPDATE segment SET block5 = ? WHERE key = (SELECT min(key) FROM segment)').run(bytes)
   database.close()
-  const store = await SqliteEventStore.open(options)
+  const store = await SqliteEventStore.open({ ...options, runtime: systemRuntime })
   t.after(() => store.close())
   const api = await startApi(t, { store })
   const request = { query: "FROM 'damaged'", order: 'asc' }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import {
   blockFile,
   DataFolder,
@@ -28,6 +29,7 @@ async function stoppedNode(t: TestContext): Promise<string> {
   const { key } = database.beginStart(systemRandom)
   mkdirSync(topicsFolder(path))
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: topicFile(path, 'default-topic'),
     topic: 'default-topic',
     kind: 'live',

@@ -10,6 +10,7 @@ import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
 import { Recurring } from '../../src/runtime/recurring.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
+import { systemTimers } from '../../src/runtime/timers.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { linesOf } from '../aql/eval/run.ts'
@@ -26,17 +27,27 @@ const topic = 'repeated'
 const steps = 40
 const minuteMs = 60_000
 
+/** Time only moves between two steps, so jobs run in turns of the real event loop. */
+const storeRuntime = ({ clock, random }: Runtime): Runtime => ({ clock, random, timers: systemTimers })
+
 const stores: Readonly<Record<string, OpenStore>> = {
-  'in memory': (_, { clock, random }, key) =>
-    new MemoryEventStore({ topic, kind: 'live', key, now: clock.now, seed: () => random.bytes(16) }),
-  'of SQLite without threads': (t, { clock, random }, key) =>
+  'in memory': (_, runtime, key) =>
+    new MemoryEventStore({
+      runtime: storeRuntime(runtime),
+      topic,
+      kind: 'live',
+      key,
+      now: runtime.clock.now,
+    }),
+  'of SQLite without threads': (t, runtime, key) =>
     new SingleThreadStore({
+      runtime: storeRuntime(runtime),
       file: join(temporaryFolder(t), 'log.db'),
       topic,
       kind: 'live',
       key,
-      now: clock.now,
-      random,
+      now: runtime.clock.now,
+      random: runtime.random,
     }),
 }
 

@@ -12,8 +12,11 @@ function stepsOf(turn: JobTurn, deadline: number, most: number): number {
   return most
 }
 
+/** It stands still, after all deadlines that are long ago. */
+const clock = { now: () => 0, steadyMs: () => 1 }
+
 test('a turn of slow steps is over soon, whatever was quick before', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
+  const turn = new JobTurn(new NdjsonWriter(1024), clock)
   assert.ok(stepsOf(turn, longAgo, 1000) <= 16)
   assert.equal(stepsOf(turn, never, 1000), 1000)
   const slow = Array.from({ length: 9 }, () => stepsOf(turn, longAgo, 1000))
@@ -22,7 +25,7 @@ test('a turn of slow steps is over soon, whatever was quick before', () => {
 })
 
 test('a turn that is over stays over, and the next one is not', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
+  const turn = new JobTurn(new NdjsonWriter(1024), clock)
   stepsOf(turn, longAgo, 1000)
   assert.equal(turn.isOver(), true)
   turn.begin(never)
@@ -30,7 +33,7 @@ test('a turn that is over stays over, and the next one is not', () => {
 })
 
 test('work that is as much as many steps counts like them', () => {
-  const turn = new JobTurn(new NdjsonWriter(1024), () => 1)
+  const turn = new JobTurn(new NdjsonWriter(1024), clock)
   stepsOf(turn, never, 1000)
   turn.begin(longAgo)
   assert.equal(turn.isOver(64), true)

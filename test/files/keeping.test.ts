@@ -26,6 +26,7 @@ interface Opened {
 
 async function open(folder: string, blocks = 'blocks.db', streams: EventsOptions['streams'] = {}): Promise<Opened> {
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(folder, 'log.db'),
     topic: 't',
     kind: 'live',

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import {
   type BackgroundNotice,
   BlobStore,
@@ -40,6 +41,7 @@ function watch() {
 async function openStore(t: TestContext, options: Partial<Parameters<typeof SqliteEventStore.open>[0]>) {
   const file = join(temporaryFolder(t), 'log.db')
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file,
     topic: 't',
     kind: 'live',

@@ -2,6 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { Order, Selection } from '../../src/store/port/index.ts'
 import { LogCursor, LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
@@ -28,7 +29,7 @@ test('bounds of lamport timestamps are found without looking at what is outside 
   ): void => {
     const file = join(folder, `${files++}.db`)
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
       const all: Place[] = batches.flatMap(({ stream, count }) => {
         const events = Array.from({ length: count }, () => ({ appId: 'app', tags: ['t'], payload: '1' }))

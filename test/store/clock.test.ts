@@ -6,7 +6,9 @@ import { zstdDecompressSync } from 'node:zlib'
 import { format } from '../../src/base/format.ts'
 import { latestMicros } from '../../src/base/timestamps.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import type { AppendRequest } from '../../src/store/port/index.ts'
@@ -72,7 +74,7 @@ test('a clock that becomes wrong while a chunk ends leaves nothing of the reques
 
 test('a store in memory refuses what a log refuses', async () => {
   let time = right
-  const store = new MemoryEventStore({ topic: 't', kind: 'live', key, now: () => time })
+  const store = new MemoryEventStore({ runtime: systemRuntime, topic: 't', kind: 'live', key, now: () => time })
   for (const wrong of unstorable) {
     time = wrong
     await assert.rejects(store.append(requestOf('1')), refused)
@@ -108,7 +110,7 @@ for (const [year, shown] of [
     ])
     writer.close()
     const reopened = open()
-    const reader = new LogReader(file, reopened.counts, key.publicKey)
+    const reader = new LogReader(file, reopened.counts, key.publicKey, systemClock)
     const [times, payloads] = [[] as number[], [] as string[]]
     for (let offset = 0; offset <= legacyEvents; ) {
       const block = reader.block(0, offset)
@@ -135,7 +137,7 @@ for (const [year, shown] of [
 
   test(`a store of threads opens a log of ${year}, and is not kept busy by what it cannot seal`, async (t) => {
     const file = legacyLog(t, year)
-    const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
+    const store = await SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key })
     t.after(() => store.close())
     for (let i = 0; i < 3; i++) await store.append(requestOf(...Array.from({ length: 1024 }, () => '1')))
     let lines = 0

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { DiskNotice } from '../../src/store/index.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { packed } from '../support/events.ts'
@@ -18,6 +19,7 @@ async function readAll(reading: AsyncIterable<unknown>): Promise<void> {
 test('a read that the disk refuses fails as that, is told, and is told again when reading works', async (t) => {
   const notices: DiskNotice[] = []
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',

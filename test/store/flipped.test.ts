@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { verifyLog } from '../../src/store/sqlite/index.ts'
 import { until } from '../support/process.ts'
@@ -103,7 +104,7 @@ test('a store makes its index anew while it runs', async (t) => {
   database.exec('UPDATE posting SET body = zeroblob(length(body))')
   database.close()
   assert.notDeepEqual(verifyLog(file).problems, [])
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: ownKey })
+  const store = await SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key: ownKey })
   t.after(() => store.close())
   const ask = async (): Promise<string> => {
     let text = ''

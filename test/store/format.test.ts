@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
 import { formatOf } from '../../src/store/sqlite/file-format.ts'
 import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -61,7 +63,7 @@ test('a store of a later version is refused, and not a byte of it changes', asyn
   const future = refusal(/Detected future version 3 .*Nothing was changed/)
   assert.throws(() => open(file), future)
   assert.deepEqual(filesOf(folder), before)
-  await assert.rejects(SqliteEventStore.open({ file, topic: 't', kind: 'live', key }), future)
+  await assert.rejects(SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key }), future)
   assert.deepEqual(filesOf(folder), before)
 })
 
@@ -87,7 +89,10 @@ test('whoever only reads refuses a store of a later version, too', (t) => {
   write(file)
   change(file, 'PRAGMA user_version = 3')
   const before = filesOf(folder)['log.db']
-  assert.throws(() => new LogReader(file, new SharedCounts(), key.publicKey), refusal(/Detected future version 3/))
+  assert.throws(
+    () => new LogReader(file, new SharedCounts(), key.publicKey, systemClock),
+    refusal(/Detected future version 3/),
+  )
   assert.throws(() => verifyLog(file), refusal(/Detected future version 3/))
   assert.equal(filesOf(folder)['log.db'], before)
 })
@@ -99,7 +104,7 @@ test('a store of another topic, or of another kind, is refused', async (t) => {
   assert.throws(() => open(file, 'other'), refusal(/holds the live topic 't', not the live topic 'other'/))
   assert.throws(() => open(file, 't', 'imported'), refusal(/holds the live topic 't', not the imported topic 't'/))
   await assert.rejects(
-    SqliteEventStore.open({ file, topic: 'other', kind: 'live', key }),
+    SqliteEventStore.open({ runtime: systemRuntime, file, topic: 'other', kind: 'live', key }),
     refusal(/holds the live topic 't'/),
   )
   assert.deepEqual(readFileSync(file), before)
@@ -122,7 +127,7 @@ test('a file that is no event log is refused, and not a byte of it changes', (t)
 test('a store that is closed is one file, with the number of its events beside it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key })
+  const store = await SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key })
   const events = [{ appId: 'a', tags: ['x'], payload: '1' }]
   await store.append({ ...packed(events), streams: new Uint32Array(1) })
   await store.close()

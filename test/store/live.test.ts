@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import type { EventSink } from '../../src/store/port/index.ts'
 import { appHash } from '../../src/store/sqlite/index/tag-index.ts'
@@ -56,7 +58,7 @@ test('a live cursor finds what there is, and then what comes, each once and each
   const run = (before: Step[], after: Step[], lower: Map<number, number>, atOnce: number): void => {
     const file = join(folder, `${files++}.db`)
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     /** The places of selected events that were not read yet, in the order of their lamport timestamps. */
     let expected: [number, number][] = []
     let cursor: LogCursor | undefined
@@ -117,7 +119,7 @@ test('whoever waits for the events of one app is told of no others, and misses n
   const run = (wanted: string, requests: readonly (readonly [apps: string[], stream: number])[]): void => {
     const file = join(folder, `${files++}.db`)
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
       writer.counts.waitFor({ app: appHash(wanted) })
       const live = reader.snapshot()
@@ -148,7 +150,7 @@ test('whoever waits for the events of one app is told of no others, and misses n
 test('events of another node that a prune record lets in wake a subscription to the events of one app', async (t) => {
   const key = KeyPair.generate(systemRandom)
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const
-  const other = new MemoryEventStore({ ...shared, key: KeyPair.generate(systemRandom) })
+  const other = new MemoryEventStore({ runtime: systemRuntime, ...shared, key: KeyPair.generate(systemRandom) })
   const chunk = format.eventsPerCheckpoint
   for (const count of [chunk, 5]) {
     const events = Array.from({ length: count }, () => ({ appId: 'a', tags: [], payload: '1' }))
@@ -173,7 +175,7 @@ for (const sealed of [true, false])
     const file = join(temporaryFolder(t), 'log.db')
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     t.after(() => writer.close())
-    const reader = new LogReader(file, writer.counts, key.publicKey)
+    const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     t.after(() => reader.close())
     const [chunk, chunks] = [format.eventsPerCheckpoint, 8]
     const events = Array.from({ length: chunk }, (_, i) => ({ appId: 'app', tags: [`${i % 2}`], payload: '1' }))

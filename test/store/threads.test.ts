@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
@@ -27,6 +28,7 @@ function request(count: number, from: number): Parameters<SqliteEventStore['appe
 
 test('what callers appended at the same time is there when they get their answers, in the order of their answers', async (t) => {
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
@@ -54,6 +56,7 @@ test('what callers appended at the same time is there when they get their answer
 test('a copy that is made while others append holds a moment of the store, and is verified', async (t) => {
   const folder = temporaryFolder(t)
   const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(folder, 'log.db'),
     topic: 't',
     kind: 'live',
@@ -79,6 +82,7 @@ test('a copy that is made while others append holds a moment of the store, and i
 
 function openBreaking(t: TestContext): Promise<SqliteEventStore> {
   return SqliteEventStore.open({
+    runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
@@ -164,7 +168,13 @@ test('a query that never gives way does not keep a store from closing', async (t
 
 test('whole chunks are sealed once nobody appends any more, the first ones and those that come later', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) })
+  const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
+    file,
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+  })
   t.after(() => store.close())
   for (const chunks of [1, 2]) {
     await store.append(request(1100, chunks * 10_000))
@@ -181,7 +191,13 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   process.on('worker', started)
   t.after(() => process.off('worker', started))
   const file = join(temporaryFolder(t), 'log.db')
-  const store = await SqliteEventStore.open({ file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) })
+  const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
+    file,
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+  })
   await store.append(request(10, 0))
   const closing = store.close()
   // The first that is started.
@@ -195,12 +211,12 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
 test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const options = { file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) } as const
-  const store = await SqliteEventStore.open(options)
+  const store = await SqliteEventStore.open({ ...options, runtime: systemRuntime })
   const [requests, events] = [100, 1024]
   const appended = Array.from({ length: requests }, (_, i) => store.append(request(events, i * events)))
   await store.close()
   await Promise.all(appended)
-  const again = await SqliteEventStore.open(options)
+  const again = await SqliteEventStore.open({ ...options, runtime: systemRuntime })
   t.after(() => again.close())
   assert.deepEqual(
     (await again.streams()).map(({ count }) => count),

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { NotedCount } from '../../src/store/disk/noted-count.ts'
 import { scanWal } from '../../src/store/disk/wal-check.ts'
 import { LogReader, type LogWriter } from '../../src/store/sqlite/index.ts'
@@ -168,7 +169,7 @@ function killedLog(t: TestContext, { noted }: { noted: boolean }): string {
 }
 
 function eventsIn(writer: LogWriter, file: string): number {
-  const reader = new LogReader(file, writer.counts, ownKey.publicKey)
+  const reader = new LogReader(file, writer.counts, ownKey.publicKey, systemClock)
   try {
     return reader.status().reduce((sum, { count }) => sum + count, 0)
   } finally {

@@ -81,7 +81,14 @@ export const nodeId = nodeIdOf(key.publicKey)
 export const manifest = { appId: 'com.example.test', displayName: 'Test', version: '1.0' }
 
 export function memoryStore(): MemoryEventStore {
-  return new MemoryEventStore({ topic: 'default-topic', kind: 'live', key, now: nowMicros, jobs: queryJobs })
+  return new MemoryEventStore({
+    runtime: systemRuntime,
+    topic: 'default-topic',
+    kind: 'live',
+    key,
+    now: nowMicros,
+    jobs: queryJobs,
+  })
 }
 
 /** An event store on disk, with a reader thread for queries. */
@@ -90,7 +97,15 @@ export async function sqliteStore(t: TestContext, options: Partial<EventStoreOpt
   // Registered before the removal of the folder: hooks run in the order of registration.
   t.after(() => store?.close())
   const file = join(temporaryFolder(t), 'log.db')
-  store = await SqliteEventStore.open({ file, topic: 'default-topic', kind: 'live', key, readerModule, ...options })
+  store = await SqliteEventStore.open({
+    runtime: systemRuntime,
+    file,
+    topic: 'default-topic',
+    kind: 'live',
+    key,
+    readerModule,
+    ...options,
+  })
   return store
 }
 

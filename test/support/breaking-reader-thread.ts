@@ -1,4 +1,5 @@
 import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { JobMaker } from '../../src/store/jobs/job.ts'
 import { makeReadJob } from '../../src/store/jobs/read-job.ts'
 import { runReader } from '../../src/store/threads/reader/reader-host.ts'
@@ -22,4 +23,4 @@ const refuse: JobMaker = () => ({
   take: () => new Uint8Array(),
 })
 
-runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse } })
+runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse } }, systemRuntime)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { KeyPair } from '../../src/identity/index.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { type DiskNotice, SqliteEventStore } from '../../src/store/index.ts'
 import { verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from './events.ts'
@@ -8,7 +9,7 @@ import { packed } from './events.ts'
 const key = new KeyPair(Buffer.alloc(32, 5))
 
 export function openLog(file: string, disk?: (notice: DiskNotice) => void): Promise<SqliteEventStore> {
-  return SqliteEventStore.open({ file, topic: 't', kind: 'live', key, ...(disk && { disk }) })
+  return SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key, ...(disk && { disk }) })
 }
 
 /** Incompressible text. */

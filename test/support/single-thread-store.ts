@@ -1,4 +1,5 @@
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
+import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
 import type { AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
@@ -12,10 +13,11 @@ export class SingleThreadStore implements EventStore {
   readonly #listeners = new CommitListeners()
   #isClosed = false
 
-  constructor(options: ConstructorParameters<typeof LogWriter>[0]) {
+  constructor(options: ConstructorParameters<typeof LogWriter>[0] & { readonly runtime: Runtime }) {
+    const { runtime } = options
     this.#writer = new LogWriter(options)
-    this.#reader = new LogReader(options.file, this.#writer.counts, options.key.publicKey)
-    this.#jobs = new LocalJobs(this.#reader, { jobs: queryJobs })
+    this.#reader = new LogReader(options.file, this.#writer.counts, options.key.publicKey, runtime.clock)
+    this.#jobs = new LocalJobs(this.#reader, { jobs: queryJobs, runtime })
   }
 
   async append(request: AppendRequest) {

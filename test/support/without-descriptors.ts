@@ -7,6 +7,7 @@ import { tuning } from '../../src/base/tuning.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { residentBytes } from '../../src/runtime/buffers.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { logStats, SqliteEventStore, ThreadedBlobs, type ThreadWatch } from '../../src/store/index.ts'
 import { packed } from './events.ts'
 import { until } from './process.ts'
@@ -39,6 +40,7 @@ process.on('worker', (thread) => {
 })
 
 const store = await SqliteEventStore.open({
+  runtime: systemRuntime,
   file,
   topic: 't',
   kind: 'live',

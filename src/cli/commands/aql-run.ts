@@ -27,7 +27,7 @@ export function runQuery(argument: string, { events, folder, order }: RunQueryOp
       if (events === undefined && (folder !== undefined || needsStore(query)))
         return await (await import('./aql-stored.ts')).queryDataFolder(text, storeAt(folder), order)
       const given = events === undefined ? [] : eventsIn(events)
-      return await writeResults(queryGiven(given, { query: text, appId: localApp, order }))
+      return await writeResults(queryGiven(given, { query: text, appId: localApp, order }, systemClock))
     },
   }
 }

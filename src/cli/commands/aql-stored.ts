@@ -11,9 +11,9 @@ import { localApp, writeResults } from './aql-answer.ts'
 /** Runs a query on the data folder of a stopped node, like its query endpoint. Returns whether it is complete. */
 export function queryDataFolder(query: string, folder: string, order: Order): Promise<boolean> {
   return withTopic(folder, async (file, own) => {
-    const reader = readStopped(file, own)
+    const reader = readStopped(file, own, systemClock)
     try {
-      return await writeResults(queryStopped(reader, { query, appId: localApp, order }))
+      return await writeResults(queryStopped(reader, { query, appId: localApp, order }, systemClock))
     } finally {
       reader.close()
     }

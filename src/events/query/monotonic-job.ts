@@ -2,7 +2,8 @@ import { type AqlEvent, comparePlaces, later, type Place, type Steps, Subscripti
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
-import { type EventReader, type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
 import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
@@ -12,7 +13,7 @@ import { errorLine, queryOf, refused, requestBytes, type SubscribeRequest, told 
 import { JobTurn } from './turn.ts'
 
 interface Prepared {
-  readonly now: SteadyClock
+  readonly clock: Clock
   readonly lines: NdjsonWriter
   readonly results: HeldResults
   readonly subscription: Subscription
@@ -37,11 +38,11 @@ class MonotonicJob implements Job {
   /** The last event that was seen, whether it was filtered out or not. */
   #latest: Place | undefined
 
-  constructor(reader: EventReader, request: SubscribeRequest, { now, lines, results, subscription }: Prepared) {
+  constructor(reader: EventReader, request: SubscribeRequest, { clock, lines, results, subscription }: Prepared) {
     this.#request = request
     this.#requestBytes = requestBytes(request)
     this.#lines = lines
-    this.#turn = new JobTurn(lines, now)
+    this.#turn = new JobTurn(lines, clock)
     this.#results = results
     this.#subscription = subscription
     const { plan } = subscription
@@ -126,16 +127,16 @@ class MonotonicJob implements Job {
   }
 }
 
-function* prepare(reader: EventReader, request: SubscribeRequest, now: SteadyClock): Steps<Job> {
-  const query = yield* queryOf(request, 'subscribe_monotonic')
+function* prepare(reader: EventReader, request: SubscribeRequest, clock: Clock): Steps<Job> {
+  const query = yield* queryOf(request, 'subscribe_monotonic', clock)
   const lines = new NdjsonWriter(tuning.pieceBytes)
   const results = new HeldResults(lines)
   const subscription = yield* told(Subscription.open(query, request.appId, results))
-  return new MonotonicJob(reader, request, { now, lines, results, subscription })
+  return new MonotonicJob(reader, request, { clock, lines, results, subscription })
 }
 
-export const makeMonotonicJob = ((reader, request, now) =>
-  prepare(reader, request as SubscribeRequest, now)) satisfies JobMaker
+export const makeMonotonicJob = ((reader, request, clock) =>
+  prepare(reader, request as SubscribeRequest, clock)) satisfies JobMaker
 
 /** The place of an event without the event, which would keep the block that it is in. */
 function placeOf({ lamport, stream }: AqlEvent): Place {

@@ -18,8 +18,8 @@ import {
 } from '../../aql/index.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
-import { nowMicros } from '../../runtime/clock.ts'
-import { type EventReader, type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { type Bounds, byNumber, isWithin, offsetsLine, outOfRange, presentOf } from './bounds.ts'
 import { LinesSink } from './lines-sink.ts'
@@ -33,7 +33,7 @@ const privateName = `${privateStream.node}-${privateStream.number}`
 
 /** What is known of a query before anything is read. */
 interface Prepared {
-  readonly now: SteadyClock
+  readonly clock: Clock
   /** The events that it brings along. */
   readonly brought: readonly GivenEvent[] | undefined
   readonly plain: PlainQuery | undefined
@@ -45,7 +45,7 @@ class QueryJob implements Job {
   readonly #request: QueryRequest
   readonly #requestBytes: number
   readonly #lines = new NdjsonWriter(tuning.pieceBytes)
-  readonly #now: SteadyClock
+  readonly #clock: Clock
   readonly #turn: JobTurn
   readonly #sink = new LinesSink(this.#lines)
   /** The upper bound that counts, which the client is told at the end. */
@@ -57,11 +57,11 @@ class QueryJob implements Job {
   constructor(
     source: EventReader | readonly GivenEvent[],
     request: QueryRequest,
-    { now, brought, plain, program }: Prepared,
+    { clock, brought, plain, program }: Prepared,
   ) {
     this.#request = request
-    this.#now = now
-    this.#turn = new JobTurn(this.#lines, now)
+    this.#clock = clock
+    this.#turn = new JobTurn(this.#lines, clock)
     this.#requestBytes = requestBytes(request)
     if (brought !== undefined || !('cursor' in source)) {
       const given = brought ?? (source as readonly GivenEvent[])
@@ -93,7 +93,7 @@ class QueryJob implements Job {
       if (step.done !== true) continue
       this.#end(step.value)
       return 'done'
-    } while (!this.#lines.isFull && this.#now() < deadline)
+    } while (!this.#lines.isFull && this.#clock.steadyMs() < deadline)
     return 'busy'
   }
 
@@ -162,17 +162,18 @@ const unavailable: Events = {
   },
 }
 
-function* prepare(source: EventReader | readonly GivenEvent[], request: QueryRequest, now: SteadyClock): Steps<Job> {
-  const query = yield* queryOf(request, 'query')
-  const brought = yield* told(givenSteps(query, BigInt(nowMicros())))
+function* prepare(source: EventReader | readonly GivenEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
+  const query = yield* queryOf(request, 'query', clock)
+  const brought = yield* told(givenSteps(query, BigInt(clock.now())))
   const program = yield* told(compiled(query))
   const plain = yield* plainSteps(query, request.appId)
-  return new QueryJob(source, request, { now, brought, plain, program })
+  return new QueryJob(source, request, { clock, brought, plain, program })
 }
 
-export const makeQueryJob = ((reader, request, now) => prepare(reader, request as QueryRequest, now)) satisfies JobMaker
+export const makeQueryJob = ((reader, request, clock) =>
+  prepare(reader, request as QueryRequest, clock)) satisfies JobMaker
 
 /** The same where there is nothing but some events. */
-export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest, now: SteadyClock): Steps<Job> {
-  return prepare(events, request, now)
+export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
+  return prepare(events, request, clock)
 }

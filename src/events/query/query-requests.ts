@@ -1,7 +1,7 @@
 import { AqlError, type Endpoint, featureProblem, type MainQuery, parseSteps, type Steps } from '../../aql/index.ts'
 import { failure, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { nowMicros } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import type { OffsetMap } from '../offsets.ts'
 
 /** What a request to read events has in common with others, on its way to the thread that reads. */
@@ -36,8 +36,8 @@ export function requestBytes(request: unknown): number {
 }
 
 /** The query of a request, if its endpoint takes it. */
-export function* queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint): Steps<MainQuery> {
-  const query = yield* told(parseSteps(text, { now: BigInt(nowMicros()) }))
+export function* queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint, clock: Clock): Steps<MainQuery> {
+  const query = yield* told(parseSteps(text, { now: BigInt(clock.now()) }))
   const problem = yield* featureProblem(query, endpoint)
   if (problem === undefined) return query
   const { kind, message, socketMessage } = problem

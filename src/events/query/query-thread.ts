@@ -1,6 +1,7 @@
 import { workerData } from 'node:worker_threads'
 import { boundAllowances } from '../../aql/index.ts'
 import { heapCost, MemoryAccount } from '../../client-memory/account.ts'
+import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type ReaderData, runReader } from '../../store/reading/index.ts'
 import { queryJobs } from './query-jobs.ts'
 
@@ -8,4 +9,4 @@ const { clientMemory } = workerData as ReaderData
 // One query takes no more than half of the account, where what it holds counts twice.
 if (clientMemory !== undefined) boundAllowances(new MemoryAccount(clientMemory, 'reader').limitBytes / heapCost(2))
 
-runReader(queryJobs)
+runReader(queryJobs, systemRuntime)

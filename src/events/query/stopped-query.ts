@@ -1,21 +1,19 @@
 import { finish, type GivenEvent } from '../../aql/index.ts'
-import type { EventReader, Job, SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { EventReader, Job } from '../../store/reading/index.ts'
 import { makeGivenJob, makeQueryJob } from './query-job.ts'
 import type { QueryRequest } from './query-requests.ts'
 
 type Asked = Pick<QueryRequest, 'query' | 'appId' | 'order'>
 
-/** It has no deadlines. */
-const untimed: SteadyClock = () => 0
-
 /** Answers a query from a log that no node uses, in pieces of whole lines. */
-export function queryStopped(reader: EventReader, asked: Asked): Generator<string> {
-  return lines(finish(makeQueryJob(reader, requestOf(asked), untimed)))
+export function queryStopped(reader: EventReader, asked: Asked, clock: Clock): Generator<string> {
+  return lines(finish(makeQueryJob(reader, requestOf(asked), clock)))
 }
 
 /** Answers a query from events that somebody has, in the same way. */
-export function queryGiven(events: readonly GivenEvent[], asked: Asked): Generator<string> {
-  return lines(finish(makeGivenJob(events, requestOf(asked), untimed)))
+export function queryGiven(events: readonly GivenEvent[], asked: Asked, clock: Clock): Generator<string> {
+  return lines(finish(makeGivenJob(events, requestOf(asked), clock)))
 }
 
 function requestOf(asked: Asked): QueryRequest {

@@ -1,7 +1,8 @@
 import { later, type Steps, Subscription } from '../../aql/index.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
-import { type EventReader, type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import { offsetsLine } from './bounds.ts'
 import { Following } from './following.ts'
 import { LinesSink } from './lines-sink.ts'
@@ -9,7 +10,7 @@ import { errorLine, queryOf, requestBytes, type SubscribeRequest, told } from '.
 import { JobTurn } from './turn.ts'
 
 interface Prepared {
-  readonly now: SteadyClock
+  readonly clock: Clock
   readonly lines: NdjsonWriter
   readonly sink: LinesSink
   readonly subscription: Subscription
@@ -27,11 +28,11 @@ class SubscribeJob implements Job {
   readonly #following: Following
   #isCaughtUp = false
 
-  constructor(reader: EventReader, request: SubscribeRequest, { now, lines, sink, subscription }: Prepared) {
+  constructor(reader: EventReader, request: SubscribeRequest, { clock, lines, sink, subscription }: Prepared) {
     this.#request = request
     this.#requestBytes = requestBytes(request)
     this.#lines = lines
-    this.#turn = new JobTurn(lines, now)
+    this.#turn = new JobTurn(lines, clock)
     this.#sink = sink
     this.#subscription = subscription
     this.#following = new Following(reader, subscription.plan, request.lowerBound, this.#turn)
@@ -85,13 +86,13 @@ class SubscribeJob implements Job {
   }
 }
 
-function* prepare(reader: EventReader, request: SubscribeRequest, now: SteadyClock): Steps<Job> {
-  const query = yield* queryOf(request, 'subscribe')
+function* prepare(reader: EventReader, request: SubscribeRequest, clock: Clock): Steps<Job> {
+  const query = yield* queryOf(request, 'subscribe', clock)
   const lines = new NdjsonWriter(tuning.pieceBytes)
   const sink = new LinesSink(lines)
   const subscription = yield* told(Subscription.open(query, request.appId, sink))
-  return new SubscribeJob(reader, request, { now, lines, sink, subscription })
+  return new SubscribeJob(reader, request, { clock, lines, sink, subscription })
 }
 
-export const makeSubscribeJob = ((reader, request, now) =>
-  prepare(reader, request as SubscribeRequest, now)) satisfies JobMaker
+export const makeSubscribeJob = ((reader, request, clock) =>
+  prepare(reader, request as SubscribeRequest, clock)) satisfies JobMaker

@@ -1,5 +1,6 @@
 import type { Turn } from '../../aql/index.ts'
-import type { NdjsonWriter, SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { NdjsonWriter } from '../../store/reading/index.ts'
 
 /** Steps without a look at the clock: as long as nobody knows how long they take, and when they are quick. */
 const [firstPerLook, mostPerLook] = [16, 64]
@@ -10,16 +11,16 @@ export class JobTurn implements Turn {
   number = 0
   heldBytes = 0
   readonly #lines: NdjsonWriter
-  readonly #now: SteadyClock
+  readonly #clock: Clock
   #deadline = 0
   #isOver = false
   /** Steps between two looks at the clock, and how many of them are left: the longer they take, the fewer. */
   #perLook = firstPerLook
   #left = firstPerLook
 
-  constructor(lines: NdjsonWriter, now: SteadyClock) {
+  constructor(lines: NdjsonWriter, clock: Clock) {
     this.#lines = lines
-    this.#now = now
+    this.#clock = clock
   }
 
   get deadline(): number {
@@ -39,7 +40,7 @@ export class JobTurn implements Turn {
   isOver(steps = 1): boolean {
     this.#left -= steps
     if (this.#isOver || this.#left > 0) return this.#isOver
-    this.#isOver = this.#now() >= this.#deadline
+    this.#isOver = this.#clock.steadyMs() >= this.#deadline
     this.#perLook = this.#isOver ? Math.max(this.#perLook / 2, 1) : Math.min(this.#perLook * 2, mostPerLook)
     this.#left = this.#perLook
     return this.#isOver

@@ -8,8 +8,8 @@ import {
   printSteps,
   type Steps,
 } from '../../aql/index.ts'
-import { nowMicros } from '../../runtime/clock.ts'
-import { type Job, type JobMaker, NdjsonWriter, type SteadyClock } from '../../store/reading/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import type { ReadRequest } from './query-requests.ts'
 
 /** A query, and where it is to be sent to. */
@@ -21,11 +21,11 @@ export interface ValidateRequest extends ReadRequest {
 class ValidateJob implements Job {
   readonly #steps: Steps<Record<string, unknown>>
   readonly #lines = new NdjsonWriter(1024)
-  readonly #now: SteadyClock
+  readonly #clock: Clock
 
-  constructor(request: ValidateRequest, now: SteadyClock) {
-    this.#now = now
-    this.#steps = validation(request)
+  constructor(request: ValidateRequest, clock: Clock) {
+    this.#clock = clock
+    this.#steps = validation(request, clock)
   }
 
   run(deadline: number): 'busy' | 'done' {
@@ -34,7 +34,7 @@ class ValidateJob implements Job {
       if (step.done !== true) continue
       this.#lines.line(JSON.stringify(step.value))
       return 'done'
-    } while (this.#now() < deadline)
+    } while (this.#clock.steadyMs() < deadline)
     return 'busy'
   }
 
@@ -44,9 +44,9 @@ class ValidateJob implements Job {
 }
 
 /** What the query says and uses, or what is wrong with it. */
-function* validation({ query: text, endpoint }: ValidateRequest): Steps<Record<string, unknown>> {
+function* validation({ query: text, endpoint }: ValidateRequest, clock: Clock): Steps<Record<string, unknown>> {
   try {
-    const query = yield* parseSteps(text, { now: BigInt(nowMicros()) })
+    const query = yield* parseSteps(text, { now: BigInt(clock.now()) })
     yield* compiled(query)
     const problem = yield* featureProblem(query, endpoint)
     const known = { canonical: yield* printSteps(query), features: yield* featuresUsed(query) }
@@ -57,4 +57,4 @@ function* validation({ query: text, endpoint }: ValidateRequest): Steps<Record<s
   }
 }
 
-export const makeValidateJob: JobMaker = (_, request, now) => new ValidateJob(request as ValidateRequest, now)
+export const makeValidateJob: JobMaker = (_, request, clock) => new ValidateJob(request as ValidateRequest, clock)

@@ -1,10 +1,10 @@
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import { Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { EventReader } from '../port/index.ts'
 import type { Job, JobSet, Preparation } from './job.ts'
 import { JobQueue, type Queued } from './job-queue.ts'
-import { type Schedule, systemSchedule } from './schedule.ts'
 
 /** What a job has written; its memory may go away with it. */
 export interface Piece {
@@ -25,13 +25,16 @@ export interface JobOutput {
 /** Whose new events live jobs wait for. */
 export type WaitedFor = 'all' | 'none' | { readonly appId: string }
 
+/** When jobs run: by a steady clock, in turns of an event loop. */
+export type JobRuntime = Pick<Runtime, 'clock' | 'timers'>
+
 export interface JobRunnerOptions {
   readonly reader: EventReader
   readonly jobs: JobSet
   /** The account of client memory that jobs are charged to. */
   readonly account: MemoryAccount
   readonly output: JobOutput
-  readonly schedule?: Schedule
+  readonly runtime: JobRuntime
   /** Milliseconds of the slices of a round: fewer where jobs that were not done with their last slices have to give way. */
   readonly sliceMs?: (hasLongJob: boolean) => number
   /** Told whose commits to be woken for, before a job takes the snapshot that it waits from. */
@@ -64,7 +67,7 @@ export class JobRunner {
   readonly #jobSet: JobSet
   readonly #account: MemoryAccount
   readonly #output: JobOutput
-  readonly #schedule: Schedule
+  readonly #runtime: JobRuntime
   readonly #sliceMs: (hasLongJob: boolean) => number
   readonly #waitFor: (events: WaitedFor) => void
   readonly #jobs = new Map<number, Running>()
@@ -79,7 +82,7 @@ export class JobRunner {
     this.#jobSet = options.jobs
     this.#account = options.account
     this.#output = options.output
-    this.#schedule = options.schedule ?? systemSchedule
+    this.#runtime = options.runtime
     this.#sliceMs = options.sliceMs ?? (() => tuning.sliceMs)
     this.#waitFor = options.waitFor ?? (() => {})
     this.#waitFor('none')
@@ -145,7 +148,7 @@ export class JobRunner {
   *#make(name: string, request: unknown): Preparation {
     const maker = this.#jobSet.makers[name]
     assert(maker !== undefined, `there is no job '${name}'`)
-    const made = maker(this.#reader, request, this.#schedule.now)
+    const made = maker(this.#reader, request, this.#runtime.clock)
     return 'run' in made ? made : yield* made
   }
 
@@ -176,7 +179,7 @@ export class JobRunner {
   #scheduleRound(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    this.#schedule.soon(() => this.#round())
+    this.#runtime.timers.setImmediate(() => this.#round())
   }
 
   /** Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out together. */
@@ -184,7 +187,7 @@ export class JobRunner {
     this.#scheduled = false
     const sliceMs = this.#sliceMs(this.#hasLongJob)
     this.#hasLongJob = false
-    let now = this.#schedule.now()
+    let now = this.#runtime.clock.steadyMs()
     const end = now + sliceMs
     const pieces: Piece[] = []
     const ended: Ended[] = []
@@ -197,7 +200,7 @@ export class JobRunner {
       const isFirst = running.ranMs === 0 && this.#queue.size > 0
       this.#slice(running, isFirst ? Math.min(end, now + tuning.firstSliceMs) : end, pieces, ended)
       const began = now
-      now = this.#schedule.now()
+      now = this.#runtime.clock.steadyMs()
       running.ranMs += now - began
       if (this.#jobs.has(running.id)) sliced.push(running)
     } while (now < end)
@@ -267,7 +270,7 @@ export class JobRunner {
     do {
       const step = preparation.next()
       if (step.done === true) return step.value
-    } while (this.#schedule.now() < end)
+    } while (this.#runtime.clock.steadyMs() < end)
     return undefined
   }
 }

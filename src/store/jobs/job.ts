@@ -1,3 +1,4 @@
+import type { Clock } from '../../runtime/clock.ts'
 import type { EventReader } from '../port/index.ts'
 
 /** Something that is read for somebody, in slices: a query, or a subscription. */
@@ -20,11 +21,8 @@ export interface Job {
 /** Makes a job in steps: it gives way at every `yield`. What is wrong with the request is thrown. */
 export type Preparation = Generator<void, Job>
 
-/** Milliseconds of a clock that nobody sets. Deadlines are times of it. */
-export type SteadyClock = () => number
-
-/** Makes a job, at once where that takes little time. */
-export type JobMaker = (reader: EventReader, request: unknown, now: SteadyClock) => Job | Preparation
+/** Makes a job, at once where that takes little time. Deadlines are times of the steady clock. */
+export type JobMaker = (reader: EventReader, request: unknown, clock: Clock) => Job | Preparation
 
 /** The jobs that a store runs, by name, and what it has to know of a request before it makes a job of it. */
 export interface JobSet {

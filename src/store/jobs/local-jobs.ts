@@ -2,14 +2,13 @@ import { limits } from '../../base/limits.ts'
 import { MemoryAccount } from '../../client-memory/account.ts'
 import type { EventReader, Reading } from '../port/index.ts'
 import type { JobSet } from './job.ts'
-import { JobRunner, type Piece } from './job-runner.ts'
+import { JobRunner, type JobRuntime, type Piece } from './job-runner.ts'
 import { PieceQueue } from './piece-queue.ts'
-import type { Schedule } from './schedule.ts'
 import { spareMemory } from './spare-memory.ts'
 
 export interface LocalJobsOptions {
   readonly jobs: JobSet
-  readonly schedule?: Schedule
+  readonly runtime: JobRuntime
 }
 
 /** Runs jobs in the thread of whoever reads their results, with the same runner as a reader thread. */
@@ -20,7 +19,7 @@ export class LocalJobs {
   /** Why no job runs any more. */
   #ended: Error | undefined
 
-  constructor(reader: EventReader, { jobs, schedule }: LocalJobsOptions) {
+  constructor(reader: EventReader, { jobs, runtime }: LocalJobsOptions) {
     this.#runner = new JobRunner({
       reader,
       jobs,
@@ -32,7 +31,7 @@ export class LocalJobs {
         },
         ended: (id, outcome) => this.#end(id, 'error' in outcome ? asError(outcome.error) : undefined),
       },
-      ...(schedule && { schedule }),
+      runtime,
     })
   }
 

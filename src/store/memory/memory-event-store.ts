@@ -43,12 +43,11 @@ import {
   verifyPrune,
   verifyRedaction,
 } from '../../replication/index.ts'
-import { systemRandom } from '../../runtime/random.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
 import { CommitListeners } from '../commit-listeners.ts'
 import type { JobSet } from '../jobs/job.ts'
 import { LocalJobs } from '../jobs/local-jobs.ts'
 import { makeReadJob } from '../jobs/read-job.ts'
-import type { Schedule } from '../jobs/schedule.ts'
 import type {
   Appended,
   AppendRequest,
@@ -66,10 +65,7 @@ import { MemoryStream } from './memory-stream.ts'
 export interface MemoryEventStoreOptions extends TopicContext {
   /** The jobs that it runs, `read` among them; only that one unless it is told. */
   readonly jobs?: JobSet
-  /** When jobs run; by the clock and the event loop of Node unless a simulation has its own. */
-  readonly schedule?: Schedule
-  /** The seed of the salts of a frame, 16 bytes; random ones unless a run has to be the same every time. */
-  readonly seed?: () => Uint8Array
+  readonly runtime: Runtime
 }
 
 /**
@@ -87,8 +83,8 @@ export class MemoryEventStore implements EventStore {
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
-    const { jobs = { makers: { read: makeReadJob } }, schedule } = options
-    this.#jobs = new LocalJobs(new MemoryReader(this.#streams), { jobs, ...(schedule && { schedule }) })
+    const { jobs = { makers: { read: makeReadJob } }, runtime } = options
+    this.#jobs = new LocalJobs(new MemoryReader(this.#streams), { jobs, runtime })
   }
 
   async append(request: AppendRequest): Promise<Appended> {
@@ -263,7 +259,7 @@ export class MemoryEventStore implements EventStore {
     let first = count
     const endFrame = (): void => {
       const record = new ByteWriter()
-      builder.finish(first, this.#options.seed?.() ?? randomSeed(systemRandom), record)
+      builder.finish(first, randomSeed(this.#options.runtime.random), record)
       const frame = readFrame(new ByteReader(record.written))
       frames.push(frame)
       first += frame.count

@@ -1,4 +1,4 @@
-export type { Job, JobMaker, JobSet, SteadyClock } from '../jobs/job.ts'
+export type { Job, JobMaker, JobSet } from '../jobs/job.ts'
 export { NdjsonWriter } from '../jobs/ndjson-writer.ts'
 export { makeReadJob } from '../jobs/read-job.ts'
 export type {

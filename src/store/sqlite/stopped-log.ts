@@ -1,4 +1,5 @@
 import type { PublicKey } from '../../identity/index.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { metaOf, openForReading } from './log-database.ts'
 import { LogReader } from './read/log-reader.ts'
 import { SharedCounts } from './read/shared-counts.ts'
@@ -6,7 +7,7 @@ import { reading } from './rows/checksum.ts'
 import { loadStreams } from './rows/stream-state.ts'
 
 /** Reads the log of a topic that no node uses: there is no writer who would say how far its streams go. */
-export function readStopped(file: string, own: PublicKey | undefined): LogReader {
+export function readStopped(file: string, own: PublicKey | undefined, clock: Clock): LogReader {
   const counts = new SharedCounts()
   const database = openForReading(file)
   try {
@@ -15,5 +16,5 @@ export function readStopped(file: string, own: PublicKey | undefined): LogReader
   } finally {
     database.close()
   }
-  return new LogReader(file, counts, own ?? (new Uint8Array(32) as PublicKey))
+  return new LogReader(file, counts, own ?? (new Uint8Array(32) as PublicKey), clock)
 }

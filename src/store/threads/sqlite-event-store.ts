@@ -4,8 +4,7 @@ import { limits } from '../../base/limits.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import type { Received } from '../../replication/index.ts'
-import { nowMicros } from '../../runtime/clock.ts'
-import { systemRuntime } from '../../runtime/system-runtime.ts'
+import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
 import type { BackgroundNotice } from '../disk/background.ts'
@@ -43,6 +42,7 @@ export interface EventStoreOptions {
   readonly topic: string
   readonly kind: TopicKind
   readonly key: KeyPair
+  readonly runtime: Runtime
   /** The module that runs in the thread that reads: it may know more jobs than the store does. */
   readonly readerModule?: URL
   /** The account of client memory that queries are charged to; without one they are not. */
@@ -102,6 +102,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
     this.#outbox = new Outbox(this.#mailbox, this.#writer)
     this.#readers = new Readers(
       {
+        timers: options.runtime.timers,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
         connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
@@ -122,7 +123,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
       committed?.(requests)
       this.#listeners.notify()
     }
-    this.#answers = new AnswersLookedFor(answers, appended, systemRuntime)
+    this.#answers = new AnswersLookedFor(answers, appended, options.runtime)
     this.#writer.on('message', (messages: FromWriter | Opened) => {
       if (messages instanceof Float64Array) this.#answers.messageCame(() => appended(messages))
       else if (Array.isArray(messages))
@@ -169,7 +170,8 @@ export class SqliteEventStore implements EventStore, AppendHints {
   /** Starts the sealer with its first task, or says why it cannot be started. `opened` is called before it gets the port to the writer. */
   async #startSealer(first: ToSealer, opened: () => void): Promise<Error | undefined> {
     if (this.#closing !== undefined || this.#ended !== undefined) return new Error('the store is closed')
-    if (this.#noSealer !== undefined && performance.now() < this.#noSealer.until) return this.#noSealer.error
+    if (this.#noSealer !== undefined && this.#options.runtime.clock.steadyMs() < this.#noSealer.until)
+      return this.#noSealer.error
     const data: SealerData = { file: this.#options.file, mailbox: this.#mailbox }
     const sealer = spawn(moduleOf('sealer/sealer-thread'), data)
     this.#sealer = sealer
@@ -177,7 +179,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
       await untilOpen(sealer)
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      this.#noSealer = { error, until: performance.now() + limits.threadRetryMs }
+      this.#noSealer = { error, until: this.#options.runtime.clock.steadyMs() + limits.threadRetryMs }
       this.#threads.startFailed('sealer', error)
       await sealer.terminate()
       return error
@@ -292,7 +294,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
 
   /** Copies everything that is stored at one moment into a new file, while the store is used. */
   async backup(target: string): Promise<void> {
-    const data: BackupData = { file: this.#options.file, target, now: nowMicros() }
+    const data: BackupData = { file: this.#options.file, target, now: this.#options.runtime.clock.now() }
     const worker = spawn(moduleOf('calls/backup-thread'), data)
     const { error } = await new Promise<FromBackup>((resolve, reject) => {
       worker.once('message', resolve)

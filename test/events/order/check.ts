@@ -3,6 +3,7 @@ import { finish } from '../../../src/aql/index.ts'
 import { makeMonotonicJob } from '../../../src/events/query/monotonic-job.ts'
 import { makeQueryJob } from '../../../src/events/query/query-job.ts'
 import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Job } from '../../../src/store/jobs/job.ts'
 import * as fc from '../../support/property.ts'
 import { naiveMonotonic, naiveQuery, naiveSubscribe, type Offsets, presentOf, type Said, type Wanted } from './naive.ts'
@@ -58,7 +59,7 @@ export class OrderCheck {
       for (const one of before) take(world, nodes, one)
       const lower = lowerBound(world.arrived, bounds)
       const jobs = [makeSubscribeJob, makeMonotonicJob].map(
-        (make) => new Looker(finish(make(world.reader, ask(wanted, lower), untimed))),
+        (make) => new Looker(finish(make(world.reader, ask(wanted, lower), systemClock))),
       )
       const bursts: PlainEvent[][] = [[...world.arrived]]
       for (const looker of jobs) looker.look()
@@ -81,17 +82,14 @@ export class OrderCheck {
   #checkQueries({ reader, arrived }: World, wanted: Wanted, lower: Offsets): void {
     for (const order of ['asc', 'desc'] as const) {
       for (const upperBound of [undefined, lower]) {
-        const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound }, untimed)
+        const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound }, systemClock)
         deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, {}, upperBound, order))
       }
-      const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined }, untimed)
+      const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined }, systemClock)
       deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, lower, undefined, order))
     }
   }
 }
-
-/** Nothing here has a deadline. */
-const untimed = (): number => 0
 
 function take(world: World, nodes: readonly OtherNode[], one: Step): void {
   if (one.kind === 'publish') world.publish(one.batch)

@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
+import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
@@ -65,7 +67,7 @@ class Writing {
 /** Lets another node write batches, with pauses in which its clock goes on. */
 export async function otherNode(seed: number, batches: readonly Batch[]): Promise<OtherNode> {
   const key = new KeyPair(Buffer.alloc(32, `node ${seed}`))
-  const store = new MemoryEventStore({ topic, kind: 'live', key, now })
+  const store = new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key, now })
   const writing = new Writing(nodeIdOf(key.publicKey))
   const chunks: Uint8Array[] = []
   const counts: number[] = []
@@ -96,7 +98,7 @@ export class World {
     const key = new KeyPair(Buffer.alloc(32, 'this node'))
     this.#own = new Writing(nodeIdOf(key.publicKey))
     this.#writer = new LogWriter({ file, topic, kind: 'live', key, now, random: systemRandom })
-    this.reader = new LogReader(file, this.#writer.counts, key.publicKey)
+    this.reader = new LogReader(file, this.#writer.counts, key.publicKey, systemClock)
   }
 
   publish(batch: OwnBatch): void {

@@ -1,6 +1,7 @@
 import { Events } from '../../../src/events/index.ts'
 import { Logger, logOutput, textLine } from '../../../src/logging/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { systemTimers } from '../../../src/runtime/timers.ts'
 import type { RetentionSettings, SettingsDocument } from '../../../src/settings/index.ts'
 import type { EventStore } from '../../../src/store/index.ts'
@@ -28,6 +29,7 @@ export class World {
   /** Microseconds: what the wall clock says, and what has really passed. */
   readonly clock = { wall: 1_700_000_000e6, passed: 0 }
   readonly store: EventStore = new MemoryEventStore({
+    runtime: systemRuntime,
     topic: 'default-topic',
     kind: 'live',
     key,

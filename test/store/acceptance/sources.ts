@@ -1,13 +1,14 @@
 import { KeyPair } from '../../../src/identity/index.ts'
 import { encodeChunk, genesis, type Hash, heads } from '../../../src/protocol/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
+import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { frameOf } from '../../support/events.ts'
 
 /** Another node, to get chunks from. Its clock ticks once a look. */
 export function memoryStore(key = KeyPair.generate(systemRandom), topic = 'a-topic'): MemoryEventStore {
   let time = 1_700_000_000_000_000
-  return new MemoryEventStore({ topic, kind: 'live', key, now: () => time++ })
+  return new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key, now: () => time++ })
 }
 
 export interface ForgedEvent {

@@ -6,6 +6,7 @@ import { queryJobs } from '../../../src/events/query/query-jobs.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
+import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
@@ -17,6 +18,7 @@ process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
 export function complete({ queries = false, ...options }: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
   return {
+    runtime: systemRuntime,
     topic: 'a-topic',
     kind: 'live',
     key: KeyPair.generate(systemRandom),
@@ -29,7 +31,10 @@ export async function openSqlite(test: TestContext, options?: OpenOptions): Prom
   let store: SqliteEventStore | undefined
   // Before the folder is removed, which is done in the order in which it is asked for.
   test.after(() => store?.close())
-  store = await SqliteEventStore.open({ file: join(temporaryFolder(test), 'log.db'), ...complete(options) })
+  store = await SqliteEventStore.open({
+    file: join(temporaryFolder(test), 'log.db'),
+    ...complete(options),
+  })
   return store
 }
 
@@ -38,7 +43,15 @@ export async function openSingleThread(test: TestContext, options?: OpenOptions)
   test.after(() => store?.close())
   const file = join(temporaryFolder(test), 'log.db')
   const { topic, kind, key } = complete(options)
-  store = new SingleThreadStore({ file, topic, kind, key, now: nowMicros, random: systemRandom })
+  store = new SingleThreadStore({
+    file,
+    topic,
+    kind,
+    key,
+    now: nowMicros,
+    random: systemRandom,
+    runtime: systemRuntime,
+  })
   return store
 }
 

@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { Random } from '../../../scripts/crash/random.ts'
 import { LruCache } from '../../../src/base/lru-cache.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Selection } from '../../../src/store/port/index.ts'
 import { bucketOf, postingKey, tagHash } from '../../../src/store/sqlite/index/tag-index.ts'
 import { LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
@@ -45,7 +46,7 @@ interface OpenStore {
 function openStore(path: string): OpenStore {
   const writer = openLarge(path)
   try {
-    return { writer, reader: new LogReader(path, writer.counts, largeKey.publicKey) }
+    return { writer, reader: new LogReader(path, writer.counts, largeKey.publicKey, systemClock) }
   } catch (error) {
     writer.close()
     throw error

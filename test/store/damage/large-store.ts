@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { AppendRequest } from '../../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
@@ -56,7 +57,7 @@ export function buildLargeStore(folder: string, events: number): string {
 
 function chunksOfAnotherNode(file: string, events: number): Uint8Array[] {
   const writer = openLarge(file, otherKey)
-  const reader = new LogReader(file, writer.counts, otherKey.publicKey)
+  const reader = new LogReader(file, writer.counts, otherKey.publicKey, systemClock)
   try {
     for (let first = 0; first < events; first += batch) writer.append([request(ownStreams, 0, first, batch)])
     writer.append([request(ownStreams, 0, events, 300)])

@@ -1,5 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { NdjsonWriter } from '../../../src/store/jobs/ndjson-writer.ts'
 import type { Selection } from '../../../src/store/port/index.ts'
 import { LogCursor, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
@@ -101,7 +102,7 @@ export interface OpenLog {
 export function openLog(file: string): OpenLog {
   const writer = openWriter(file)
   try {
-    return { writer, reader: new LogReader(file, writer.counts, ownKey.publicKey) }
+    return { writer, reader: new LogReader(file, writer.counts, ownKey.publicKey, systemClock) }
   } catch (error) {
     writer.close()
     throw error

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { buildSeal, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { noise } from '../../support/noise.ts'
 import { closeLog, linesOf, openLog } from './questions.ts'
@@ -94,7 +95,7 @@ function firstCheckpoint({ database }: LogWriter): number {
 
 function chunksOfAnotherNode(file: string): [Uint8Array, Uint8Array, Uint8Array] {
   const writer = openWriter(file, otherKey)
-  const reader = new LogReader(file, writer.counts, otherKey.publicKey)
+  const reader = new LogReader(file, writer.counts, otherKey.publicKey, systemClock)
   try {
     writer.append([request(8, 0)])
     writer.append([request(8, 8)])

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { limits } from '../../../src/base/limits.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { AppendRequest } from '../../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
@@ -67,7 +68,7 @@ export function buildSmallStore(folder: string): SmallStore {
 /** Three chunks in a row, and the removal of a payload of the first and of one of the second. */
 function eventsOfAnotherNode(file: string): { chunks: Uint8Array[]; redactions: Uint8Array[] } {
   const writer = openWriter(file, otherKey)
-  const reader = new LogReader(file, writer.counts, otherKey.publicKey)
+  const reader = new LogReader(file, writer.counts, otherKey.publicKey, systemClock)
   try {
     for (const [from, count] of [
       [0, 3],

@@ -3,6 +3,7 @@ import { ShoalError } from '../../../src/base/errors.ts'
 import { tuning } from '../../../src/base/tuning.ts'
 import { formatStreamId, KeyPair, nodeIdOf, type PublicKey } from '../../../src/identity/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
+import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import type { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
 import { verifyLog } from '../../../src/store/sqlite/index.ts'
@@ -399,7 +400,7 @@ const longestLine = 2048
 const readAhead = tuning.bytesAhead + tuning.pieceBytes + longestLine
 
 function openStore(file: string, key: KeyPair): Promise<SqliteEventStore> {
-  return SqliteEventStore.open({ file, topic, kind: 'live', key })
+  return SqliteEventStore.open({ runtime: systemRuntime, file, topic, kind: 'live', key })
 }
 
 function newEvent(stream: number, style: Batch['style'], n: number): NewEvent {

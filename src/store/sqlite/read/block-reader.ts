@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { throwRefusal } from '../../disk/sqlite-error.ts'
 import type {
   Checkpoint,
@@ -36,6 +37,7 @@ const statements = {
 /** Reads blocks of events, the index and what is known of streams. No transaction stays open between two calls. */
 export class BlockReader {
   readonly counts: SharedCounts
+  readonly clock: Clock
   readonly #database: DatabaseSync
   readonly #own: PublicKey
   readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
@@ -56,7 +58,8 @@ export class BlockReader {
   onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
   readonly #damaged = new Set<number>()
 
-  constructor(file: string, counts: SharedCounts, own: PublicKey) {
+  constructor(file: string, counts: SharedCounts, own: PublicKey, clock: Clock) {
+    this.clock = clock
     this.#database = openForReading(file)
     this.counts = counts
     this.#own = own

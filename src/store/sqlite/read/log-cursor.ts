@@ -1,5 +1,6 @@
 import { assert } from '../../../base/assert.ts'
 import { compareEvents } from '../../../replication/index.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type {
   EventCursor,
   EventPlace,
@@ -98,7 +99,7 @@ export class LogCursor implements EventCursor {
   /** Gives events to the sink until it wants no more, the time is over, or there are none left: then the answer is true. */
   run(sink: EventSink, deadline = Number.POSITIVE_INFINITY): boolean {
     this.begin(deadline)
-    const slice = new Slice(sink, deadline)
+    const slice = new Slice(sink, deadline, this.#reader.clock)
     while (this.#move() && this.#heap.length > 0) {
       const goesOn = this.#drain(this.#heap[0] as StreamCursor, this.#second(), slice)
       if (!this.#moving) this.#sift()
@@ -170,7 +171,7 @@ export class LogCursor implements EventCursor {
       if (found === 'later') return false
       this.#fresh.pop()
       if (found) this.#push(cursor)
-      if (moved % streamsPerClock === 0 && performance.now() >= this.#deadline) return false
+      if (moved % streamsPerClock === 0 && this.#reader.clock.steadyMs() >= this.#deadline) return false
     }
     return true
   }
@@ -250,10 +251,12 @@ const clockEvery = 64
 class Slice {
   readonly deadline: number
   readonly #sink: EventSink
+  readonly #clock: Clock
   #untilClock = clockEvery
 
-  constructor(sink: EventSink, deadline: number) {
+  constructor(sink: EventSink, deadline: number, clock: Clock) {
     this.#sink = sink
+    this.#clock = clock
     this.deadline = deadline
   }
 
@@ -272,6 +275,6 @@ class Slice {
     this.#untilClock -= Math.max(1, end - index)
     if (!goesOn || this.#untilClock > 0) return goesOn
     this.#untilClock = clockEvery
-    return performance.now() < this.deadline
+    return this.#clock.steadyMs() < this.deadline
   }
 }

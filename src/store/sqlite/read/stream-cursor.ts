@@ -85,7 +85,7 @@ export class StreamCursor {
         return false
       }
       if (this.#stand(offset)) return true
-      if (looks % clockEvery === 0 && performance.now() >= deadline) return 'later'
+      if (looks % clockEvery === 0 && this.#reader.clock.steadyMs() >= deadline) return 'later'
     }
   }
 

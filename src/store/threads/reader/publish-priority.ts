@@ -1,4 +1,5 @@
 import { tuning } from '../../../base/tuning.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import type { SharedCounts } from '../../sqlite/index.ts'
 import { pause } from '../thread-messages.ts'
 
@@ -11,11 +12,13 @@ const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 /** Gives publishing priority over long queries. */
 export class PublishPriority {
   readonly #counts: SharedCounts
+  readonly #clock: Clock
   /** How often events were appended, and when that was found to have risen. */
   #seen = { appends: 0, at: Number.NEGATIVE_INFINITY }
 
-  constructor(counts: SharedCounts) {
+  constructor(counts: SharedCounts, clock: Clock) {
     this.#counts = counts
+    this.#clock = clock
   }
 
   /** Milliseconds of the next slices, after a pause where a long query gives way. */
@@ -30,7 +33,7 @@ export class PublishPriority {
   /** Whether events were published not long before this was asked the last time. */
   #isPublishing(): boolean {
     const { appends } = this.#counts
-    const now = performance.now()
+    const now = this.#clock.steadyMs()
     if (appends !== this.#seen.appends) this.#seen = { appends, at: now }
     return now - this.#seen.at < givingWay.forMs
   }

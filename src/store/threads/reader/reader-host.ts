@@ -3,6 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { limits } from '../../../base/limits.ts'
 import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
+import type { Runtime } from '../../../runtime/system-runtime.ts'
 import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
@@ -58,16 +59,24 @@ class ReaderHost {
   readonly #port: MessagePort
   readonly #reader: LogReader
   readonly #runner: JobRunner
+  readonly #timers: Runtime['timers']
 
-  constructor(port: MessagePort, { file, own, counts: memory, commits, clientMemory }: ReaderData, jobs: JobSet) {
+  constructor(
+    port: MessagePort,
+    { file, own, counts: memory, commits, clientMemory }: ReaderData,
+    jobs: JobSet,
+    runtime: Runtime,
+  ) {
     this.#port = port
+    this.#timers = runtime.timers
     const counts = new SharedCounts(memory)
-    const priority = new PublishPriority(counts)
-    this.#reader = new LogReader(file, counts, own as PublicKey)
+    const priority = new PublishPriority(counts, runtime.clock)
+    this.#reader = new LogReader(file, counts, own as PublicKey, runtime.clock)
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     this.#runner = new JobRunner({
       reader: this.#reader,
       jobs,
+      runtime,
       account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.mostClientMemory).memory, 'reader'),
       output: {
         started: (id) => this.#post({ started: id }),
@@ -107,7 +116,7 @@ class ReaderHost {
       case 'close':
         this.#reader.close()
         // After the answer, which would not get through any more.
-        setImmediate(() => this.#port.close())
+        this.#timers.setImmediate(() => this.#port.close())
         return undefined
       default:
         assert(false, `a reader is asked something that it knows, not '${(message as ToReader).type}'`)
@@ -134,10 +143,10 @@ function failed(id: number, error: unknown): FromReader {
 }
 
 /** Makes this thread one that reads: it runs the jobs that it has makers for. */
-export function runReader(jobs: JobSet): void {
+export function runReader(jobs: JobSet, runtime: Runtime): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
   letOthersGoFirst(priorities.reading)
-  open(port, () => new ReaderHost(port, data, jobs), data.gate)
+  open(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
 }

@@ -4,6 +4,7 @@ import { limits } from '../../../base/limits.ts'
 import { tuning } from '../../../base/tuning.ts'
 import { MemoryAccount } from '../../../client-memory/account.ts'
 import { isOutOfDescriptors } from '../../../runtime/descriptors.ts'
+import type { Timer, Timers } from '../../../runtime/timers.ts'
 import type { DiskReporter } from '../../disk/disk-notice.ts'
 import { PieceQueue } from '../../jobs/piece-queue.ts'
 import type { Reading } from '../../port/index.ts'
@@ -14,6 +15,7 @@ import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
 
 interface ReadersOptions {
+  readonly timers: Timers
   readonly module: URL
   readonly data: Omit<ReaderData, 'commits'>
   /** Gives the writer the port through which it tells what has grown. */
@@ -40,7 +42,7 @@ export class Readers {
   #isClosing = false
   /** Why there is no thread at the moment. */
   #missing: Error | undefined
-  #retry: NodeJS.Timeout | undefined
+  #retry: Timer | undefined
 
   constructor(options: ReadersOptions, commits: MessagePort) {
     this.#options = options
@@ -87,14 +89,15 @@ export class Readers {
   /** Nothing can be lost here, so a thread that is busy is not waited for long. */
   async close(): Promise<void> {
     this.#isClosing = true
-    clearTimeout(this.#retry)
-    let timer: NodeJS.Timeout | undefined
+    this.#options.timers.clear(this.#retry)
+    const { timers } = this.#options
+    let timer: Timer | undefined
     const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, tuning.readersStopMs)
+      timer = timers.setTimeout(resolve, tuning.readersStopMs)
     })
     // A thread that has ended, or ends instead of answering, is as closed as one that answers.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), late])
-    clearTimeout(timer)
+    timers.clear(timer)
     await this.#worker.terminate()
   }
 
@@ -158,7 +161,7 @@ export class Readers {
     this.#missing = missing
     this.#options.threads.startFailed('reader', missing)
     this.failAll(missing)
-    this.#retry = setTimeout(() => this.#replace(missing), limits.threadRetryMs)
+    this.#retry = this.#options.timers.setTimeout(() => this.#replace(missing), limits.threadRetryMs)
   }
 
   #receive(message: FromReader | Opened): void {
