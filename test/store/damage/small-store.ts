@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { limits } from '../../../src/base/limits.ts'
+import { format } from '../../../src/base/format.ts'
+import { tuning } from '../../../src/base/tuning.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
@@ -20,7 +21,8 @@ export function openWriter(file: string, key: KeyPair = ownKey): LogWriter {
  * A store of a hundred events that has everything a large one has: a chunk ends after few events, a block after fewer.
  * What is read and written is the same, only the bits are so few that each of them can be flipped.
  */
-Object.assign(limits, { eventsPerCheckpoint: 8, eventsPerBlock: 3, compressFromBytes: 512 })
+Object.assign(format, { eventsPerCheckpoint: 8, eventsPerBlock: 3 })
+Object.assign(tuning, { compressFromBytes: 512 })
 
 export function request(count: number, from: number, stream = 0, text = ''): AppendRequest {
   const events = Array.from({ length: count }, (_, i) => ({
