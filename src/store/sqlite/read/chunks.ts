@@ -18,13 +18,25 @@ export function chunkFrom(
   from: number,
   newest: Uint8Array | undefined,
 ): Uint8Array | undefined {
-  const end = endOfChunk(from, checkpointsAfter(database, stream, from, 1)[0]?.head, newest)
-  if (end === undefined) return undefined
-  const frames = framesBetween(database, stream, from, end.count)
-  return encodeChunk(
-    frames.map(({ bytes, record }) => bytes.subarray(...record)),
-    end.signedHead,
-  )
+  return inTransaction(database, () => {
+    const end = endOfChunk(from, checkpointsAfter(database, stream, from, 1)[0]?.head, newest)
+    if (end === undefined) return undefined
+    const frames = framesBetween(database, stream, from, end.count)
+    return encodeChunk(
+      frames.map(({ bytes, record }) => bytes.subarray(...record)),
+      end.signedHead,
+    )
+  })
+}
+
+/** One snapshot of the database for several statements: frames that are sealed between two of them would be in neither place. */
+function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN')
+  try {
+    return work()
+  } finally {
+    database.exec('COMMIT')
+  }
 }
 
 /** The frames from one offset to another, exactly as they were written. */

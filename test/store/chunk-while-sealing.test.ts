@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import type { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { readChunk } from '../../src/replication/index.ts'
+import { openForReading } from '../../src/store/sqlite/index.ts'
+import { chunkFrom } from '../../src/store/sqlite/read/chunks.ts'
+import { openLog } from '../support/log.ts'
+import { numbered, requestOf } from './acceptance/support.ts'
+
+test('a chunk that is sealed between two of the reads of its rows is read as a whole', (t) => {
+  const { writer } = openLog(t)
+  for (let i = 0; i < 8; i++) writer.append([requestOf(numbered(128, 128 * i))])
+  const database = openForReading(writer.database.location() as string)
+  t.after(() => database.close())
+  let reads = 0
+  const sealing = new Proxy(database, {
+    get: (target, name) => {
+      if (name === 'prepare' && ++reads === 6) writer.sealAll()
+      return (Reflect.get(target, name) as () => unknown).bind(target)
+    },
+  })
+  const chunk = chunkFrom(sealing satisfies DatabaseSync, 0, 0, writer.head(0))
+  assert.equal(readChunk(chunk as Uint8Array).head.count, 1024)
+  assert.ok(reads >= 6 && writer.counts.sealed(0) === 1024)
+})
