@@ -31,7 +31,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Entry points besides the `index.ts` of a folder: modules of threads and commands, which are loaded separately. */
-const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/stopped-query.ts']
+const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/offline-query.ts']
 
 /** Pure folders: they import no module of Node and no package, so they cannot use files, threads or timers. */
 const pure: readonly string[] = ['replication']

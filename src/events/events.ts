@@ -122,17 +122,17 @@ export class Events {
     }
   }
 
-  /** Answers with everything that is there. What is wrong with the query fails `started`. */
+  /** Runs a query over one snapshot. An invalid query rejects `started`. */
   query(request: QueryRequest): Reading {
     return this.#read('query', request)
   }
 
-  /** Answers with what is there, and then with what comes. */
+  /** Subscribes: stored events, then new ones. */
   subscribe(request: SubscribeRequest): Reading {
     return this.#read('subscribe', request)
   }
 
-  /** The same in the order of all events only: it ends where that cannot be kept. */
+  /** Subscribes in the total order; ends with `timeTravel` when an event arrives late. */
   subscribeMonotonic(request: SubscribeRequest): Reading {
     return this.#read('subscribe_monotonic', request)
   }

@@ -19,11 +19,11 @@ import {
 import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
 import { Following } from './file-events.ts'
-import { GivingWay } from './giving-way.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
 import type { FileStore, FilesData, Found, KeptContent, NamedContent } from './thread/index.ts'
 import { filesModule } from './thread/index.ts'
+import { GivingWay } from './transfer-throttle.ts'
 import { parseCid } from './unixfs/index.ts'
 import { Upload, type Uploaded } from './upload.ts'
 

@@ -2,10 +2,10 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import draft06 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { limits } from '../base/limits.ts'
 import { isObject, type Json, type JsonObject, ownValue } from './json.ts'
-import { semanticProblems } from './meaning.ts'
 import { InvalidSettings, type Problem, refuseUnstorable } from './problem.ts'
 import { ageWithTwoDigits } from './retention.ts'
 import { schema } from './schema.ts'
+import { semanticProblems } from './semantic-rules.ts'
 
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: true, allowUnionTypes: true })
 ajv.addMetaSchema(draft06)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
-import { GivingWay } from '../../src/files/giving-way.ts'
+import { GivingWay } from '../../src/files/transfer-throttle.ts'
 
 const piece = format.fileChunkBytes
 const restMs = piece / tuning.fileBytesPerMs

@@ -4,7 +4,7 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { tuning } from '../../src/base/tuning.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { AppendRequest } from '../../src/store/port/index.ts'
-import { newId } from '../../src/store/threads/waiting.ts'
+import { newId } from '../../src/store/threads/pending-calls.ts'
 import { Inbox, newMailbox, Outbox, ringBell } from '../../src/store/threads/writer/mailbox.ts'
 import * as fc from '../support/property.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { AqlError, type GivenEvent, type MainQuery, type Order, parseEvents, readsEvents } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { queryGiven } from '../../events/query/stopped-query.ts'
+import { queryGiven } from '../../events/query/offline-query.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Order } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { queryStopped } from '../../events/query/stopped-query.ts'
+import { queryStopped } from '../../events/query/offline-query.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { Settings } from '../../settings/index.ts'

@@ -65,10 +65,9 @@ export const mostWritten = pages * pageBytes - places.written - eventRoom
 const { constant, increase, isZero, load, loadByte, loadHalf } = number
 
 /**
- * Instructions that read the events of a list, many of them in one run: `{"tags":["a","b"],"payload":…}`, the two in either order,
- * JSON as programs write it. Labels and payloads are written one after the other. It ends behind the last event of the list, behind
- * the one with which it is enough or there are as many as were asked for, or before one that is not like that: whether something is
- * wrong with it is for others to say.
+ * WebAssembly that reads many events of a list in one run: `{"tags":["a","b"],"payload":…}`, in either order, as JSON
+ * serializers write it. Labels and payloads are written one after the other. It is the fast path: it ends after the last
+ * event, at the limit of events or bytes, or before an event of another form, which the scanner validates.
  */
 export class EventProgram {
   readonly #locals = new Locals(5)

@@ -30,8 +30,8 @@ export const word = (text: string): Code => constant(Buffer.from(text).readInt32
 const everywhere = (text: string): Code => vector.splatByte(character(text))
 
 /**
- * Instructions that pass over JSON as programs write it, sixteen bytes at a time: without space, escapes or exponents. The text is
- * UTF-8, and behind it stand zeros, at which everything ends. What is not so leads to where whoever asks says.
+ * WebAssembly (SIMD) that skips a JSON value without whitespace, escapes or exponents, sixteen bytes at a time. The text is
+ * UTF-8 and zero-terminated. Anything else branches to the label that the caller passes.
  */
 export class ValueProgram {
   readonly at: Local

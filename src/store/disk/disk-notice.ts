@@ -1,4 +1,4 @@
-import { refusalIn } from './sqlite-error.ts'
+import { refusalIn } from './disk-refusal.ts'
 
 /** What the disk is used for: a label of the metric of disk errors. */
 export type DiskWork =

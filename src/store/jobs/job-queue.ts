@@ -41,9 +41,9 @@ interface Level<T extends Queued> {
 }
 
 /**
- * Whose turn it is: jobs that a commit has woken, then those that have not run yet, then short ones, then long ones. So
- * that quick ones do not starve the others, a level that had no turn for a while goes first. Within a level apps take
- * turns: one that asks for much at once waits for itself, not the others for it.
+ * A multilevel queue with aging: jobs that a commit has woken, then new, short and long ones. A level that had no turn for a
+ * while goes first, so that it does not starve. Within a level it is round robin by app: an app with many jobs does not
+ * delay the others.
  */
 export class JobQueue<T extends Queued> {
   readonly #woken: T[] = []
@@ -59,7 +59,7 @@ export class JobQueue<T extends Queued> {
     this.#levels[level]?.jobs.push(job)
   }
 
-  /** Those who were woken have little to do, and somebody looks at them. */
+  /** Woken subscriptions come first: they are short and latency-sensitive. */
   wake(jobs: readonly T[]): void {
     for (const job of jobs) this.#woken.push(job)
   }

@@ -167,7 +167,7 @@ export class JobRunner {
     else if (!holding.charge(more)) throw outOfClientMemory(this.#account)
   }
 
-  /** Says whose events to be told of: being told costs time, and looking at what nobody waits for even more. */
+  /** Updates the wake-up filter: only commits with events of these apps wake the reader. */
   #wait(): void {
     const apps = new Set<string | undefined>()
     for (const { job } of this.#jobs.values()) if (job?.isLive === true) apps.add(job.appId)

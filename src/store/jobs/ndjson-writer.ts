@@ -9,9 +9,8 @@ const firstBytes = 4096
 const noMemory = Buffer.allocUnsafeSlow(0)
 
 /**
- * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says so;
- * what is larger than that gets a larger buffer, and a much larger one is given back. Whoever takes what was written may take
- * the buffer away with it: then there is another one.
+ * Copies stored lines without parsing them. `isFull` is set at the capacity; a larger line grows the buffer, and a much
+ * larger one is released afterwards. The consumer may take ownership of the buffer, which is then replaced.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
@@ -84,7 +83,7 @@ export class NdjsonWriter implements EventSink {
     this.#renew(Math.max(usual, needed + leastRoom))
   }
 
-  /** Whoever had much to say once, and follows what comes now, needs less and less. */
+  /** Shrinks the buffer of a subscription that has caught up. */
   #shrink(): void {
     spareMemory.give(this.#buffer.buffer)
     this.#buffer = noMemory

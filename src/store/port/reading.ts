@@ -1,11 +1,11 @@
 import type { MemoryHolder } from '../../client-memory/account.ts'
 import type { Selection } from './selection.ts'
 
-/** Lines of JSON, in pieces that belong to whoever takes them; it ends when whoever reads ends it, or with the last line. */
+/** A stream of NDJSON in pieces that the consumer owns. It ends with the last line, or when it is cancelled. */
 export interface Reading extends AsyncIterable<Buffer>, Partial<ReadingHints> {
-  /** Fulfilled once it is under way; what is wrong with the request is its failure. */
+  /** Fulfilled once it has started; rejected when the request is invalid. */
   readonly started: Promise<void>
-  /** Fulfilled when it has ended, in whichever way. */
+  /** Fulfilled when it has ended, for whatever reason. */
   readonly ended: Promise<void>
   /** Charges what waits to be taken to a holder; when that has no room, the reading fails. Without one nobody is charged. */
   chargeTo?(holder: MemoryHolder): void

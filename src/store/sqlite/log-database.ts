@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import type { TopicKind } from '../../protocol/index.ts'
-import { DiskRefusal, refusalOf } from '../disk/sqlite-error.ts'
+import { DiskRefusal, refusalOf } from '../disk/disk-refusal.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
-import { formatOf } from './file-format.ts'
 import { segmentTable } from './rows/segment-columns.ts'
+import { formatOf } from './sqlite-header.ts'
 
 /** "shlo": the log of a topic. */
 const applicationId = 0x73686c6f

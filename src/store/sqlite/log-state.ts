@@ -15,8 +15,8 @@ import {
 } from '../../replication/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
-import { NotedCount } from '../disk/noted-count.ts'
-import { sqliteCode, sqliteFull, storageError } from '../disk/sqlite-error.ts'
+import { NotedCount } from '../disk/count-file.ts'
+import { sqliteCode, sqliteFull, storageError } from '../disk/disk-refusal.ts'
 import type { DiskSync } from '../disk/sync.ts'
 import { checkWal, forgetCopy, type StoreDamage } from '../disk/wal-check.ts'
 import type { StreamNumber } from '../port/index.ts'
@@ -29,9 +29,9 @@ import { type StreamRow, streamCrc } from './rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
 import type { TailRow } from './rows/tail-row.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import { GivenUp } from './write/given-up.ts'
+import { GivenUp } from './write/aborted.ts'
+import { checkWriter } from './write/log-owner.ts'
 import { checkRedactions } from './write/redactions.ts'
-import { checkWriter } from './write/writers.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
@@ -167,8 +167,8 @@ export class LogState {
   }
 
   /**
-   * The same for work that may come to one row of the tail, which needs no transaction around it: one begins with
-   * whatever is written before it. All of it is written by the methods of this class.
+   * Like `transaction`, but BEGIN is deferred: a commit of a single tail row uses autocommit. All writes go through the
+   * methods of this class.
    */
   appending<T>(work: () => T): T {
     return this.#recovering(() => {

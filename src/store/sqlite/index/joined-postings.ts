@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import { DamagedData } from '../rows/checksum.ts'
-import { JoinedPositions, readPositions } from './positions.ts'
+import { JoinedPositions, readPositions } from './position-codec.ts'
 import { bitsFor, bucketOf, type IndexRange, type IndexRow, type PostingRow, postingCrc } from './tag-index.ts'
 
 export interface RangeRows {

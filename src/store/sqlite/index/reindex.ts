@@ -1,6 +1,6 @@
 import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
-import { throwRefusal } from '../../disk/sqlite-error.ts'
+import { throwRefusal } from '../../disk/disk-refusal.ts'
 import type { LogState } from '../log-state.ts'
 import { framesBetween } from '../read/chunks.ts'
 import { DamagedData, reading } from '../rows/checksum.ts'

@@ -2,7 +2,7 @@ import { assert } from '../../../base/assert.ts'
 import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
-import { readPositions, writePositions } from './positions.ts'
+import { readPositions, writePositions } from './position-codec.ts'
 
 /**
  * The index of a range of events of one stream: for the hash of each tag and app ID, the positions of the events that

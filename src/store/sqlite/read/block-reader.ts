@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { throwRefusal } from '../../disk/sqlite-error.ts'
+import { throwRefusal } from '../../disk/disk-refusal.ts'
 import type {
   Checkpoint,
   ChunkSize,

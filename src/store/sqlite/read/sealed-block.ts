@@ -3,9 +3,9 @@ import { ByteReader, type Labels, MalformedBytes } from '../../../protocol/index
 import { release } from '../../../runtime/buffers.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
 import { readColumn } from '../rows/column.ts'
+import { endBytes, lamportAt, timeKeyBytes } from './event-line.ts'
 import { parseLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
-import { endBytes, lamportAt, timeKeyBytes } from './line.ts'
 
 /** What only those need to know who look into events. */
 interface Details {
@@ -29,7 +29,7 @@ export class SealedBlock implements LabelledBlock {
   readonly lines: Int32Array
   /** Bytes between the digits of the lamport timestamp and those of the offset. */
   readonly #middle: number
-  /** Who may still look at it: whoever asked for it first, those who come later while it is kept, others. */
+  /** Ownership: the first reader, the cache, or shared by later readers. */
   #isLeft = false
   #isKept = false
   #isShared = false
@@ -136,7 +136,7 @@ export class SealedBlock implements LabelledBlock {
     this.#releaseUnused()
   }
 
-  /** Of those who share it nobody knows when the last one leaves: that is for the garbage collector to find out. */
+  /** A shared block is not released explicitly but left to the garbage collector: its readers are not counted. */
   #releaseUnused(): void {
     if (!this.#isLeft || this.#isKept || this.#isShared) return
     release(this.bytes)

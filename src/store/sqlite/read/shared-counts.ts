@@ -156,8 +156,8 @@ export class SharedCounts {
   }
 
   /**
-   * Says whose new events the thread that reads waits for: it is told of no others. It has to say so before it takes a
-   * snapshot, and the writer asks after it has published: what one of them misses, the other one sees.
+   * Sets the wake-up filter of the reader thread. No wake-up is lost: the reader sets it before it takes a snapshot, and the
+   * writer checks it after it has published the new counts.
    */
   waitFor(events: 'all' | 'none' | { readonly app: number }): void {
     if (events === 'all') this.#set(cell.waitingFor, waiting.forAll)

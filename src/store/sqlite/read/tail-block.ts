@@ -1,8 +1,8 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
+import { lineEnd, lineStart } from './event-line.ts'
 import { writeLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
-import { lineEnd, lineStart } from './line.ts'
 
 /** Room that is made at first: for so many lines of about so many bytes. */
 const linesAtFirst = 16

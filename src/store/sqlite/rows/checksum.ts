@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { isCorrupt, systemCode } from '../../../base/errors.ts'
-import { sqliteCode } from '../../disk/sqlite-error.ts'
+import { sqliteCode } from '../../disk/disk-refusal.ts'
 
 /** Stored bytes that are not what was written: never served, and told to whoever asked. */
 export class DamagedData extends Error {

@@ -1,12 +1,12 @@
 import { type ByteReader, type ByteWriter, MalformedBytes } from '../../../protocol/index.ts'
 
 /**
- * Numbers of a block one after the other, as steps from each to the next. Where the same step is taken again and again,
- * as between the timestamps of one request, it stands there once with how often it is taken.
+ * The numbers of a block, delta encoded; with run-length encoding of equal deltas (the timestamps of one request) where
+ * that is shorter.
  */
 const kinds = { steps: 0, runs: 1 } as const
 
-/** Numbers go around at 2^53, so that the step from any to any other has a sign and 52 bits. */
+/** Deltas are modulo 2^53, so that each has a sign and 52 bits. */
 const around = 2 ** 53
 
 export function writeColumn(writer: ByteWriter, values: ArrayLike<number>): void {

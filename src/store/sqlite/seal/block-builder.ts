@@ -3,8 +3,8 @@ import { ByteWriter, type Frame } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { IndexBuilder } from '../index/tag-index.ts'
 import { BlockLabels } from '../read/block-labels.ts'
+import { LineStarts, lineEnd, middleBytes } from '../read/event-line.ts'
 import { writeLabelJson } from '../read/label-json.ts'
-import { LineStarts, lineEnd, middleBytes } from '../read/line.ts'
 import { writeColumn } from '../rows/column.ts'
 
 /** Where the JSON of labels stands that no line has. */

@@ -35,8 +35,8 @@ export class Appender {
   }
 
   /**
-   * Makes the hash of the frame that was stored last. Nobody waits for it but the next frame, so it is made when there is time,
-   * or before its bytes are written over.
+   * Computes the deferred chain hash of the last frame. Only the next frame needs it. It has to run before the record buffer
+   * is reused.
    */
   link(): void {
     this.#last?.link()

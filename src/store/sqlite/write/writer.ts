@@ -23,7 +23,7 @@ export class LogWriter {
   readonly #remover: Remover
   /** Whether streams have grown since `takeGrown` was called. */
   #grown = false
-  /** Whether streams have grown by events of which nobody has looked whose they are. */
+  /** Whether streams have grown by events whose apps are unknown: received ones. */
   #hasOthers = true
   /** Whether the index has changed since there was nothing to merge in it: to look for that asks the database for all of its ranges. */
   #mayMerge = true
@@ -58,7 +58,7 @@ export class LogWriter {
     return this.#telling(() => this.#appender.commitParts(parts))
   }
 
-  /** Does what is left of the last append, and what nobody waits for, before the next one has to. */
+  /** Computes the deferred chain hash of the last append, off the latency path. */
   link(): void {
     this.#appender.link()
   }
@@ -68,7 +68,7 @@ export class LogWriter {
     return this.#telling(() => this.#receiver.receive(chunk))
   }
 
-  /** Whether streams have grown since the last call, by events that somebody waits for. */
+  /** Whether streams have grown since the last call by events that a live subscription waits for; resets it. */
   takeGrown(): boolean {
     const { apps } = this.#appender
     const grown = this.#grown && this.counts.isWaitedFor(this.#hasOthers ? undefined : apps)

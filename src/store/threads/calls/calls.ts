@@ -6,9 +6,9 @@ import type { Timers } from '../../../runtime/timers.ts'
 import { type BackgroundNotice, BackgroundReporter } from '../../disk/background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
+import { Waiting } from '../pending-calls.ts'
 import { noThread, noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from '../spawn.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from '../thread-messages.ts'
-import { Waiting } from '../waiting.ts'
 
 interface Call {
   readonly id: number

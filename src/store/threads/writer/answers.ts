@@ -2,13 +2,12 @@ import { assert } from '../../../base/assert.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
 import type { Timers } from '../../../runtime/timers.ts'
-import { Hope } from './hope.ts'
+import { SpinBudget } from './spin-budget.ts'
 
 /**
- * The way of answers back from the writer. To wake up an event loop with a message takes half as long as a quick commit, so
- * whoever has sent a small request looks for the answer in memory that both threads share, for a moment and between
- * whatever else its event loop has to do. The writer leaves answers there while somebody looks, and sends a message otherwise.
- * Both count these messages: what was left after one is not taken before it, so that answers come in the order in which they were told.
+ * Responses of the writer through a slot in shared memory, which the main thread polls for a moment after it has sent a
+ * small request: waking an event loop with a message takes half as long as a quick commit. While nobody polls, the writer
+ * posts a message instead. Both sides count these messages, so that responses are delivered in the order of the commits.
  */
 const places = {
   away: 0,
@@ -56,7 +55,7 @@ export class AnswersTold<M> {
     this.#post = post
   }
 
-  /** Tells answers in the one way or the other. */
+  /** Delivers results through the slot, or else as a message. */
   tell(answers: Float64Array): void {
     if (!this.#leave(answers)) this.send(answers)
   }
@@ -90,7 +89,7 @@ export class AnswersLookedFor {
   #isLooking = false
   #isScheduled = false
   /** There is none where the disk is slow, or the processors are taken. */
-  readonly #hope = new Hope()
+  readonly #spins = new SpinBudget()
 
   constructor(
     memory: SharedArrayBuffer,
@@ -105,7 +104,7 @@ export class AnswersLookedFor {
 
   /** Looks for answers for a moment from now on. */
   look(): void {
-    if (this.#isLooking || !this.#hope.isThere()) return
+    if (this.#isLooking || !this.#spins.allows()) return
     this.#isLooking = true
     this.#until = this.#clock.steadyMs() + lookMs
     Atomics.store(this.#slot.place, 0, places.looking)
@@ -131,7 +130,7 @@ export class AnswersLookedFor {
     const { place, numbers } = this.#slot
     if (Atomics.load(place, 0) !== places.told || (numbers[1] as number) > this.#messages) return
     this.#isLooking = false
-    this.#hope.rise()
+    this.#spins.hit()
     const count = numbers[0] as number
     assert(count > 0 && headNumbers + count <= numbers.length, 'answers stand within their room')
     const answers = numbers.slice(headNumbers, headNumbers + count)
@@ -152,7 +151,7 @@ export class AnswersLookedFor {
     else if (this.#slot.change(places.looking, places.away) === places.told) this.#take()
     else {
       this.#isLooking = false
-      this.#hope.sink()
+      this.#spins.miss()
     }
   }
 }

@@ -3,6 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { AppendRequest } from '../../port/index.ts'
+import { newId } from '../pending-calls.ts'
 import {
   copyAll,
   type Letter,
@@ -12,13 +13,12 @@ import {
   unpackRequest,
   writeRequest,
 } from '../thread-messages.ts'
-import { newId } from '../waiting.ts'
-import { Hope } from './hope.ts'
+import { SpinBudget } from './spin-budget.ts'
 
 /**
- * The way of requests to the writer. To pack a message and to wake a thread up with it takes as long as a commit, so small
- * requests are written into memory that both threads share, and a writer that has just worked waits for the next one there,
- * with a bell beside its ear. Whatever is large or rare comes as a message. Everything has a number, and is done in that order.
+ * A single-producer, single-consumer ring buffer in shared memory for small requests to the writer: posting a message and
+ * waking a thread takes as long as a commit. The writer spins, then blocks in `Atomics.wait` on `bell`. Large or rare
+ * requests are posted as messages. Sequence numbers keep the order across both paths.
  *
  * The memory is a ring of cells of 8 bytes. A request stands in cells that follow each other: how many cells it takes, how
  * many bytes it has, the request.
@@ -110,7 +110,10 @@ class Ring {
     Atomics.notify(this.words, words.bell)
   }
 
-  /** Sleeps for so many milliseconds at most, unless the bell has rung since it had rung so often: until it has so many times more. */
+  /**
+   * Blocks until `bell` has advanced by `more` from `rung`, or until the timeout (a futex wait). Returns at once if `bell` is
+   * no longer `rung`.
+   */
   sleep(rung: number, more: number, milliseconds: number): void {
     // Before the bell is looked at: whoever rings it afterwards sees this.
     this.store(words.wanted, (rung + more) | 0)
@@ -265,8 +268,8 @@ export class Inbox<M extends Numbered> {
   /** How often the bell had rung when somebody looked at everything. */
   #heard = 0
   /** That the bell rings while it is watched, and while it is watched since a request was announced. */
-  readonly #hope = new Hope()
-  readonly #hopeOfAnnounced = new Hope()
+  readonly #spins = new SpinBudget()
+  readonly #announcedSpins = new SpinBudget()
 
   constructor(memory: SharedArrayBuffer, port: MessagePort, clock: Clock) {
     this.#ring = new Ring(memory)
@@ -308,8 +311,7 @@ export class Inbox<M extends Numbered> {
   }
 
   /**
-   * Waits for the bell for so long, unless something is here or it has rung since this was asked the last time; answers
-   * whether there may be something to do. Whoever has processors to spare watches it before.
+   * Waits for a request with a timeout: spins first if `canWatch`, then blocks. Returns whether there may be work.
    */
   wait(milliseconds: number, canWatch: boolean): boolean {
     if (this.#hasMore) return true
@@ -349,18 +351,18 @@ export class Inbox<M extends Numbered> {
   #watch(): boolean {
     const ring = this.#ring
     const isAnnounced = ring.load(words.announced) === 1
-    const hope = isAnnounced ? this.#hopeOfAnnounced : this.#hope
-    if (!hope.isThere()) return false
+    const spins = isAnnounced ? this.#announcedSpins : this.#spins
+    if (!spins.allows()) return false
     const until = this.#clock.steadyMs() + (isAnnounced ? watchAnnouncedMs : watchMs)
     do
       for (let i = 0; i < 16; i++)
         if (ring.load(words.bell) !== this.#heard) {
-          hope.rise()
+          spins.hit()
           return true
         }
     while (this.#clock.steadyMs() < until)
     ring.store(words.announced, 0)
-    hope.sink()
+    spins.miss()
     return false
   }
 

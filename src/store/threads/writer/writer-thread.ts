@@ -97,13 +97,12 @@ const lingerMs = 5
 const awayMs = 100
 
 /**
- * While several publish at once, the next commit waits until about as many requests are there as were in the last one: two commits cost
- * twice as much as one, and take the time from the thread that the requests come from. It begins so many milliseconds after the one
- * before at the latest, for each of these requests and for all of them.
+ * Group commit delay: under concurrent load, a commit waits for about as many requests as the last one had, because two
+ * commits cost twice as much as one. Milliseconds per request and in total, from the start of the last commit.
  */
 const gatherMs = { perRequest: 0.2, most: 3 } as const
 
-/** After so many milliseconds without a commit nobody is expected who came before. */
+/** Milliseconds without a commit after which the estimate of concurrent requests is reset. */
 const forgetMs = 20
 
 /** How long to wait between two looks for what the sealer has done, in milliseconds. */
@@ -176,7 +175,7 @@ class WriterThread {
     while (!this.#isClosed && this.#inbox.wait(lingerMs, !this.#tidying) && this.#clock.steadyMs() < until)
     if (this.#isClosed) return
     this.#writer.link()
-    // Whatever was announced and did not come is nothing that has happened.
+    // An announced request that never arrived does not count as activity.
     if (hasWorked) {
       this.#writer.noteCount()
       this.#calm.refresh()
@@ -247,7 +246,7 @@ class WriterThread {
     this.#commit(appends)
     this.#inbox.release()
     this.#tellReaders()
-    // What takes long waits until the next request is announced or there: whoever makes it needs the processor now.
+    // After a large commit hashing is deferred until the next request, so that the publishing thread gets the CPU.
     if (bytes < announcedFrom) this.#writer.link()
     // Looking for something to seal asks the database, which takes longer than many a commit.
     if (this.#writer.chunksEnded !== this.#chunksSeen.ever) this.#tidy(false)

@@ -1,9 +1,8 @@
 import type { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 
 /**
- * The positions of one hash as steps from each to the next, the first one from -1 on. Where several steps in a row are the
- * same, as for a tag that every event has, they are written once with their number: (number of groups, then step and how
- * often it is taken).
+ * The positions of one hash, delta encoded from -1 on, with run-length encoding of equal deltas (a tag that every event
+ * has): the number of runs, then delta and length of each.
  */
 export function writePositions(
   writer: ByteWriter,

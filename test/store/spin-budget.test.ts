@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Hope } from '../../src/store/threads/writer/hope.ts'
+import { SpinBudget } from '../../src/store/threads/writer/spin-budget.ts'
 
 /** How often of so many times something is tried that is of use as told. */
 function tried(times: number, isOfUse: (time: number) => boolean): number {
-  const hope = new Hope()
+  const spins = new SpinBudget()
   let count = 0
   for (let time = 0; time < times; time++) {
-    if (!hope.isThere()) continue
+    if (!spins.allows()) continue
     count++
-    if (isOfUse(time)) hope.rise()
-    else hope.sink()
+    if (isOfUse(time)) spins.hit()
+    else spins.miss()
   }
   return count
 }
