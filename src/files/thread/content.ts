@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { LruCache } from '../../base/lru-cache.ts'
 import { tuning } from '../../base/tuning.ts'
-import type { BlockStore } from '../../store/index.ts'
+import type { Blocks } from '../../store/index.ts'
 import { type DecodedBlock, isBlockCid, type Link, MalformedUnixFs, parseCid, readBlock } from '../unixfs/index.ts'
 
 /** A file or a directory; its size is that of its bytes, or what its blocks take up. */
@@ -17,11 +17,11 @@ export interface Child {
 
 /** Reads files and directories from blocks, of which some may not be here. */
 export class ContentReader {
-  readonly #blocks: BlockStore
+  readonly #blocks: Blocks
   /** Blocks with links: the way to every part of a large file leads through the same few. */
   readonly #cache = new LruCache<string, DecodedBlock>(tuning.linkCacheBytes)
 
-  constructor(blocks: BlockStore) {
+  constructor(blocks: Blocks) {
     this.#blocks = blocks
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { failure, type ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
-import type { BlockStore } from '../../store/index.ts'
+import type { Blocks } from '../../store/index.ts'
 import {
   type Block,
   type ChunkMemory,
@@ -34,13 +34,13 @@ interface Upload {
 
 /** Uploads that are under way. Their blocks are held until an event holds them, and gone when it never comes to that. */
 export class Uploads {
-  readonly #blocks: BlockStore
+  readonly #blocks: Blocks
   readonly #batches: Batches
   readonly #open = new Map<UploadId, Upload>()
   readonly #process = randomBytes(6).toString('hex')
   #nextId = 0
 
-  constructor(blocks: BlockStore, batches: Batches) {
+  constructor(blocks: Blocks, batches: Batches) {
     this.#blocks = blocks
     this.#batches = batches
   }

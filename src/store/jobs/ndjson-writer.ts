@@ -9,9 +9,9 @@ const firstBytes = 4096
 const noMemory = Buffer.allocUnsafeSlow(0)
 
 /**
- * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says so;
- * what is larger than that gets a larger buffer, and a much larger one is given back. Whoever takes what was written may take
- * the buffer away with it: then there is another one.
+ * Writes events as lines of JSON by copying bytes: nobody looks at them. When it has as much as it should, it says
+ * so; what is larger than that gets a larger buffer, and a much larger one is given back. Whoever takes what was
+ * written may take the buffer away with it: then there is another one.
  */
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
