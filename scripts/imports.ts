@@ -33,6 +33,14 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 /** Entry points besides the `index.ts` of a folder: modules of threads and commands, which are loaded separately. */
 const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/offline-query.ts']
 
+/** Parts of a folder that must not import each other: a port knows none of its implementations, nor these each other. */
+const apart: Readonly<Record<string, readonly string[]>> = {
+  'store/port': ['store/jobs', 'store/memory', 'store/sqlite', 'store/threads'],
+  'store/jobs': ['store/memory', 'store/sqlite', 'store/threads'],
+  'store/memory': ['store/sqlite', 'store/threads'],
+  'store/sqlite': ['store/memory', 'store/threads'],
+}
+
 /** Pure folders: they import no module of Node and no package, so they cannot use files, threads or timers. */
 const pure: readonly string[] = ['replication']
 
@@ -51,6 +59,7 @@ export function importProblems(source: string): string[] {
   return [
     ...checked.flatMap(({ file, imported }) => arrowProblem(source, file, imported)),
     ...checked.flatMap(({ file, imported }) => faceProblem(source, faces, file, imported)),
+    ...checked.flatMap(({ file, imported }) => apartProblem(source, file, imported)),
     ...files.flatMap((file) => purityProblems(source, file)),
     ...cycleProblems(source, imports),
   ]
@@ -105,6 +114,13 @@ function faceProblem(source: string, faces: ReadonlySet<string>, file: string, i
       return [`${name} past the face of ${relative(source, folder)}`]
   }
   return []
+}
+
+function apartProblem(source: string, file: string, imported: string): string[] {
+  const isIn = (path: string, folder: string): boolean => path.startsWith(join(source, folder) + sep)
+  const from = Object.keys(apart).find((folder) => isIn(file, folder))
+  const to = from === undefined ? undefined : apart[from]?.find((folder) => isIn(imported, folder))
+  return to === undefined ? [] : [`${relative(source, file)}: '${from}' must not import '${to}'`]
 }
 
 function purityProblems(source: string, file: string): string[] {

@@ -57,6 +57,18 @@ test('replication imports protocol, identity and base, nothing of Node and no pa
     assert.match(of(refused).join(), /^replication\/r\.ts: 'replication' must not import '.+$/, refused)
 })
 
+test('a port that imports an implementation of it, or one implementation the other, is found', (t) => {
+  const files = { 'store/port/p.ts': '', 'store/sqlite/s.ts': '', 'store/memory/m.ts': '' }
+  const of = (file: string, imported: string) => problems(t, { ...files, [file]: `import '${imported}'` })
+  assert.deepEqual(of('store/memory/m.ts', '../port/p.ts'), [])
+  assert.deepEqual(of('store/memory/m.ts', '../sqlite/s.ts'), [
+    "store/memory/m.ts: 'store/memory' must not import 'store/sqlite'",
+  ])
+  assert.deepEqual(of('store/port/p.ts', '../memory/m.ts'), [
+    "store/port/p.ts: 'store/port' must not import 'store/memory'",
+  ])
+})
+
 test('a folder with an index.ts is imported from outside through that file only', (t) => {
   const store = { 'store/index.ts': "import './rows/row.ts'", 'store/rows/row.ts': '', 'store/rows/index.ts': '' }
   const of = (specifier: string) => problems(t, { ...store, 'events/e.ts': `import '${specifier}'` })

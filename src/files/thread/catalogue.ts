@@ -1,4 +1,4 @@
-import type { BlockStore, Registers } from '../../store/index.ts'
+import type { Blocks, Registers } from '../../store/index.ts'
 import type { PlacedFact } from '../facts.ts'
 import { isBlockCid, parseCid } from '../unixfs/index.ts'
 
@@ -16,10 +16,10 @@ const queryOwner = (app: string): string => `query ${app}`
 
 /** The state derived from events about files: names, uploads, standing queries, and the pins that follow from them. */
 export class Catalogue {
-  readonly #blocks: BlockStore
+  readonly #blocks: Blocks
   readonly #registers: Registers
 
-  constructor(blocks: BlockStore, registers: Registers) {
+  constructor(blocks: Blocks, registers: Registers) {
     this.#blocks = blocks
     this.#registers = registers
   }

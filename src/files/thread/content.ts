@@ -1,7 +1,7 @@
 import type { CID } from 'multiformats/cid'
 import { LruCache } from '../../base/lru-cache.ts'
 import { tuning } from '../../base/tuning.ts'
-import type { BlockStore } from '../../store/index.ts'
+import type { Blocks } from '../../store/index.ts'
 import { type DecodedBlock, isBlockCid, type Link, MalformedUnixFs, parseCid, readBlock } from '../unixfs/index.ts'
 
 /** A file, with its size in bytes, or a directory, with the cumulative size of its blocks. */
@@ -17,11 +17,11 @@ export interface Child {
 
 /** Reads files and directories from blocks, some of which may be missing. */
 export class ContentReader {
-  readonly #blocks: BlockStore
+  readonly #blocks: Blocks
   /** Inner nodes of DAGs: every read of a large file traverses the same few. */
   readonly #cache = new LruCache<string, DecodedBlock>(tuning.linkCacheBytes)
 
-  constructor(blocks: BlockStore) {
+  constructor(blocks: Blocks) {
     this.#blocks = blocks
   }
 

@@ -1,7 +1,7 @@
 import { failure, type ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import type { Random } from '../../runtime/random.ts'
-import type { BlockStore } from '../../store/index.ts'
+import type { Blocks } from '../../store/index.ts'
 import {
   type Block,
   type ChunkMemory,
@@ -34,13 +34,13 @@ interface Upload {
 
 /** Uploads in progress. Their blocks are pinned until an event pins them. Without an event they are deleted. */
 export class Uploads {
-  readonly #blocks: BlockStore
+  readonly #blocks: Blocks
   readonly #batches: Batches
   readonly #open = new Map<UploadId, Upload>()
   readonly #process: string
   #nextId = 0
 
-  constructor(blocks: BlockStore, batches: Batches, random: Random) {
+  constructor(blocks: Blocks, batches: Batches, random: Random) {
     this.#blocks = blocks
     this.#batches = batches
     this.#process = random.bytes(6).toString('hex')

@@ -35,7 +35,10 @@ export interface JobRunnerOptions {
   readonly account: MemoryAccount
   readonly output: JobOutput
   readonly runtime: JobRuntime
-  /** Milliseconds of the slices of a round: fewer where jobs that were not done with their last slices have to give way. */
+  /**
+   * Milliseconds of the slices of a round: fewer where jobs that were not done with their last slices have to give
+   * way.
+   */
   readonly sliceMs?: (hasLongJob: boolean) => number
   /** Told whose commits to be woken for, before a job takes the snapshot that it waits from. */
   readonly waitFor?: (events: WaitedFor) => void
@@ -59,8 +62,8 @@ interface Ended {
 }
 
 /**
- * Runs jobs in slices, the short ones first, each only as far ahead of its reader as its credit goes. It knows the log as an
- * `EventReader` and is told of commits: threads and databases are the matter of whoever runs it.
+ * Runs jobs in slices, the short ones first, each only as far ahead of its reader as its credit goes. It knows the
+ * log as an `EventReader` and is told of commits: threads and databases are the matter of whoever runs it.
  */
 export class JobRunner {
   readonly #reader: EventReader
@@ -182,7 +185,10 @@ export class JobRunner {
     this.#runtime.timers.setImmediate(() => this.#round())
   }
 
-  /** Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out together. */
+  /**
+   * Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out
+   * together.
+   */
   #round(): void {
     this.#scheduled = false
     const sliceMs = this.#sliceMs(this.#hasLongJob)

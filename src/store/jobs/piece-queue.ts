@@ -10,8 +10,8 @@ const smallBytes = 4096
 const over = { done: true, value: undefined } as const
 
 /**
- * Pieces between the thread that makes them and whoever takes them. There may be hundreds who take small ones, so it is an
- * iterator by hand: a generator takes several turns for each piece.
+ * Pieces between the thread that makes them and whoever takes them. There may be hundreds who take small ones, so it
+ * is an iterator by hand: a generator takes several turns for each piece.
  */
 export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly started: Promise<void>
@@ -25,7 +25,10 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   #error: Error | undefined
   /** Whoever waits for the next piece. */
   #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
-  /** Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory back. */
+  /**
+   * Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory
+   * back.
+   */
   #given = 0
   /** Memory of pieces that came back. */
   #spare: ArrayBuffer[] = []

@@ -5,8 +5,8 @@ import { release } from '../../runtime/buffers.ts'
 const leastBytes = tuning.pieceBytes / 2
 
 /**
- * Memory of pieces that have been sent, for the next ones, instead of giving it back to the system and asking for more. Each
- * thread has its own.
+ * Memory of pieces that have been sent, for the next ones, instead of giving it back to the system and asking for
+ * more. Each thread has its own.
  */
 export class SpareMemory {
   readonly #spare: ArrayBuffer[] = []

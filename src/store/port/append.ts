@@ -1,4 +1,7 @@
-/** Events to append to own streams: labels and payloads in one buffer, which goes from thread to thread without a copy. */
+/**
+ * Events to append to own streams: labels and payloads in one buffer, which goes from thread to thread without a
+ * copy.
+ */
 export interface AppendRequest {
   readonly source: Buffer
   /** For each event where its labels start and end, and where its payload starts and ends. */
@@ -22,14 +25,20 @@ export interface Appended {
   readonly runs: readonly Run[]
 }
 
-/** Optional methods of a store that make appending faster. A caller uses them where they exist, and `append` elsewhere. */
+/**
+ * Optional methods of a store that make appending faster. A caller uses them where they exist, and `append`
+ * elsewhere.
+ */
 export interface AppendHints {
-  /** Announces a request of about so many bytes, so that the writer is awake when it comes. It may not come after all. */
+  /**
+   * Announces a request of about so many bytes, so that the writer is awake when it comes. It may not come after
+   * all.
+   */
   expect(bytes: number): void
   /**
-   * Appends a request part by part while the rest of it is still being made. The iterator makes the parts after the first and
-   * returns the last. A part is good until the next one is asked for. When making one fails, nothing is stored, and that is
-   * the failure.
+   * Appends a request part by part while the rest of it is still being made. The iterator makes the parts after the
+   * first and returns the last. A part is good until the next one is asked for. When making one fails, nothing is
+   * stored, and that is the failure.
    */
   appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended>
 }

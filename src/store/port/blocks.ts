@@ -14,8 +14,9 @@ export interface BlockUsage {
 }
 
 /**
- * Blocks of files by their content identifiers, and what holds them: a pin holds a block, and a block that is held holds those
- * it links to. A block can be known without being here: linked to or pinned and not yet come, or evicted.
+ * Blocks of files by their content identifiers, and what holds them: a pin holds a block, and a block that is held
+ * holds those it links to. A block can be known without being here: linked to or pinned and not yet come, or
+ * evicted.
  */
 export interface Blocks {
   /** The bytes of a block, if it is here. They are what the identifier says. */
@@ -24,8 +25,8 @@ export interface Blocks {
   /** Whether a block was here and had to go. */
   isEvicted(cid: Uint8Array): boolean
   /**
-   * Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. Answers with
-   * the bytes that the database has to write for it.
+   * Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. Answers
+   * with the bytes that the database has to write for it.
    */
   put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number
   /** Stores a block that an owner holds. */

@@ -1,6 +1,9 @@
 import type { Labels } from '../../protocol/index.ts'
 
-/** Events of a stream that follow each other, in a form that is quick to read. Only what is asked for is made of them. */
+/**
+ * Events of a stream that follow each other, in a form that is quick to read. Only what is asked for is made of
+ * them.
+ */
 export interface EventBlock {
   /** Offset of the first event. */
   readonly first: number

@@ -3,11 +3,14 @@ import type { Appended, AppendRequest } from './append.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
- * The log of a topic: appended to by this node, filled with chunks of other nodes, handed out in chunks. Whatever a promise
- * has been fulfilled for is stored for good. A failure leaves everything as it was.
+ * The log of a topic: appended to by this node, filled with chunks of other nodes, handed out in chunks. Whatever a
+ * promise has been fulfilled for is stored for good. A failure leaves everything as it was.
  */
 export interface EventLog {
-  /** Appends events to streams of this node: all of the request or nothing. Its memory is the caller's again when this returns. */
+  /**
+   * Appends events to streams of this node: all of the request or nothing. Its memory is the caller's again when
+   * this returns.
+   */
   append(request: AppendRequest): Promise<Appended>
   /** Verifies and stores a chunk of a stream of another node. */
   receive(chunk: Uint8Array): Promise<Received>
@@ -22,8 +25,13 @@ export interface EventLog {
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: of an own one as of now, of another one the newest that came. */
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
-  /** The chunk that starts at a checkpoint, or at the start of the stream; nothing when there are no events after it. */
+  /**
+   * The chunk that starts at a checkpoint, or at the start of the stream; nothing when there are no events after it.
+   */
   chunk(stream: StreamNumber, from: number): Promise<Uint8Array | undefined>
-  /** Calls a listener after commits in which streams may have grown; several commits may be one call. Answers how to stop that. */
+  /**
+   * Calls a listener after commits in which streams may have grown; several commits may be one call. Answers how to
+   * stop that.
+   */
   onCommit(listener: () => void): () => void
 }

@@ -7,7 +7,10 @@ export interface Reading extends AsyncIterable<Buffer>, Partial<ReadingHints> {
   readonly started: Promise<void>
   /** Fulfilled when it has ended, for whatever reason. */
   readonly ended: Promise<void>
-  /** Charges what waits to be taken to a holder; when that has no room, the reading fails. Without one nobody is charged. */
+  /**
+   * Charges what waits to be taken to a holder; when that has no room, the reading fails. Without one nobody is
+   * charged.
+   */
   chargeTo?(holder: MemoryHolder): void
   /** Ends it: nothing more is read for it. */
   cancel(): void
@@ -17,13 +20,16 @@ export interface Reading extends AsyncIterable<Buffer>, Partial<ReadingHints> {
 
 /** Optional methods of a reading that save memory. */
 export interface ReadingHints {
-  /** Takes a piece back that nobody looks at any more, to use its memory again. A piece that is kept is collected as garbage. */
+  /**
+   * Takes a piece back that nobody looks at any more, to use its memory again. A piece that is kept is collected as
+   * garbage.
+   */
   giveBack(piece: Uint8Array): void
 }
 
 /**
- * Reading from the log in the background: queries and subscriptions are jobs that run in slices, each only as far ahead of
- * its consumer as backpressure allows. The jobs come from above the store, which knows them by name.
+ * Reading from the log in the background: queries and subscriptions are jobs that run in slices, each only as far
+ * ahead of its consumer as backpressure allows. The jobs come from above the store, which knows them by name.
  */
 export interface Readings {
   /** Selected events, one line each. */

@@ -73,6 +73,12 @@ export class Live {
     return found
   }
 
+  /** The next line, waited for; nothing at the end. */
+  async next(): Promise<string | undefined> {
+    while (this.#lines.length === 0) if (!(await this.#more())) return undefined
+    return this.#lines.shift()
+  }
+
   /** Everything up to the end. */
   async rest(): Promise<string[]> {
     while (await this.#more());

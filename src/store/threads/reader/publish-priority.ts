@@ -4,8 +4,9 @@ import type { SharedCounts } from '../../sqlite/index.ts'
 import { pause } from '../thread-messages.ts'
 
 /**
- * While events are published, long queries give way: a thread that never waits for anything is left on its processor for a
- * while even when one that should go first wakes up there. So their slices are shorter, with a pause after each.
+ * While events are published, long queries give way: a thread that never waits for anything is left on its processor
+ * for a while even when one that should go first wakes up there. So their slices are shorter, with a pause after
+ * each.
  */
 const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 

@@ -54,7 +54,10 @@ export type FromReader =
   | { readonly damagedIndex: readonly [stream: number, offset: number] }
   | { readonly id: number; readonly error: ErrorMessage }
 
-/** Runs jobs in a thread of its own: turns messages into calls of the job runner, and what that has to say into messages. */
+/**
+ * Runs jobs in a thread of its own: turns messages into calls of the job runner, and what that has to say into
+ * messages.
+ */
 class ReaderHost {
   readonly #port: MessagePort
   readonly #reader: LogReader
