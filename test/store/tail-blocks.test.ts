@@ -89,7 +89,7 @@ test('whoever goes down through a large row reads it once', (t) => {
           asked++
           return ask(...args)
         }
-      return { get: counted(statement.get.bind(statement)), all: counted(statement.all.bind(statement)) }
+      return { get: counted(statement.get.bind(statement)), iterate: counted(statement.iterate.bind(statement)) }
     },
   } as unknown as DatabaseSync
   const tail = new TailBlocks(counting)
@@ -98,4 +98,19 @@ test('whoever goes down through a large row reads it once', (t) => {
     assert.equal(block?.payload(key - block.first), `${key}`)
   }
   assert.equal(asked, 1)
+})
+
+test('a block of large events is bounded by its bytes, in both directions', (t) => {
+  const { writer } = openLog(t)
+  const payload = JSON.stringify('x'.repeat(100_000))
+  for (let i = 0; i < 40; i++)
+    writer.append([{ ...packed([{ appId: 'a', tags: ['a'], payload }]), streams: new Uint32Array(1) }])
+  for (const step of [1, -1] as const) {
+    const tail = new TailBlocks(writer.database)
+    for (let key = step > 0 ? 0 : 39; key >= 0 && key < 40; key += step) {
+      const block = tail.at('s-0', key, step)
+      assert.ok(block !== undefined && block.first <= key && key < block.first + block.count)
+      assert.ok(block.lineBytes(0, block.count) < 300_000, `${block.count} events`)
+    }
+  }
 })

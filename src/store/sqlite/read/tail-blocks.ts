@@ -40,7 +40,7 @@ export class TailBlocks {
     this.#place = database.prepare('SELECT key FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1')
     // A row that holds the event may begin long before it.
     const start = 'min(?1, (SELECT max(key) FROM tail WHERE key <= ?2))'
-    this.#before = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ${start} AND key <= ?2 ORDER BY key`)
+    this.#before = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ${start} AND key <= ?2 ORDER BY key DESC`)
     this.#rows = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ? AND key < ? ORDER BY key`)
   }
 
@@ -84,7 +84,7 @@ export class TailBlocks {
     // Whoever goes on gets twice as many.
     const events = key + 1 === this.#back.start ? Math.min(2 * this.#back.events, eventsBack.most) : eventsBack.first
     const from = Math.max(key + 1 - events, rowKey(streamOf(key), 0))
-    const rows = this.#before.all(from, key) as unknown[] as TailRow[]
+    const rows = upToBlock(this.#before.iterate(from, key)).reverse()
     const last = rows.at(-1)
     if (last === undefined || last.key + last.count <= key) return undefined
     const run = (last.key < from ? this.#runs.get(last.key) : undefined) ?? this.#run(rows)
@@ -95,7 +95,7 @@ export class TailBlocks {
 
   /** Rows that begin between two keys, as many as make about a block; nothing when there are none. */
   #read(from: number, to: number): TailRun | undefined {
-    return this.#run(this.#rows.all(from, Math.min(to, from + format.eventsPerBlock)) as unknown[] as TailRow[])
+    return this.#run(upToBlock(this.#rows.iterate(from, Math.min(to, from + format.eventsPerBlock))))
   }
 
   /** As far as one row follows the other. */
@@ -116,4 +116,19 @@ export class TailBlocks {
     this.#runs.set(start, run, 2 * bytes + bytesPerFrame * frames.length)
     return run
   }
+}
+
+/**
+ * The first rows of a result, until they have the bytes of a block: 128 events can have 8 MiB each, and what a run holds is
+ * copied into one piece of output.
+ */
+function upToBlock(result: Iterable<unknown>): TailRow[] {
+  const rows: TailRow[] = []
+  let bytes = 0
+  for (const row of result as Iterable<TailRow>) {
+    rows.push(row)
+    bytes += row.raw
+    if (bytes >= format.blockBytes) break
+  }
+  return rows
 }
