@@ -41,7 +41,7 @@ const cases = {
 } as const
 for (const [name, [bytes, routes]] of Object.entries(cases)) {
   const scan = microsPerEvent(() => {
-    for (const _ of new PublishScanner(bytes, 'com.example.app', routes).parts());
+    for (const _ of new PublishScanner(bytes, 'com.example.app', routes).whole(bytes.length));
   })
   const parse = microsPerEvent(() => {
     JSON.parse(bytes.toString('utf8'))

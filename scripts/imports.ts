@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 
 /** The foundation: folders without domain knowledge, which all others may import. */
-const foundation: readonly string[] = ['base', 'json', 'runtime', 'client-memory']
+const foundation: readonly string[] = ['base', 'json', 'runtime', 'client-memory', 'fast-paths']
 
 /**
  * The arrows of docs/architecture.md: the folders of src that a folder may import, besides the foundation. `aql`
@@ -13,6 +13,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   json: ['base'],
   runtime: ['base'],
   'client-memory': ['base'],
+  'fast-paths': ['base', 'runtime'],
   logging: [],
   observability: ['logging'],
   listening: ['observability'],

@@ -1,3 +1,4 @@
+import { release } from '../../src/runtime/buffers.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 import type { EventSink, ReadStream, Selection } from '../../src/store/port/index.ts'
@@ -135,11 +136,10 @@ function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Sele
   return watch.during('scan through the store', () =>
     timeAsync(async () => {
       let bytes = 0
-      const reading = store.read(selection)
-      for await (const piece of reading) {
+      for await (const piece of store.read(selection)) {
         bytes += piece.length
-        // Returns the buffer, as sending a response does. Otherwise this would measure the garbage collector.
-        reading.giveBack?.(piece)
+        // As sending a response does. Otherwise this would measure the garbage collector.
+        release(piece)
       }
       return bytes
     }),

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../src/base/errors.ts'
 import { parsePrivateKey } from '../../src/identity/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import type { Appended, AppendRequest, StreamStatus } from '../../src/store/port/index.ts'
+import type { StreamStatus } from '../../src/store/port/index.ts'
 import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
-import { eventsOf, firstHeavy, requestsPerLife, type SentEvent, streams, toRequest } from './contents.ts'
+import { eventsOf, firstHeavy, requestsPerLife, streams, toRequest } from './contents.ts'
 import { type Job, type RunText, say } from './messages.ts'
 import { Random } from './random.ts'
 
@@ -64,48 +64,12 @@ class Victim {
     for (let i = 0; i < requests; i++) {
       const id = this.#nextRequest++
       const events = eventsOf(this.#job.seed, id)
-      if (events.length > 1 && this.#random.chance(0.05)) await this.#giveUp(events)
       say({ type: 'appending', id })
-      const { lamport, time, runs } = await this.#append(events)
+      const { lamport, time, runs } = await this.#store.append(toRequest(events))
       const texts = runs.map(({ stream, offset, count }): RunText => [stream, offset, count])
       say({ type: 'appended', id, lamport, time, runs: texts })
       this.#remember(texts)
     }
-  }
-
-  /** Appends events, sometimes in parts, as a large request is. */
-  async #append(events: readonly SentEvent[]): Promise<Appended> {
-    if (events.length === 1 || this.#random.chance(0.5)) return await this.#store.append(toRequest(events))
-    const parts = this.#partsOf(events)
-    return await this.#store.appendParts(parts.next().value, parts)
-  }
-
-  /** Aborts a request after some of its parts. None of its events may ever be found. */
-  async #giveUp(events: readonly SentEvent[]): Promise<void> {
-    const parts = this.#partsOf(events.map((event) => ({ ...event, payload: '"given up"' })))
-    const first = parts.next().value
-    // Throws at a random part, at the latest at the end.
-    const failing = { next: () => this.#failing(parts) }
-    await this.#store.appendParts(first, failing).then(
-      () => say({ type: 'failed', what: 'a request that was given up was stored' }),
-      () => {},
-    )
-  }
-
-  #failing(parts: Iterator<AppendRequest, AppendRequest>): IteratorResult<AppendRequest, AppendRequest> {
-    const next = parts.next()
-    if (next.done === true || this.#random.chance(0.3)) throw new Error('given up')
-    return next
-  }
-
-  *#partsOf(events: readonly SentEvent[]): Generator<AppendRequest, AppendRequest> {
-    let at = 0
-    while (at < events.length - 1) {
-      const size = 1 + this.#random.below(Math.min(200, events.length - 1 - at))
-      yield toRequest(events.slice(at, at + size))
-      at += size
-    }
-    return toRequest(events.slice(at))
   }
 
   #remember(runs: readonly RunText[]): void {

@@ -1,6 +1,7 @@
 import { damageOf, failure, messageOf, ShoalError } from '../base/errors.ts'
 import type { Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
+import { release } from '../runtime/buffers.ts'
 import type { Timer, Timers } from '../runtime/timers.ts'
 import type { Answer, StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
@@ -50,7 +51,7 @@ class NdjsonStream implements StreamedBody {
   }
 
   sent(chunk: Uint8Array): void {
-    if (chunk !== newline) this.#reading.giveBack?.(chunk)
+    if (chunk !== newline) release(chunk)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {

@@ -13,20 +13,12 @@ export const tuning = {
   knownLabels: 8192,
   /** Batch size of sealing: chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
-  /** Backlog of chunks at which sealing starts under constant load, since it takes time from publishing. */
-  chunksBeforeSeal: 24,
   /** Backlog of unsealed chunks at which publishing waits for sealing (backpressure): the tail stays short. */
   chunksBehind: 42,
-  /** Size of the shared-memory mailbox to the writer thread; requests that find no room are posted as messages. */
-  mailboxBytes: 512 * 1024,
-  /** Maximum size of a request that goes through the mailbox. */
-  letterBytes: 32 * 1024,
   /** Maximum size of a group commit; further requests go into the next one. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of result lines that a reader thread hands over at a time. */
   pieceBytes: 512 * 1024,
-  /** Size of the pool of result buffers that a reader thread reuses. */
-  sparePieceBytes: 2 * 1024 * 1024,
   /** Flow control: unread bytes of results per query before the reader thread pauses it. */
   bytesAhead: 2 * 512 * 1024,
   /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */

@@ -7,7 +7,6 @@ import { checkLabels, skipLabels } from './labels.ts'
 import { type LegacyTime, legacyTimes } from './legacy-times.ts'
 import { checkPayload } from './payload.ts'
 import { saltLength, saltsOf, seedLength } from './salts.ts'
-import { areShort, shortPayloads } from './short-payloads.ts'
 import { type Hash, hashLength, sha256 } from './stream.ts'
 
 /**
@@ -294,9 +293,6 @@ export function hashAfter(frame: Linkable, previous: Hash): Hash {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
   const chain = new ChainLink(previous).bytes(bytes.subarray(...head))
   const salts = seed === undefined ? bytes : saltsOf(seed, count)
-  // A frame with a seed has no redacted payloads.
-  const short = seed !== undefined && areShort(payloads, count) ? shortPayloads() : undefined
-  if (short !== undefined) return chain.hashes(short.hashes(salts, bytes, payloads, count)).hash()
   for (let i = 0; i < count; i++) {
     const saltAt = seed === undefined ? (secretsAt[i] as number) : i * saltLength
     const start = payloads[2 * i] as number

@@ -37,7 +37,6 @@ export {
 export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
 export type {
   Appended,
-  AppendHints,
   AppendRequest,
   Blocks,
   BlockUsage,

@@ -6,7 +6,6 @@ import { Events } from '../../src/events/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
-import { withParts } from '../support/parts-store.ts'
 import * as fc from '../support/property.ts'
 import { SlowStore } from '../support/slow-store.ts'
 
@@ -209,45 +208,14 @@ test('what comes while the node stops is told so', async () => {
   await assert.rejects(events.offsets(), { code: 'ERR_SHUTTING_DOWN' })
 })
 
-test('only a large body of whoever publishes alone is handed over in parts', async () => {
-  const inner = memoryStore()
-  const calls: string[] = []
-  const store = new Proxy(withParts(inner), {
-    get: (target, name) => {
-      const member = Reflect.get(target, name) as () => unknown
-      if (name !== 'append' && name !== 'appendParts') return member
-      return (...args: []) => {
-        calls.push(name)
-        return member(...args)
-      }
-    },
-  })
-  const events = await open(store)
-  const list = (count: number): Buffer =>
-    body(Array.from({ length: count }, () => ({ tags: ['a'], payload: 'x'.repeat(300) })))
-  calls.length = 0
-  // The ID of the app stands in every event of the batch, but not in the body.
-  const longName = `com.example.${'long'.repeat(20)}`
-  await events.publish(longName, body([{ tags: [], payload: 1 }]))
-  await events.publish(longName, list(100))
-  assert.deepEqual(calls.splice(0), ['append', 'append'])
-  await events.publish(app, list(400))
-  assert.deepEqual(calls.splice(0), ['appendParts'])
-  await Promise.all([events.publish(app, list(400)), events.publish(app, list(400))])
-  // The first one was alone when it came.
-  assert.deepEqual(calls.splice(0), ['appendParts', 'append'])
-  await events.publish(app, list(5000))
-  assert.deepEqual(calls.splice(0), ['append'])
-})
-
 test('a body of any size is published as a whole or not at all, also when what is wrong with it stands at its end', async () => {
   const payload = 'x'.repeat(190)
   const list = (count: number): string =>
     Array.from({ length: count }, (_, i) => `{"tags":["t:${i % 7}"],"payload":{"n":${i},"p":"${payload}"}}`).join(',')
-  const store = withParts(memoryStore())
+  const store = memoryStore()
   const events = await open(store)
   const ends = [']', '],"data":[]}', ',{"tags":[""],"payload":1}]}', ',{"tags":["a"]}]}', ']}x', ',{}]}']
-  // One part, several, and more than what is read in one go.
+  // Few events, and more than are scanned in one slice.
   for (const count of [1, 200, 400, 3000, 6000]) {
     const before = (await stored(store)).length
     for (const end of ends) await assert.rejects(events.publish(app, Buffer.from(`{"data":[${list(count)}${end}`)))

@@ -1,11 +1,9 @@
 import { openMemory, openSingleThread, openSqlite, settling } from './acceptance/stores.ts'
-import { acceptanceSuite, hintsSuite } from './acceptance.ts'
+import { acceptanceSuite } from './acceptance.ts'
 
 acceptanceSuite('in memory', openMemory)
 acceptanceSuite('SQLite', openSqlite)
-hintsSuite('SQLite', openSqlite)
 acceptanceSuite('SQLite in one thread', openSingleThread)
 // With few events there is nothing to seal.
 const openSealed = async (...args: Parameters<typeof openSqlite>) => settling(await openSqlite(...args))
 acceptanceSuite('SQLite, sealed', openSealed, 'large')
-hintsSuite('SQLite, sealed', openSealed, 'large')

@@ -36,7 +36,6 @@ test('a time that the format cannot hold is never written to a log, and the log 
   for (const wrong of unstorable) {
     time = wrong
     assert.throws(() => writer.append([requestOf('1')]), refused)
-    assert.throws(() => writer.appendParts([requestOf('1'), requestOf('2')]), refused)
     assert.throws(() => writer.prune(0, format.eventsPerCheckpoint), refused)
     assert.throws(() => writer.redact(0, 0), refused)
     assert.throws(() => writer.head(0), refused)

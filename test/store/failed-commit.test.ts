@@ -7,7 +7,7 @@ import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { AppendRequest } from '../../src/store/port/index.ts'
-import { buildSeal, GivenUp, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
+import { LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -59,35 +59,3 @@ for (const { what, before, failing, stream } of [
     reopened.close()
     assert.deepEqual(verifyLog(file).problems, [])
   })
-
-test('a request that is given up leaves everything as it was: what is being sealed, too, and the numbers of streams', (t) => {
-  const file = join(temporaryFolder(t), 'log.db')
-  const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
-  t.after(() => writer.close())
-  writer.append([requestOf(2 * chunk + 7)])
-  const plan = writer.planSeal()
-  assert.ok(plan !== undefined)
-  const sealed = buildSeal(writer.database, plan)
-  function* givenUp(): Generator<AppendRequest> {
-    yield requestOf(chunk + 500)
-    yield requestOf(3, 7)
-    yield requestOf(300, 8)
-    throw new GivenUp('no more')
-  }
-  const { chunksEnded } = writer
-  for (let i = 0; i < 3; i++) assert.throws(() => writer.appendParts(givenUp()), GivenUp)
-  assert.ok(writer.chunksEnded > chunksEnded, 'it came far enough for a chunk to end')
-  assert.deepEqual([writer.counts.streams, writer.counts.count(0)], [1, 2 * chunk + 7])
-  assert.equal(writer.applySeal(sealed), true)
-  assert.deepEqual(
-    writer.append([requestOf(5, 8), requestOf(5, 7), requestOf(5)]).flatMap(({ runs }) => runs),
-    [
-      { stream: 8, offset: 0, count: 5 },
-      { stream: 7, offset: 0, count: 5 },
-      { stream: 0, offset: 2 * chunk + 7, count: 5 },
-    ],
-  )
-  writer.sealAll()
-  assert.equal(writer.counts.streams, 3)
-  assert.deepEqual(verifyLog(file).problems, [])
-})

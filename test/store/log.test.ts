@@ -262,7 +262,8 @@ test('chunks are sealed again once what was damaged is pruned', (t) => {
 
 test('a seal begins when enough chunks wait for it, and takes as many as go into one', (t) => {
   const { writer } = open(t)
-  const [enough, perSeal] = [tuning.chunksBeforeSeal, tuning.chunksPerSeal]
+  const perSeal = tuning.chunksPerSeal
+  const enough = perSeal + 8
   for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
   assert.equal(writer.planSeal(enough), undefined)
   assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)

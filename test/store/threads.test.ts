@@ -10,9 +10,8 @@ import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
 import { Gate } from '../../src/store/threads/thread-messages.ts'
-import { newAnswers } from '../../src/store/threads/writer/answers.ts'
-import { newMailbox, Outbox } from '../../src/store/threads/writer/mailbox.ts'
-import type { ToWriter, WriterData } from '../../src/store/threads/writer/writer-thread.ts'
+import { PostSignal } from '../../src/store/threads/writer/post-signal.ts'
+import type { WriterData } from '../../src/store/threads/writer/writer-thread.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
@@ -131,16 +130,14 @@ const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http',
 test('a new reader thread is woken once the writer is connected to it', async (t) => {
   const [sealer, commits, others] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
   const ports = { sealer: sealer.port1, commits: commits.port1 }
-  const mailbox = newMailbox()
   const data: WriterData = {
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
     kind: 'live',
     privateKey: KeyPair.generate(systemRandom).toPrivateText(),
     counts: new SharedCounts().memory,
-    unsealed: new Gate().memory,
-    mailbox,
-    answers: newAnswers(),
+    sealerEnded: new Gate().memory,
+    posts: new PostSignal().memory,
     ...ports,
   }
   const writer = spawn(
@@ -154,8 +151,7 @@ test('a new reader thread is woken once the writer is connected to it', async (t
   })
   await untilOpen(writer)
   const woken = once(others.port2, 'message')
-  const outbox = new Outbox<ToWriter>(mailbox, writer)
-  outbox.post({ id: 1, commits: others.port1 }, [others.port1])
+  writer.postMessage({ commits: others.port1 }, [others.port1])
   await woken
 })
 

@@ -18,10 +18,6 @@ export class CountedReading implements Reading {
     return this.#reading.ended
   }
 
-  giveBack(piece: Uint8Array): void {
-    this.#reading.giveBack?.(piece)
-  }
-
   chargeTo(holder: MemoryHolder): void {
     this.#reading.chargeTo?.(holder)
   }

@@ -5,6 +5,7 @@ import { bodyCost, parseCost } from '../../client-memory/account.ts'
 import type { Events, Reading } from '../../events/index.ts'
 import { JsonError, parseJson } from '../../json/json-scanner.ts'
 import type { Logger } from '../../logging/index.ts'
+import { release } from '../../runtime/buffers.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import type { Connection } from '../clients/index.ts'
 import { monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
@@ -240,7 +241,7 @@ export class EventSocket {
       if (!this.#connection.charge(chunk.length)) throw this.#connection.refusal
       await this.#sendLines(requestId, chunk, running)
       this.#connection.refund(chunk.length)
-      reading.giveBack?.(chunk)
+      release(chunk)
     }
   }
 

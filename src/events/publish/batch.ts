@@ -2,13 +2,10 @@ import { limits } from '../../base/limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
-/** Bytes of an event besides its labels and payload: where these are, and its stream. */
-export const bytesPerEvent = 20
-
 /** Bytes of a small event, by which room is made for as many as there may be. */
 const smallEventBytes = 128
 
-/** The events of one call, or a part of them, in the form in which the store takes them. */
+/** The events of one publish request, in the form in which the store takes them. */
 export class Batch {
   /** Labels and payloads, one after the other. */
   readonly source: ByteWriter
@@ -21,11 +18,6 @@ export class Batch {
     const events = Math.min(limits.eventsPerPublish, Math.ceil(capacity / smallEventBytes))
     this.#spans = new Int32Array(4 * events)
     this.#streams = new Uint32Array(events)
-  }
-
-  /** What it takes on its way to the store. */
-  get bytes(): number {
-    return this.source.length + bytesPerEvent * this.#count
   }
 
   /** Adds an event for an own stream, whose labels and payload are in the source. */

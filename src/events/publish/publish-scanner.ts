@@ -1,22 +1,17 @@
 import { failure } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import { limits } from '../../base/limits.ts'
+import { type EventSkimmer, fastPaths } from '../../fast-paths/index.ts'
 import { closeList, closeObject, JsonScanner, openList, openObject } from '../../json/json-scanner.ts'
 import type { AppendRequest } from '../../store/index.ts'
 import type { RoutingTable } from '../routing-table.ts'
 import { Batch } from './batch.ts'
-import { type EventSkimmer, eventSkimmer } from './event-skimmer.ts'
 import { TagLists } from './tag-lists.ts'
 
 /** Bytes of a body from which on its events are skimmed: one event is read as fast without. */
 const skimmedFrom = 1024
 
-/** Bytes of the first part of a body: whoever stores it wakes up while the next one is read. */
-const firstPartBytes = 2048
-
 interface ScannerOptions {
-  /** Of a body that is read in parts, all but the first have about so many bytes. */
-  readonly partBytes?: number | undefined
   /** Where the events go to; whatever was there before is gone. */
   readonly batch?: Batch
   /** Without one, every event is read by itself. */
@@ -35,18 +30,16 @@ export class PublishScanner {
   readonly #batch: Batch
   readonly #json: JsonScanner
   readonly #tagLists: TagLists
-  readonly #partBytes: number
   readonly #skimmer: EventSkimmer | 'none'
   /** By which the skimmer knows this. */
   readonly #reader: number
-  /** Events that were read, also those that are not in the batch any more. */
+  /** Events read so far. */
   #count = 0
 
   constructor(body: Buffer, appId: string, routes: RoutingTable, options: ScannerOptions = {}) {
-    const { partBytes = Number.POSITIVE_INFINITY, batch, skimmer = skimmerFor(body) } = options
+    const { batch, skimmer = skimmerFor(body) } = options
     this.#json = new JsonScanner(body)
-    this.#partBytes = partBytes
-    this.#batch = batch?.clear() ?? new Batch(Math.min(body.length, 2 * partBytes) + 64)
+    this.#batch = batch?.clear() ?? new Batch(body.length + 64)
     this.#tagLists = new TagLists(this.#json, this.#batch.source, appId, routes)
     this.#skimmer = skimmer
     this.#reader = skimmer === 'none' ? 0 : skimmer.newReader()
@@ -61,18 +54,6 @@ export class PublishScanner {
       yield
     }
     return this.#batch.request()
-  }
-
-  /** Reads the body and yields parts of it; each is good until the next one, and the last one is returned. */
-  *parts(): Generator<AppendRequest, AppendRequest> {
-    const batch = this.#batch
-    let enough = firstPartBytes
-    for (const _ of this.#events(() => enough - batch.bytes)) {
-      yield batch.request()
-      batch.clear()
-      enough = this.#partBytes
-    }
-    return batch.request()
   }
 
   /** Goes from event to event, and stops whenever there is nothing left of the bytes that are wanted. */
@@ -166,5 +147,5 @@ export class PublishScanner {
 }
 
 function skimmerFor(body: Buffer): EventSkimmer | 'none' {
-  return body.length < skimmedFrom ? 'none' : eventSkimmer()
+  return body.length < skimmedFrom ? 'none' : fastPaths.eventSkimmer()
 }

@@ -3,22 +3,17 @@ import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import { type Timers, yieldToEventLoop } from '../../runtime/timers.ts'
-import type { Appended, AppendHints, AppendRequest, EventLog } from '../../store/index.ts'
+import type { Appended, AppendRequest, EventLog } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
-
-/** Bytes of a body from which on it is handed over in parts: to begin early is of use where there is much to do. */
-const inPartsFrom = 64 * 1024
-/** Bytes of such a part: with another event they go the short way to the writer. */
-const partBytes = 24 * 1024
 
 /** Bytes of a body up to which its events are read into memory that is there: to make that takes longer than to read them. */
 const smallBytes = 1024
 
 /** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
 export class Publisher {
-  readonly #store: EventLog & Partial<AppendHints>
+  readonly #store: EventLog
   readonly #routing: Routing
   readonly #timers: Timers
   #requests = 0
@@ -26,7 +21,7 @@ export class Publisher {
   /** For what is small: it is read and handed over in one go. */
   readonly #small = new Batch(smallBytes)
 
-  constructor(store: EventLog & Partial<AppendHints>, routing: Routing, timers: Timers) {
+  constructor(store: EventLog, routing: Routing, timers: Timers) {
     this.#store = store
     this.#routing = routing
     this.#timers = timers
@@ -41,25 +36,11 @@ export class Publisher {
     this.#requests++
     try {
       const routes = this.#routing.settled ?? (await this.#routing.current())
-      // Whoever publishes beside others shares a commit with them, which takes whole requests.
-      const isLarge = body.length >= inPartsFrom && body.length <= tuning.scanSliceBytes
-      if (isLarge && this.#requests === 1 && takesParts(this.#store))
-        return await this.#storeParts(this.#store, new PublishScanner(body, appId, routes, { partBytes }), body.length)
-      // Larger ones take longer to read than anybody would wait.
-      if (body.length < inPartsFrom) this.#store.expect?.(body.length)
       const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
       return await this.#storeWhole(scanner, body.length)
     } finally {
       this.#requests--
     }
-  }
-
-  /** Hands over what was read while the rest is read. */
-  #storeParts(store: AppendHints, scanner: PublishScanner, size: number): Promise<Appended> {
-    const parts = scanner.parts()
-    const first = parts.next()
-    if (first.done === true) return this.#append(first.value, size)
-    return this.#within(size, () => store.appendParts(first.value, parts))
   }
 
   /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
@@ -96,10 +77,6 @@ export class Publisher {
       this.#bytes -= size
     }
   }
-}
-
-function takesParts(store: Partial<AppendHints>): store is AppendHints {
-  return store.appendParts !== undefined
 }
 
 function eventsIn({ runs }: Appended): number {

@@ -4,7 +4,6 @@ import type { EventReader, Reading } from '../port/index.ts'
 import type { JobSet } from './job.ts'
 import { JobRunner, type JobRuntime, type Piece } from './job-runner.ts'
 import { PieceQueue } from './piece-queue.ts'
-import { spareMemory } from './spare-memory.ts'
 
 export interface LocalJobsOptions {
   readonly jobs: JobSet
@@ -38,10 +37,7 @@ export class LocalJobs {
   start(job: string, request: unknown): Reading {
     const id = ++this.#lastId
     const queue = new PieceQueue(
-      (bytes, spare) => {
-        for (const memory of spare) spareMemory.give(memory)
-        this.#runner.credit(id, bytes)
-      },
+      (bytes) => this.#runner.credit(id, bytes),
       () => {
         this.#readings.delete(id)
         this.#runner.cancel(id)

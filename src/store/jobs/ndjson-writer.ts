@@ -1,5 +1,5 @@
+import { release } from '../../runtime/buffers.ts'
 import type { EventBlock, EventSink, ReadStream } from '../port/index.ts'
-import { spareMemory } from './spare-memory.ts'
 
 const newline = 0x0a
 /** Room that has to be left for there to be a point in another line. */
@@ -85,18 +85,18 @@ export class NdjsonWriter implements EventSink {
 
   /** Shrinks the buffer of a subscription that has caught up. */
   #shrink(): void {
-    spareMemory.give(this.#buffer.buffer)
+    release(this.#buffer)
     this.#buffer = noMemory
     this.#size = Math.max(firstBytes, this.#size >> 1)
   }
 
   #renew(size: number): void {
-    const renewed = spareMemory.take(size)
-    const { buffer } = this.#buffer
-    this.#buffer.copy(renewed, 0, 0, this.#length)
+    const renewed = Buffer.allocUnsafeSlow(size)
+    const before = this.#buffer
+    before.copy(renewed, 0, 0, this.#length)
     this.#buffer = renewed
     // At once: large lines would leave a multiple of themselves to the garbage collector.
-    if (buffer.byteLength > 0) spareMemory.give(buffer)
+    if (before.length > 0) release(before)
     this.#size = renewed.length
   }
 }

@@ -1,11 +1,7 @@
 import { tuning } from '../../base/tuning.ts'
 import type { MemoryHolder } from '../../client-memory/account.ts'
-import { isOwn, release } from '../../runtime/buffers.ts'
+import { release } from '../../runtime/buffers.ts'
 import type { Reading } from '../port/index.ts'
-import { isWorthKeeping } from './spare-memory.ts'
-
-/** What is smaller is soon collected: there may be thousands in a second. */
-const smallBytes = 4096
 
 const over = { done: true, value: undefined } as const
 
@@ -19,26 +15,21 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly #pieces: Buffer[] = []
   readonly #started: { resolve(): void; reject(error: Error): void }
   readonly #end: () => void
-  readonly #taken: (bytes: number, spare: ArrayBuffer[]) => void
+  readonly #taken: (bytes: number) => void
   readonly #cancelled: () => void
   #ended = false
   #error: Error | undefined
   /** Whoever waits for the next piece. */
   #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
-  /**
-   * Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory
-   * back.
-   */
+  /** Bytes of the piece that was given last: a consumer that asks for more is done with it. */
   #given = 0
-  /** Memory of pieces that came back. */
-  #spare: ArrayBuffer[] = []
   /** Bytes that were taken and not yet told. */
   #untold = 0
   /** Who is charged for the pieces that wait. */
   #holder: MemoryHolder | undefined
   #charged = 0
 
-  constructor(taken: (bytes: number, spare: ArrayBuffer[]) => void, cancelled: () => void) {
+  constructor(taken: (bytes: number) => void, cancelled: () => void) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.started = promise
     this.#started = { resolve, reject }
@@ -71,7 +62,6 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#ended = true
     this.#error = error
     this.#end()
-    for (const memory of this.#spare.splice(0)) release(new Uint8Array(memory))
     if (error === undefined) this.#started.resolve()
     else this.#started.reject(error)
     const waiting = this.#waiting
@@ -92,18 +82,6 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     if (this.#ended) return
     this.end(error)
     this.#cancelled()
-  }
-
-  giveBack(piece: Uint8Array): void {
-    const { buffer } = piece
-    if (buffer.byteLength < smallBytes) return
-    if (this.#ended || !isWorthKeeping(buffer) || !isOwn(buffer)) {
-      release(piece)
-      return
-    }
-    this.#spare.push(buffer)
-    // Whoever waits for the next piece may do so for days.
-    if (this.#waiting !== undefined) this.#tell(0)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Buffer> {
@@ -163,9 +141,8 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   /** Not for every small piece: there may be thousands in a second. */
   #tell(bytes: number): void {
     this.#untold += bytes
-    if (this.#untold < tuning.bytesAhead / 4 && this.#spare.length === 0) return
-    this.#taken(this.#untold, this.#spare)
+    if (this.#untold < tuning.bytesAhead / 4) return
+    this.#taken(this.#untold)
     this.#untold = 0
-    this.#spare = []
   }
 }

@@ -24,21 +24,3 @@ export interface Appended {
   readonly time: number
   readonly runs: readonly Run[]
 }
-
-/**
- * Optional methods of a store that make appending faster. A caller uses them where they exist, and `append`
- * elsewhere.
- */
-export interface AppendHints {
-  /**
-   * Announces a request of about so many bytes, so that the writer is awake when it comes. It may not come after
-   * all.
-   */
-  expect(bytes: number): void
-  /**
-   * Appends a request part by part while the rest of it is still being made. The iterator makes the parts after the
-   * first and returns the last. A part is good until the next one is asked for. When making one fails, nothing is
-   * stored, and that is the failure.
-   */
-  appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended>
-}

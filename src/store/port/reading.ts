@@ -1,8 +1,11 @@
 import type { MemoryHolder } from '../../client-memory/account.ts'
 import type { Selection } from './selection.ts'
 
-/** A stream of NDJSON in pieces that the consumer owns. It ends with the last line, or when it is cancelled. */
-export interface Reading extends AsyncIterable<Buffer>, Partial<ReadingHints> {
+/**
+ * A stream of NDJSON in pieces that the consumer owns and may release once it has sent them. It ends with the last line,
+ * or when it is cancelled.
+ */
+export interface Reading extends AsyncIterable<Buffer> {
   /** Fulfilled once it has started; rejected when the request is invalid. */
   readonly started: Promise<void>
   /** Fulfilled when it has ended, for whatever reason. */
@@ -16,15 +19,6 @@ export interface Reading extends AsyncIterable<Buffer>, Partial<ReadingHints> {
   cancel(): void
   /** Ends it, too; whoever takes from it gets what there is already, and then this error. */
   fail(error: Error): void
-}
-
-/** Optional methods of a reading that save memory. */
-export interface ReadingHints {
-  /**
-   * Takes a piece back that nobody looks at any more, to use its memory again. A piece that is kept is collected as
-   * garbage.
-   */
-  giveBack(piece: Uint8Array): void
 }
 
 /**

@@ -29,7 +29,6 @@ import { type StreamRow, streamCrc } from './rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
 import type { TailRow } from './rows/tail-row.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import { GivenUp } from './write/aborted.ts'
 import { checkWriter } from './write/log-owner.ts'
 import { checkRedactions } from './write/redactions.ts'
 
@@ -60,8 +59,6 @@ export class LogState {
   readonly #own = new Map<number, StreamState>()
   #statements: Statements
   #lastRange = 0
-  /** Streams as they stood before the transaction that is under way; nothing for those that it has made. */
-  readonly #before = new Map<StreamState, StreamState | undefined>()
   /** The connection failed and has to be made anew. */
   #broken = false
   /** A transaction begins with what is written first. */
@@ -126,15 +123,9 @@ export class LogState {
     requireRoomForStream(number)
     const state = newStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.options)))
     this.#streams.set(nameOf(key), state)
-    this.#before.set(state, undefined)
     this.changed.add(state)
     this.saveStream(state)
     return state
-  }
-
-  /** Remembers where a stream stands: if the transaction is given up, it stands there again. */
-  remember(state: StreamState): void {
-    if (!this.#before.has(state)) this.#before.set(state, { ...state })
   }
 
   /** Writes what is kept of a stream besides its events. */
@@ -202,7 +193,6 @@ export class LogState {
       throw asStorageError(error, this.options.file)
     } finally {
       this.#beginsLate = false
-      this.#before.clear()
     }
   }
 
@@ -324,7 +314,6 @@ export class LogState {
 
   /** After a failure what is in memory may be ahead of the disk: begin again from what is there. */
   #recover(error: unknown): void {
-    if (error instanceof GivenUp && this.#takeBack()) return
     // Nobody is told of what is not on disk, also when it cannot be read again for now.
     this.changed.clear()
     try {
@@ -343,28 +332,6 @@ export class LogState {
     } catch {
       // The caller gets the error that led here; the next transaction tries again, and its caller gets this one.
     }
-  }
-
-  /**
-   * Rolls a transaction back that was given up, and lets all streams stand where they stood before it: to read them again would
-   * take longer, and have what is being sealed thrown away. The clock does not go back. Answers whether that was possible.
-   */
-  #takeBack(): boolean {
-    try {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    } catch {
-      // Reported by what follows: the connection is made anew, or the next transaction fails.
-      return false
-    }
-    for (const [state, before] of this.#before) {
-      if (before !== undefined) Object.assign(state, before)
-      else {
-        this.#streams.delete(nameOf(state.key))
-        this.#own.delete(state.key.number)
-        this.changed.delete(state)
-      }
-    }
-    return true
   }
 
   #reopen(): void {

@@ -18,11 +18,6 @@ export class Waiting {
   /** Callers up to this number were told that there is no answer; one may come all the same. */
   #failedUpTo = 0
 
-  /** Whether nobody waits. */
-  get isEmpty(): boolean {
-    return this.#callers.size === 0
-  }
-
   /** Whether somebody waits for an answer with this number. */
   has(id: number): boolean {
     return this.#callers.has(id)

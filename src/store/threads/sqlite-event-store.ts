@@ -1,4 +1,4 @@
-import { MessageChannel, type Worker } from 'node:worker_threads'
+import { MessageChannel, type TransferListItem, type Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import type { KeyPair } from '../../identity/index.ts'
@@ -13,7 +13,6 @@ import type { StoreDamage } from '../disk/wal-check.ts'
 import { PieceQueue } from '../jobs/piece-queue.ts'
 import type {
   Appended,
-  AppendHints,
   AppendRequest,
   ChunkSize,
   EventStore,
@@ -24,18 +23,14 @@ import type {
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './calls/backup-thread.ts'
-import { newId, Waiting } from './pending-calls.ts'
+import { Waiting } from './pending-calls.ts'
 import { Readers } from './reader/readers.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
-import { fromMessage, Gate, type Opened, toMessage, unpackAppended } from './thread-messages.ts'
+import { fromMessage, Gate, type Opened, packRequest, toMessage, unpackAppended } from './thread-messages.ts'
 import { AnsweredOrder } from './writer/answered-order.ts'
-import { AnswersLookedFor, newAnswers } from './writer/answers.ts'
-import { announcedFrom, newMailbox, Outbox, ringBell } from './writer/mailbox.ts'
+import { PostSignal } from './writer/post-signal.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer/writer-thread.ts'
-
-/** Bytes of a request that is answered so soon that to look for the answer is worth it. */
-const soonBytes = 4096
 
 export interface EventStoreOptions {
   readonly file: string
@@ -62,12 +57,10 @@ export interface EventStoreOptions {
 }
 
 /** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
-export class SqliteEventStore implements EventStore, AppendHints {
+export class SqliteEventStore implements EventStore {
   readonly #options: EventStoreOptions
-  readonly #mailbox = newMailbox()
+  readonly #posts = new PostSignal()
   readonly #writer: Worker
-  readonly #outbox: Outbox<ToWriter>
-  readonly #answers: AnswersLookedFor
   readonly #readers: Readers
   /** Nobody talks to it from here. */
   #sealer: Worker | undefined
@@ -79,8 +72,8 @@ export class SqliteEventStore implements EventStore, AppendHints {
   readonly #threads: ThreadWatch
   readonly #listeners = new CommitListeners()
   readonly #gate = new Gate()
-  /** Tells the writer not to wait for the sealer any more. */
-  readonly #unsealed = new Gate()
+  /** Open once the sealer has ended: the writer must not wait for it. */
+  readonly #sealerEnded = new Gate()
   /** Between the writer and the sealer. */
   readonly #seals = new MessageChannel()
   #closing: Promise<void> | undefined
@@ -95,17 +88,15 @@ export class SqliteEventStore implements EventStore, AppendHints {
     const counts = new SharedCounts().memory
     const commits = new MessageChannel()
     const ports = { sealer: this.#seals.port1, commits: commits.port1 }
-    const answers = newAnswers()
-    const shared = { counts, unsealed: this.#unsealed.memory, mailbox: this.#mailbox, answers }
+    const shared = { counts, sealerEnded: this.#sealerEnded.memory, posts: this.#posts.memory }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
     this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, Object.values(ports))
-    this.#outbox = new Outbox(this.#mailbox, this.#writer)
     this.#readers = new Readers(
       {
         timers: options.runtime.timers,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
-        connect: (port) => this.#outbox.post({ id: newId(), commits: port }, [port]),
+        connect: (port) => this.#post({ commits: port }, [port]),
         // No caller waits for it, and the writer reports why it failed. The next query that meets the damage asks again.
         damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
         failed: (error) => this.#fail(error),
@@ -115,24 +106,21 @@ export class SqliteEventStore implements EventStore, AppendHints {
       commits.port2,
     )
     const order = new AnsweredOrder()
-    const appended = (answers: Float64Array): void => {
-      const requests = unpackAppended(answers, (id, appended) => {
+    const appended = (results: Float64Array): void => {
+      const requests = unpackAppended(results, (id, appended) => {
         order.check(appended)
         this.#toWriter.settle(id, appended, undefined)
       })
       committed?.(requests)
       this.#listeners.notify()
     }
-    this.#answers = new AnswersLookedFor(answers, appended, options.runtime)
-    this.#writer.on('message', (messages: FromWriter | Opened) => {
-      if (messages instanceof Float64Array) this.#answers.messageCame(() => appended(messages))
-      else if (Array.isArray(messages))
-        this.#answers.messageCame(() => {
-          for (const { id, result, error } of messages) this.#toWriter.settle(id, result, error && fromMessage(error))
-        })
-      else if ('disk' in messages) options.disk?.(messages.disk)
-      else if ('background' in messages) this.#notify(messages.background)
-      else assert('damage' in messages || 'error' in messages, 'a message of the writer is of a known kind')
+    this.#writer.on('message', (message: FromWriter | Opened) => {
+      if (message instanceof Float64Array) appended(message)
+      else if (Array.isArray(message))
+        for (const { id, result, error } of message) this.#toWriter.settle(id, result, error && fromMessage(error))
+      else if ('disk' in message) options.disk?.(message.disk)
+      else if ('background' in message) this.#notify(message.background)
+      else assert('damage' in message || 'error' in message, 'a message of the writer is of a known kind')
     })
   }
 
@@ -162,7 +150,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
       if (error === undefined) return
       // The writer asks again with the next chunk.
       port.postMessage({ error: toMessage(error), task: first } satisfies FromSealer)
-      ringBell(this.#mailbox)
+      this.#posts.raise()
     }
     port.on('message', ask)
   }
@@ -172,7 +160,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
     if (this.#closing !== undefined || this.#ended !== undefined) return new Error('the store is closed')
     if (this.#noSealer !== undefined && this.#options.runtime.clock.steadyMs() < this.#noSealer.until)
       return this.#noSealer.error
-    const data: SealerData = { file: this.#options.file, mailbox: this.#mailbox }
+    const data: SealerData = { file: this.#options.file, posts: this.#posts.memory }
     const sealer = spawn(moduleOf('sealer/sealer-thread'), data)
     this.#sealer = sealer
     try {
@@ -210,21 +198,11 @@ export class SqliteEventStore implements EventStore, AppendHints {
     if (this.#closing === undefined && this.#ended === undefined) this.#options.background?.(notice)
   }
 
-  expect(bytes: number): void {
-    // While several wait, the writer has enough to do.
-    if (bytes >= announcedFrom && this.#toWriter.isEmpty) this.#outbox.announce()
-  }
-
   append(request: AppendRequest): Promise<Appended> {
     return this.#ask((id) => {
-      this.#outbox.append(id, request)
-      // While several wait, there is enough to do between two answers, and a large one takes its time.
-      if (request.source.length < soonBytes && this.#toWriter.isEmpty) this.#answers.look()
+      const packed = packRequest(id, request)
+      this.#post(packed, [packed])
     }) as Promise<Appended>
-  }
-
-  appendParts(first: AppendRequest, rest: Iterator<AppendRequest, AppendRequest>): Promise<Appended> {
-    return this.#ask((id) => this.#outbox.appendParts(id, first, rest)) as Promise<Appended>
   }
 
   async receive(chunk: Uint8Array): Promise<Received> {
@@ -328,7 +306,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
     try {
       // The writer last: the last connection to close folds the write-ahead log back, and only the writer's can.
       await this.#readers.close()
-      this.#unsealed.open()
+      this.#sealerEnded.open()
       await this.#sealer?.terminate()
       if (this.#ended === undefined) await this.#write('close')
     } finally {
@@ -341,11 +319,16 @@ export class SqliteEventStore implements EventStore, AppendHints {
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
-    return this.#ask((id) => this.#outbox.post({ id, call, args }))
+    return this.#ask((id) => this.#post({ id, call, args }))
   }
 
   #ask(post: (id: number) => void): Promise<unknown> {
     return this.#ended === undefined ? this.#toWriter.ask(post) : Promise.reject(this.#ended)
+  }
+
+  #post(message: ToWriter, transfer: readonly TransferListItem[] = []): void {
+    this.#writer.postMessage(message, transfer)
+    this.#posts.raise()
   }
 
   #read(message: Parameters<Readers['call']>[0]): Promise<unknown> {
@@ -361,10 +344,8 @@ export class SqliteEventStore implements EventStore, AppendHints {
 
   /** Whoever waits is told, and whoever comes. */
   #end(error: Error): void {
-    // What was stored before the writer ended is no failure, and would be stored twice if it were taken for one.
-    this.#answers.takeLast()
     this.#ended ??= error
-    this.#unsealed.open()
+    this.#sealerEnded.open()
     this.#toWriter.failAll(error)
     this.#readers.failAll(error)
   }

@@ -61,7 +61,6 @@ export async function openMemory(_: TestContext, options?: OpenOptions): Promise
 
 const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'append',
-  'appendParts',
   'receive',
   'prune',
   'applyPrune',

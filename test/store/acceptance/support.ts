@@ -4,15 +4,7 @@ import { ShoalError } from '../../../src/base/errors.ts'
 import { formatStreamId, type KeyPair, nodeIdOf } from '../../../src/identity/index.ts'
 import { MalformedBytes, type TopicKind } from '../../../src/protocol/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
-import type {
-  Appended,
-  AppendHints,
-  AppendRequest,
-  EventStore,
-  Order,
-  Selection,
-  StreamStatus,
-} from '../../../src/store/port/index.ts'
+import type { AppendRequest, EventStore, Order, Selection, StreamStatus } from '../../../src/store/port/index.ts'
 import { packed } from '../../support/events.ts'
 
 export interface OpenOptions {
@@ -62,25 +54,6 @@ export interface TestEvent {
 export function requestOf(events: readonly TestEvent[]): AppendRequest {
   const full = events.map(({ appId = 'com.example.a', tags = [], payload = 'null' }) => ({ appId, tags, payload }))
   return { ...packed(full), streams: Uint32Array.from(events, ({ stream = 0 }) => stream) }
-}
-
-/** Makes the parts of a request, each of which is good until the next one is asked for; the last one is returned. */
-export function* partsOf(parts: readonly (readonly TestEvent[])[]): Generator<AppendRequest, AppendRequest> {
-  const [last, ...before] = parts.toReversed()
-  for (const events of before.toReversed()) {
-    const request = requestOf(events)
-    yield request
-    request.source.fill(0)
-    request.spans.fill(0)
-    request.streams.fill(99)
-  }
-  return requestOf(last ?? [])
-}
-
-/** Has a request stored in parts, of which there are two at least. */
-export function appendParts(store: AppendHints, parts: readonly (readonly TestEvent[])[]): Promise<Appended> {
-  const rest = partsOf(parts)
-  return store.appendParts(rest.next().value, rest)
 }
 
 /** Events with numbers in their payloads, and with tags that many, some and single ones of them have. */

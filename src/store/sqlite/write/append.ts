@@ -26,12 +26,18 @@ export class Appender {
 
   /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
   commit(requests: readonly AppendRequest[]): Appended[] {
-    return this.#committing(() => requests.map((request) => this.#append([request])))
-  }
-
-  /** Stores one request, whose parts are asked for one after the other, in one transaction. */
-  commitParts(parts: Iterable<AppendRequest>): Appended {
-    return this.#committing(() => this.#append(parts))
+    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
+    this.#log.now()
+    try {
+      return this.#log.appending(() => {
+        const appended = requests.map((request) => this.#append(request))
+        this.#endFrames()
+        return appended
+      })
+    } finally {
+      for (const row of this.#pending.values()) this.#spare.push(row.clear())
+      this.#pending.clear()
+    }
   }
 
   /**
@@ -43,42 +49,17 @@ export class Appender {
     this.#last = undefined
   }
 
-  #committing<T>(append: () => T): T {
-    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
-    this.#log.now()
-    try {
-      return this.#log.appending(() => {
-        const appended = append()
-        this.#endFrames()
-        return appended
-      })
-    } finally {
-      for (const row of this.#pending.values()) this.#spare.push(row.clear())
-      this.#pending.clear()
-    }
-  }
-
   #endFrames(): void {
     const rest = [...this.#pending].filter(([, { frame }]) => frame.count > 0)
     for (const [state, row] of rest) this.#endFrame(state, row, rest.length === 1)
   }
 
-  /** Appends a request, the parts of which follow each other. */
-  #append(parts: Iterable<AppendRequest>): Appended {
-    const time = this.#log.now()
-    const lamport = this.#log.clock.next
-    const runs: Run[] = []
-    for (const part of parts) this.#appendPart(part, time, runs)
-    let events = 0
-    for (const { count } of runs) events += count
-    assert(this.#log.clock.next === lamport + events, 'each event of a request has a lamport timestamp and an offset')
-    return { lamport, time, runs }
-  }
-
-  #appendPart({ source, spans, streams }: AppendRequest, time: number, runs: Run[]): void {
+  #append({ source, spans, streams }: AppendRequest): Appended {
     const log = this.#log
+    const time = log.now()
     const lamport = log.clock.take(streams.length)
     assert(spans.length === 4 * streams.length, 'each event of a request has its spans')
+    const runs: Run[] = []
     let state: StreamState | undefined
     let row: PendingRow | undefined
     let lastApp = -1
@@ -87,9 +68,7 @@ export class Appender {
       if (state?.key.number !== number || row === undefined) {
         state = log.ownStream(number)
         row = this.#row(state)
-        // The first of a part may go on with the run of the one before.
-        if (i > 0 || runs.at(-1)?.stream !== number)
-          runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
+        runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
       }
       row.frame.add(lamport + i, time, source, spans, 4 * i)
       const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
@@ -99,6 +78,7 @@ export class Appender {
       row.lamport = lamport + i
       if (isFrameFull(row.frame)) this.#endFrame(state, row)
     }
+    return { lamport, time, runs }
   }
 
   #row(state: StreamState): PendingRow {
@@ -106,7 +86,6 @@ export class Appender {
     if (known !== undefined) return known
     const row = this.#spare.pop() ?? new PendingRow()
     this.#pending.set(state, row)
-    this.#log.remember(state)
     this.#log.changed.add(state)
     return row
   }

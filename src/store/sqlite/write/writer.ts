@@ -52,12 +52,6 @@ export class LogWriter {
     return this.#telling(() => this.#appender.commit(requests))
   }
 
-  /** The same for one request that comes in parts. When the next part cannot be had, nothing is stored. */
-  appendParts(parts: Iterable<AppendRequest>): Appended {
-    this.counts.tellAppending()
-    return this.#telling(() => this.#appender.commitParts(parts))
-  }
-
   /** Computes the deferred chain hash of the last append, off the latency path. */
   link(): void {
     this.#appender.link()

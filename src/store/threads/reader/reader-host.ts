@@ -4,10 +4,8 @@ import { limits } from '../../../base/limits.ts'
 import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
-import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
-import { spareMemory } from '../../jobs/spare-memory.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
 import { type ErrorMessage, open, toMessage } from '../thread-messages.ts'
 import { joinPieces, type Pieces } from './pieces.ts'
@@ -26,8 +24,8 @@ export interface ReaderData {
 
 export type ToReader =
   | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
-  /** So many bytes were taken: as many may follow. Memory that they were in comes back. */
-  | { readonly type: 'credit'; readonly id: number; readonly bytes: number; readonly spare: readonly ArrayBuffer[] }
+  /** Bytes that the consumer has taken: as many may follow. */
+  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'streams' | 'close'; readonly id: number }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
@@ -96,7 +94,7 @@ class ReaderHost {
   #receive(message: ToReader): void {
     try {
       if (message.type === 'start') this.#runner.start(message.id, message.job, message.request)
-      else if (message.type === 'credit') this.#credit(message)
+      else if (message.type === 'credit') this.#runner.credit(message.id, message.bytes)
       else if (message.type === 'cancel') this.#runner.cancel(message.id)
       else this.#post({ id: message.id, result: this.#call(message) })
     } catch (error) {
@@ -126,11 +124,6 @@ class ReaderHost {
     }
   }
 
-  #credit({ id, bytes, spare }: Extract<ToReader, { type: 'credit' }>): void {
-    for (const memory of spare) spareMemory.give(memory)
-    this.#runner.credit(id, bytes)
-  }
-
   #send(pieces: readonly Piece[]): void {
     const joined = joinPieces(pieces)
     this.#port.postMessage({ pieces: joined } satisfies FromReader, [joined.bytes.buffer])
@@ -150,6 +143,5 @@ export function runReader(jobs: JobSet, runtime: Runtime): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
-  letOthersGoFirst(priorities.reading)
   open(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
 }

@@ -65,7 +65,7 @@ export class Readers {
     const id = newId()
     const worker = this.#worker
     const queue = new PieceQueue(
-      (bytes, spare) => worker.postMessage({ type: 'credit', id, bytes, spare } satisfies ToReader, spare),
+      (bytes) => worker.postMessage({ type: 'credit', id, bytes } satisfies ToReader),
       () => {
         this.#readings.delete(id)
         worker.postMessage({ type: 'cancel', id } satisfies ToReader)

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
-import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
 import {
   buildMerge,
   buildSeal,
@@ -13,19 +12,18 @@ import {
   type SealPlan,
 } from '../../sqlite/index.ts'
 import { type ErrorMessage, open, toMessage } from '../thread-messages.ts'
-import { ringBell } from '../writer/mailbox.ts'
+import { PostSignal } from '../writer/post-signal.ts'
 
 export interface SealerData {
   readonly file: string
-  /** Beside which the writer may wait for what is sealed. */
-  readonly mailbox: SharedArrayBuffer
+  /** The signal that is raised for every message to the writer. */
+  readonly posts: SharedArrayBuffer
 }
 
-/** What the sealer gets once it is open: a thread that could not be started would take the port with it. */
+/** The first message to the sealer. Sent once it is open: a thread that fails to start would take the port with it. */
 export interface SealerStart {
-  /** To the writer, which says what to seal and puts it in its place. */
+  /** To the writer, which gives the tasks and applies the results. */
   readonly port: MessagePort
-  /** What it was started for. */
   readonly first: ToSealer
 }
 
@@ -35,19 +33,19 @@ export type FromSealer =
   | { readonly merged: Merged }
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
-/** The thread that merges and compresses: it reads beside the writer, which only has to put the result in its place. */
-const { file, mailbox } = workerData as SealerData
+/** The thread that builds segments and merges index ranges from its own read connection; the writer only applies them. */
+const { file, posts } = workerData as SealerData
 const parent = parentPort
-assert(parent !== null, 'the sealer runs in a thread of its own')
+assert(parent !== null, 'the sealer runs in its own thread')
 open(parent, () => {
-  letOthersGoFirst(priorities.sealing)
   const database = openForReading(file)
+  const signal = new PostSignal(posts)
   parent.once('message', ({ port, first }: SealerStart) => {
     const work = (task: ToSealer): void => {
-      const answer = answerTo(database, task)
-      port.postMessage(answer)
-      ringBell(mailbox)
-      if ('sealed' in answer) releaseSealed(answer.sealed)
+      const result = resultOf(database, task)
+      port.postMessage(result)
+      signal.raise()
+      if ('sealed' in result) releaseSealed(result.sealed)
     }
     work(first)
     port.on('message', work)
@@ -55,10 +53,10 @@ open(parent, () => {
   })
 })
 
-function answerTo(database: DatabaseSync, message: ToSealer): FromSealer {
+function resultOf(database: DatabaseSync, message: ToSealer): FromSealer {
   try {
     if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
-    assert('merge' in message, 'the sealer is given chunks to seal, or ranges to merge')
+    assert('merge' in message, 'a task is to seal chunks or to merge ranges')
     return { merged: buildMerge(database, message.merge) }
   } catch (error) {
     return { error: toMessage(error), task: message }

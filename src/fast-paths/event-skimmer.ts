@@ -1,5 +1,4 @@
-import { limits } from '../../base/limits.ts'
-import { type WasmFunction, wasmFunction } from '../../runtime/wasm-code.ts'
+import { limits } from '../base/limits.ts'
 import {
   appRoom,
   EventProgram,
@@ -11,6 +10,7 @@ import {
   unordered,
   zeroBytes,
 } from './event-program.ts'
+import { type WasmFunction, wasmFunction } from './wasm-code.ts'
 
 /** With less of a text than this in the memory, and more behind it, an event may be cut there. */
 const leastText = textBytes / 4

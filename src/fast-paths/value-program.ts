@@ -1,15 +1,5 @@
-import { limits } from '../../base/limits.ts'
-import {
-  block,
-  type Code,
-  type Local,
-  type Locals,
-  loop,
-  number,
-  type Place,
-  vector,
-  when,
-} from '../../runtime/wasm-code.ts'
+import { limits } from '../base/limits.ts'
+import { block, type Code, type Local, type Locals, loop, number, type Place, vector, when } from './wasm-code.ts'
 
 /** Digits before or behind the point of a number that is not looked at any closer. */
 const usualDigits = 50

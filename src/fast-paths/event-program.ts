@@ -1,6 +1,7 @@
-import { assert } from '../../base/assert.ts'
-import { format } from '../../base/format.ts'
-import { limits } from '../../base/limits.ts'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
+import { limits } from '../base/limits.ts'
+import { character, either, is, isAbove, isNot, minus, plus, ValueProgram, vectorBytes, word } from './value-program.ts'
 import {
   block,
   type Code,
@@ -13,9 +14,10 @@ import {
   vector,
   wasmModule,
   when,
-} from '../../runtime/wasm-code.ts'
-import { bytesPerEvent } from './batch.ts'
-import { character, either, is, isAbove, isNot, minus, plus, ValueProgram, vectorBytes, word } from './value-program.ts'
+} from './wasm-code.ts'
+
+/** Bytes that an event counts besides its labels and payload: its positions. */
+const bytesPerEvent = 20
 
 /** Bytes of a tag, and tags of an event, at most: each of these numbers is one byte. */
 const longestTag = 0x7f

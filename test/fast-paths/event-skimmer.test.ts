@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
-import { textBytes } from '../../src/events/publish/event-program.ts'
-import { type EventSkimmer, eventSkimmer, trusted } from '../../src/events/publish/event-skimmer.ts'
 import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
+import { textBytes } from '../../src/fast-paths/event-program.ts'
+import { type EventSkimmer, eventSkimmer, trusted } from '../../src/fast-paths/event-skimmer.ts'
 import { JsonError } from '../../src/json/json-scanner.ts'
 import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
@@ -27,22 +27,16 @@ function eventsOf({ source, spans, streams }: AppendRequest): string[] {
 interface Way {
   readonly skimmer: EventSkimmer | 'none'
   readonly appId?: string
-  readonly partBytes?: number
   readonly sliceBytes?: number
 }
 
 /** The events of a body, or what is wrong with it. */
-function read(
-  text: string,
-  { skimmer, appId = app, partBytes, sliceBytes = tuning.scanSliceBytes }: Way,
-): string[] | string {
+function read(text: string, { skimmer, appId = app, sliceBytes = tuning.scanSliceBytes }: Way): string[] | string {
   try {
-    const scanner = new PublishScanner(Buffer.from(text), appId, routes, { partBytes, skimmer })
-    const events: string[] = []
-    const steps = partBytes === undefined ? scanner.whole(sliceBytes) : scanner.parts()
-    let step = steps.next()
-    for (; step.done !== true; step = steps.next()) if (step.value !== undefined) events.push(...eventsOf(step.value))
-    return [...events, ...eventsOf(step.value)]
+    const slices = new PublishScanner(Buffer.from(text), appId, routes, { skimmer }).whole(sliceBytes)
+    let slice = slices.next()
+    while (slice.done !== true) slice = slices.next()
+    return eventsOf(slice.value)
   } catch (error) {
     if (error instanceof JsonError) return error.message
     throw error
@@ -231,34 +225,27 @@ test('values are skimmed as deep as they may be', () => {
   for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1]) agrees(deep(depth))
 })
 
-test('bodies larger than the memory are read in any parts and slices, by several in turn', () => {
+test('bodies larger than the memory are read in slices of any size, by several in turn', () => {
   const payload = fc.oneof(
     { weight: 20, arbitrary: fc.nat(3000) },
     { weight: 1, arbitrary: fc.integer({ min: textBytes - 200, max: textBytes + 200 }) },
   )
   const sizes = fc.array(payload, { minLength: 60, maxLength: 120 })
   fc.assert(
-    fc.property(
-      sizes,
-      fc.integer({ min: 1, max: 200_000 }),
-      fc.constantFrom(undefined, 5000),
-      (sizes, bytes, other) => {
-        const text = bodyOf(sizes.map((size, i) => ({ tags: [`${i}`], payload: 'p'.repeat(size) })))
-        const expected = read(text, { skimmer: 'none' })
-        assert.deepEqual(read(text, { skimmer, partBytes: bytes }), expected)
-        const scanners = [0, 1].map(
-          () => new PublishScanner(Buffer.from(text), app, routes, { partBytes: other, skimmer }),
-        )
-        const slices = scanners.map((scanner) => scanner.whole(bytes))
-        const ended = new Map<object, string[]>()
-        while (ended.size < slices.length)
-          for (const slice of slices) {
-            const step = slice.next()
-            if (step.done === true && !ended.has(slice)) ended.set(slice, eventsOf(step.value))
-          }
-        for (const events of ended.values()) assert.deepEqual(events, expected)
-      },
-    ),
+    fc.property(sizes, fc.integer({ min: 1, max: 200_000 }), (sizes, bytes) => {
+      const text = bodyOf(sizes.map((size, i) => ({ tags: [`${i}`], payload: 'p'.repeat(size) })))
+      const expected = read(text, { skimmer: 'none' })
+      assert.deepEqual(read(text, { skimmer, sliceBytes: bytes }), expected)
+      const scanners = [0, 1].map(() => new PublishScanner(Buffer.from(text), app, routes, { skimmer }))
+      const slices = scanners.map((scanner) => scanner.whole(bytes))
+      const ended = new Map<object, string[]>()
+      while (ended.size < slices.length)
+        for (const slice of slices) {
+          const step = slice.next()
+          if (step.done === true && !ended.has(slice)) ended.set(slice, eventsOf(step.value))
+        }
+      for (const events of ended.values()) assert.deepEqual(events, expected)
+    }),
     { numRuns: 30 },
   )
 })
@@ -277,24 +264,6 @@ test('what is between events, or before them, changes nothing, however long it i
   agrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
   const appId = 'x'.repeat(format.appIdBytes)
   agrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
-})
-
-test('parts have as many bytes as they should, and one event more at most', () => {
-  const partBytes = 24 * 1024
-  const payload = 'p'.repeat(30)
-  for (const appId of ['x', 'x'.repeat(format.appIdBytes)])
-    for (const tags of [
-      ['a', 'b'],
-      ['b', 'a'],
-      ['a'.repeat(100), 'b'],
-    ]) {
-      const body = Buffer.from(bodyOf(Array(3000).fill({ tags, payload })))
-      const sizes = (skimmer: EventSkimmer | 'none'): number[] =>
-        [...new PublishScanner(body, appId, routes, { partBytes, skimmer }).parts()].map(
-          ({ source, streams }) => source.length + 20 * streams.length,
-        )
-      assert.deepEqual(sizes(skimmer), sizes('none'))
-    }
 })
 
 test('app IDs of any length are the beginning of labels', () => {

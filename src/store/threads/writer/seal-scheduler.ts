@@ -1,0 +1,164 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { assert } from '../../../base/assert.ts'
+import { tuning } from '../../../base/tuning.ts'
+import type { Timer, Timers } from '../../../runtime/timers.ts'
+import type { BackgroundReporter, BackgroundWork } from '../../disk/background.ts'
+import type { DiskReporter, DiskWork } from '../../disk/disk-notice.ts'
+import { type LogWriter, releaseSealed } from '../../sqlite/index.ts'
+import type { FromSealer, ToSealer } from '../sealer/sealer-thread.ts'
+import { fromMessage, type Gate } from '../thread-messages.ts'
+
+/** Milliseconds without activity after which the rest is sealed, the index completed and the WAL checkpointed. */
+const idleMs = 250
+
+/** Milliseconds between two polls for the sealer while appending waits for it. */
+const pollMs = 1
+
+interface SealSchedulerOptions {
+  readonly writer: LogWriter
+  readonly sealer: MessagePort
+  /** Open when the sealer thread has ended. */
+  readonly sealerEnded: Gate
+  readonly timers: Timers
+  readonly disk: DiskReporter
+  readonly background: BackgroundReporter
+}
+
+/**
+ * Background work of the writer thread: gives tasks to the sealer thread, one at a time, and applies their results. When
+ * there is nothing to seal, it restores missing index ranges and checkpoints the WAL.
+ */
+export class SealScheduler {
+  readonly #writer: LogWriter
+  readonly #sealer: MessagePort
+  readonly #sealerEnded: Gate
+  readonly #timers: Timers
+  readonly #disk: DiskReporter
+  readonly #background: BackgroundReporter
+  readonly #idle: Timer
+  /** Whether the sealer has a task. */
+  #isSealing = false
+  #isClosed = false
+  /** `chunksEnded` when tasks were last planned. Planning queries the database, which takes longer than many a commit. */
+  #plannedChunks = -1
+
+  constructor({ writer, sealer, sealerEnded, timers, disk, background }: SealSchedulerOptions) {
+    this.#writer = writer
+    this.#sealer = sealer
+    this.#sealerEnded = sealerEnded
+    this.#timers = timers
+    this.#disk = disk
+    this.#background = background
+    sealer.on('message', (message: FromSealer) => this.#finish(message))
+    this.#idle = timers.setTimeout(() => this.#plan(true), idleMs)
+    this.#plan(false)
+  }
+
+  /** Called when events were appended: background work that waits for an idle writer waits longer. */
+  noteActivity(): void {
+    this.#idle.refresh()
+  }
+
+  /** Plans the next task if a chunk has ended since the last plan. */
+  planAfterAppend(): void {
+    if (this.#writer.chunksEnded !== this.#plannedChunks) this.#plan(false)
+  }
+
+  /** Applies a finished task, whose message does not reach a thread that is not in its event loop. */
+  applyFinished(): void {
+    const finished = this.#isSealing ? receiveMessageOnPort(this.#sealer) : undefined
+    if (finished !== undefined) this.#finish(finished.message as FromSealer)
+  }
+
+  /** Backpressure: blocks while too many chunks are unsealed, so that the tail stays short. */
+  waitWhileBehind(): void {
+    while (this.#isSealing && !this.#sealerEnded.isOpen && this.#writer.isBehind) {
+      this.applyFinished()
+      if (this.#isSealing) this.#sealerEnded.pass(pollMs)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#timers.clear(this.#idle)
+    this.#sealer.close()
+  }
+
+  #plan(isIdle: boolean): void {
+    if (this.#isSealing) return
+    this.#plannedChunks = this.#writer.chunksEnded
+    const task = this.#attempt('seal', () => this.#nextTask(isIdle))
+    if (task !== undefined) {
+      this.#isSealing = true
+      this.#sealer.postMessage(task)
+    } else if (isIdle && this.#attempt('index', () => this.#reindexNext()) !== true)
+      this.#attempt('checkpoint', () => this.#checkpoint())
+    else this.#idle.refresh()
+  }
+
+  #nextTask(isIdle: boolean): ToSealer | undefined {
+    const seal = this.#writer.planSeal(isIdle ? 1 : tuning.chunksPerSeal)
+    if (seal !== undefined) return { seal }
+    const merge = this.#writer.planMerge()
+    if (merge !== undefined) return { merge }
+    // Nothing is left that could fail.
+    if (isIdle) this.#succeeded('seal')
+    return undefined
+  }
+
+  #reindexNext(): boolean {
+    const isReindexed = this.#writer.reindexNext()
+    this.#succeeded('index')
+    return isReindexed
+  }
+
+  #checkpoint(): void {
+    this.#writer.foldLog()
+    this.#succeeded('checkpoint')
+  }
+
+  #finish(message: FromSealer): void {
+    if (this.#isClosed) return
+    assert(this.#isSealing, 'the sealer replies once to each task')
+    this.#isSealing = false
+    const done = this.#attempt('seal', () => ('error' in message ? this.#skip(message) : this.#apply(message)))
+    // A failed task changes nothing; it is tried again with the next chunk.
+    if (done === true) this.#plan(false)
+  }
+
+  /** Skips what is damaged: retrying it forever would block all other work. */
+  #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
+    if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
+      // Without a sealer the tail must neither grow without bound nor block appends.
+      if ('seal' in task && this.#writer.isBehind) return this.#writer.sealHere(task.seal)
+      throw fromMessage(error)
+    }
+    this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
+    if ('seal' in task) this.#writer.doNotSeal(task.seal)
+    else this.#writer.dropDamaged(task.merge)
+    return true
+  }
+
+  #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
+    const isMerge = 'merged' in message
+    const isApplied = isMerge ? this.#writer.applyMerge(message.merged) : this.#writer.applySeal(message.sealed)
+    if (!isMerge) releaseSealed(message.sealed)
+    if (isApplied) this.#succeeded('seal')
+    return isApplied
+  }
+
+  /** Reports failed background work, which is tried again later. */
+  #attempt<T>(work: DiskWork & BackgroundWork, task: () => T): T | undefined {
+    try {
+      return task()
+    } catch (error) {
+      this.#background.failed(work, error, this.#disk.failed(work, error))
+      return undefined
+    }
+  }
+
+  #succeeded(work: DiskWork & BackgroundWork): void {
+    this.#disk.succeeded(work)
+    this.#background.succeeded(work)
+  }
+}
