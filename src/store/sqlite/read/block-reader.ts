@@ -1,16 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { throwRefusal } from '../../disk/disk-refusal.ts'
-import type {
-  Checkpoint,
-  ChunkSize,
-  NewestTime,
-  ReadStream,
-  Snapshot,
-  StreamNumber,
-  StreamStatus,
+import {
+  type Checkpoint,
+  type ChunkSize,
+  type NewestTime,
+  newestTimeIn,
+  type ReadStream,
+  type Snapshot,
+  type StreamNumber,
+  type StreamStatus,
 } from '../../port/index.ts'
 import { soundRangeAt, soundRangesOf } from '../index/index-ranges.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../index/tag-index.ts'
@@ -164,9 +166,9 @@ export class BlockReader {
     this.refresh()
     const block = this.block(stream, to)
     if (block === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
-    const first = Math.max(from, block.first)
-    const times = block.times.subarray(first - block.first, to + 1 - block.first)
-    return { first, time: times.reduce((newest, time) => Math.max(newest, time)) }
+    const time = newestTimeIn([block], from, to)
+    assert(time !== undefined, 'the block contains the last event')
+    return { first: Math.max(from, block.first), time }
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts'
 import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../../replication/index.ts'
-import type { Appended, AppendRequest, Run } from '../../port/index.ts'
+import { type Appended, type AppendRequest, addToRuns, type Run } from '../../port/index.ts'
 import { appHashOf } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -87,15 +87,12 @@ export class Appender {
       if (state?.key.number !== number || row === undefined) {
         state = log.ownStream(number)
         row = this.#row(state)
-        // The first of a part may go on with the run of the one before.
-        if (i > 0 || runs.at(-1)?.stream !== number)
-          runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
       }
+      addToRuns(runs, number, state.count + row.frame.count)
       row.frame.add(lamport + i, time, source, spans, 4 * i)
       const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
       if (app !== lastApp) this.apps.add(app)
       lastApp = app
-      ;(runs.at(-1) as Run).count++
       row.lamport = lamport + i
       if (isFrameFull(row.frame)) this.#endFrame(state, row)
     }
