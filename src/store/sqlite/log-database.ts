@@ -1,21 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { DiskRefusal, refusalOf } from '../disk/disk-refusal.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 
-/** "shlo": the log of a topic. */
-const applicationId = 0x73686c6f
-/**
- * The format of the tables. A higher one is not touched.
- * 1: a row of the tail has the hash of the chain after it.
- * 2: it may have the one before it instead.
- */
-const formatVersion = 2
-
-export const pageBytes = 4096
+const { logApplicationId, logFormatVersion, logPageBytes } = format
 /** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
 const checkpointPages = 1000
 
@@ -49,7 +41,7 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
     refuseFuture(userVersion(database), file)
     const isNew = userVersion(database) === 0
     // These hold for new files only, and have to come before the first table. A file that is there would be written to.
-    if (isNew) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
+    if (isNew) database.exec(`PRAGMA page_size = ${logPageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
     database.exec(
       `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192`,
@@ -62,7 +54,7 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
 
 /** To be called before anything is written to a log: an earlier version would not understand it. */
 export function upgrade(database: DatabaseSync): void {
-  if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
+  if (userVersion(database) < logFormatVersion) database.exec(`PRAGMA user_version = ${logFormatVersion}`)
 }
 
 /** Writes the version of the format once more: a write that changes nothing. */
@@ -96,8 +88,8 @@ export function openForReading(file: string): DatabaseSync {
  * this process has it open: closing a file gives up all locks that the process has on it.
  */
 export function refuseFutureFile(file: string): void {
-  const format = opening(file, () => formatOf(file))
-  if (format?.applicationId === applicationId) refuseFuture(format.userVersion, file)
+  const found = opening(file, () => formatOf(file))
+  if (found?.applicationId === logApplicationId) refuseFuture(found.userVersion, file)
 }
 
 /** A connection that is ready to be used; when it cannot be made ready it is closed again. */
@@ -125,7 +117,7 @@ function userVersion(database: DatabaseSync): number {
 }
 
 function refuseFuture(version: number, file: string): void {
-  if (version > formatVersion)
+  if (version > logFormatVersion)
     throw new ShoalError(
       'ERR_INVALID_NODE_STATE',
       `Detected future version ${version} of the event log \`${file}\`. Nothing was changed.`,
@@ -136,7 +128,7 @@ function refuseFuture(version: number, file: string): void {
 function refuseForeign(database: DatabaseSync, file: string): void {
   const mark = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
   const isNew = mark === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
-  if (mark !== applicationId && !isNew)
+  if (mark !== logApplicationId && !isNew)
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is no event log. Nothing was changed.`)
 }
 
@@ -145,7 +137,7 @@ function create(database: DatabaseSync, topic: string, kind: TopicKind): void {
   const insert = database.prepare('INSERT INTO meta VALUES (?, ?)')
   insert.run('topic', topic)
   insert.run('kind', kind)
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`)
+  database.exec(`PRAGMA application_id = ${logApplicationId}; PRAGMA user_version = ${logFormatVersion}; COMMIT`)
 }
 
 function checkMeta(database: DatabaseSync, file: string, topic: string, kind: TopicKind): void {

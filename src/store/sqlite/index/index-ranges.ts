@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import {
@@ -10,7 +11,6 @@ import {
   postingCrc,
   postingKey,
   rangeCrc,
-  rangesPerDatabase,
 } from './tag-index.ts'
 
 const columns = 'id, stream, first, count, bits, crc'
@@ -105,11 +105,11 @@ export function dropDamagedRanges(database: DatabaseSync): boolean {
 
 /** The first number that no range has, nor any row that was left of one. */
 export function freeRangeId(database: DatabaseSync): number {
-  const id = database.prepare('SELECT max(id) AS last FROM range WHERE id BETWEEN 0 AND ?').get(rangesPerDatabase)?.[
+  const id = database.prepare('SELECT max(id) AS last FROM range WHERE id BETWEEN 0 AND ?').get(format.rangesPerLog)?.[
     'last'
   ]
   const key = database
     .prepare('SELECT max(key) AS last FROM posting WHERE key BETWEEN 0 AND ?')
-    .get(postingKey(rangesPerDatabase, 0))?.['last']
+    .get(postingKey(format.rangesPerLog, 0))?.['last']
   return Math.max(Number(id ?? 0), Math.floor(Number(key ?? 0) / postingKey(1, 0))) + 1
 }

@@ -1,4 +1,5 @@
 import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
 import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
@@ -19,6 +20,7 @@ export interface IndexRange {
 }
 
 const rangeMark = Buffer.from('range')
+const { appHashSeed, bucketsPerRange, eventsPerRange, tagHashSeed } = format
 
 export function rangeCrc({ id, stream, first, count, bits }: IndexRange): number {
   return checksum(rangeMark, id * 64 + bits, stream, first, count)
@@ -26,21 +28,16 @@ export function rangeCrc({ id, stream, first, count, bits }: IndexRange): number
 
 /** The rows of a range stand side by side. */
 export function postingKey(range: number, bucket: number): number {
-  return range * 2 ** 16 + bucket
+  return range * bucketsPerRange + bucket
 }
-
-/** Ranges of one database, ever: their keys stay below 2^53. */
-export const rangesPerDatabase = 2 ** 37 - 1
 
 /** A row is good in its own range and bucket only. */
 export function postingCrc({ id, first, bits }: IndexRange, bucket: number, body: Uint8Array): number {
   return checksum(body, postingKey(id, bucket), first, bits)
 }
 
-/** Positions count from the start of the range and have 20 bits beside the 32 of a hash. */
-export const maxRange = 2 ** 20
-const entriesPerBucket = 256
-const seeds = { tag: 0x811c9dc5, app: 0x2f0b4c47 } as const
+/** Target number of hashes in a bucket. Readers do not depend on it: each range stores its `bits`. */
+const hashesPerBucket = 256
 
 /** A hash of 32 bits: FNV-1a with a final mix, so that its first bits are as good as its last. */
 function labelHash(bytes: Uint8Array, start: number, end: number, seed: number): number {
@@ -53,16 +50,16 @@ function labelHash(bytes: Uint8Array, start: number, end: number, seed: number):
 
 export function tagHash(tag: string): number {
   const bytes = Buffer.from(tag, 'utf8')
-  return labelHash(bytes, 0, bytes.length, seeds.tag)
+  return labelHash(bytes, 0, bytes.length, tagHashSeed)
 }
 
 export function appHash(appId: string): number {
   const bytes = Buffer.from(appId, 'utf8')
-  return labelHash(bytes, 0, bytes.length, seeds.app)
+  return labelHash(bytes, 0, bytes.length, appHashSeed)
 }
 
 function hashOf(pair: number): number {
-  return Math.floor(pair / maxRange)
+  return Math.floor(pair / eventsPerRange)
 }
 
 /** Digits of hashes by which they are sorted, one after the other from the lowest. */
@@ -142,7 +139,7 @@ function dealTo(to: Pairs, { hashes, positions }: Pairs, length: number, shift: 
 /** Each hash and its position as one number. */
 function joined({ hashes, positions }: Pairs, length: number): Float64Array {
   const pairs = new Float64Array(length)
-  for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * maxRange + (positions[i] as number)
+  for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * eventsPerRange + (positions[i] as number)
   return pairs
 }
 
@@ -170,7 +167,7 @@ export class IndexBuilder {
   /** Adds an event with the hashes of its labels, all of a list or a part of it. */
   add(offset: number, hashes: ArrayLike<number>, from = 0, to = hashes.length): void {
     const position = offset - this.#first
-    assert(position >= 0 && position < maxRange, 'a range of the index is not too long')
+    assert(position >= 0 && position < eventsPerRange, 'a range of the index is not too long')
     const at = this.#length
     if (at + to - from > this.#pairs.hashes.length) this.#grow(at + to - from)
     const pairs = this.#pairs
@@ -213,7 +210,7 @@ export class IndexBuilder {
 export function appHashOf(bytes: Buffer, start: number, end: number): number {
   const length = bytes[start] as number
   // Nearly all are short enough for their length to be one byte.
-  if (length < 0x80) return labelHash(bytes, start + 1, start + 1 + length, seeds.app)
+  if (length < 0x80) return labelHash(bytes, start + 1, start + 1 + length, appHashSeed)
   return labelHashes(bytes, start, end)[0] as number
 }
 
@@ -235,10 +232,10 @@ export function writeLabelHashes(
   const reader = new ByteReader(bytes, start, end)
   let next = at
   const app = reader.skip(reader.uvarint())
-  hashes[next++] = labelHash(bytes, app, reader.at, seeds.app)
+  hashes[next++] = labelHash(bytes, app, reader.at, appHashSeed)
   for (let i = reader.uvarint(); i > 0; i--) {
     const tag = reader.skip(reader.uvarint())
-    hashes[next++] = labelHash(bytes, tag, reader.at, seeds.tag)
+    hashes[next++] = labelHash(bytes, tag, reader.at, tagHashSeed)
   }
   return next
 }
@@ -253,7 +250,8 @@ export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow
 
 /** How many bits spread so many hashes over buckets. */
 export function bitsFor(distinct: number): number {
-  return Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
+  const buckets = Math.min(bucketsPerRange, distinct / hashesPerBucket)
+  return Math.max(0, Math.ceil(Math.log2(buckets)))
 }
 
 /** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */
@@ -265,12 +263,12 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
   for (let bucket = 0; bucket < 2 ** bits; bucket++) {
     writer.clear()
     let last = bucket * shift
-    const end = (bucket + 1) * shift * maxRange
+    const end = (bucket + 1) * shift * eventsPerRange
     while (at < pairs.length && (pairs[at] as number) < end) {
       const hash = hashOf(pairs[at] as number)
       const next = afterHash(pairs, at)
       writer.uvarint(hash - last)
-      writePositions(writer, pairs, at, next, hash * maxRange - 1)
+      writePositions(writer, pairs, at, next, hash * eventsPerRange - 1)
       last = hash
       at = next
     }
@@ -281,7 +279,7 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
 
 /** Where the pairs end that have the hash of one of them. */
 function afterHash(pairs: Float64Array, start: number): number {
-  const end = (hashOf(pairs[start] as number) + 1) * maxRange
+  const end = (hashOf(pairs[start] as number) + 1) * eventsPerRange
   let at = start + 1
   while (at < pairs.length && (pairs[at] as number) < end) at++
   return at
@@ -340,7 +338,7 @@ export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: 
       hash += reader.uvarint()
       positions.length = 0
       readPositions(reader, positions)
-      for (const position of positions) if (first + position >= pruned) pairs.push(hash * maxRange + position)
+      for (const position of positions) if (first + position >= pruned) pairs.push(hash * eventsPerRange + position)
     }
   }
   return new Float64Array(pairs)

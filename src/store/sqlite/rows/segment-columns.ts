@@ -1,10 +1,10 @@
+import { format } from '../../../base/format.ts'
+
 /**
  * The columns of a segment. Each of its blocks has one: SQLite gives no part of a value, but of a row it reads only the
  * pages of the columns that it is asked for.
  */
-export const blocksPerSegment = 16
-
-export const blockColumns: readonly string[] = Array.from({ length: blocksPerSegment }, (_, i) => `block${i}`)
+export const blockColumns: readonly string[] = Array.from({ length: format.blocksPerSegment }, (_, i) => `block${i}`)
 
 /** What a segment is, without what is in it. */
 export const placeColumns = 'key, count, lamport, last, size, crc'

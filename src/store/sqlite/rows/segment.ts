@@ -6,7 +6,6 @@ import { SealedBlock } from '../read/sealed-block.ts'
 import { BlockBuilder } from '../seal/block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
-import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import { compress, decompress } from './zstd.ts'
 
@@ -22,7 +21,7 @@ export function blockSize(frames: readonly Frame[]): number {
   const count = frames.reduce((sum, frame) => sum + frame.count, 0)
   const bytes = frames.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
   const fitting = Math.floor((format.blockBytes * count) / bytes)
-  return Math.max(Math.ceil(count / blocksPerSegment), Math.min(format.eventsPerBlock, fitting))
+  return Math.max(Math.ceil(count / format.blocksPerSegment), Math.min(format.eventsPerBlock, fitting))
 }
 
 /** The parts of a chunk in blocks of so many events, which are added to an index if there is one. */
@@ -48,7 +47,7 @@ export function encodeSegment(
     }
   close()
   builder.leave()
-  assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
+  assert(blocks.length <= format.blocksPerSegment, 'the blocks of a segment have a column each')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }
 
