@@ -115,7 +115,7 @@ function program(pages: number): Uint8Array<ArrayBuffer> {
 }
 
 /** Copies four messages into their lanes, with SHA-256 padding, and counts their blocks. */
-function placeMessages(locals: Locals, list: Local, counts: Local, most: Local): Code {
+function placeMessages(locals: Locals, list: Local, counts: Local, maxBlocks: Local): Code {
   const [length, blocks, bits] = [locals.number(), locals.number(), locals.number()]
   const plus = (value: Code, more: number): Code => number.do('add', value, constant(more))
   return Array.from({ length: lanes }, (_, lane) => {
@@ -133,7 +133,7 @@ function placeMessages(locals: Locals, list: Local, counts: Local, most: Local):
       number.storeByte(end, constant(0x80)),
       bits.set(number.do('shiftLeft', plus(length.get, saltLength), constant(3))),
       number.store(plus(lastBlockEnd, start - 4), byteSwapped(bits.get)),
-      most.set(number.select(number.do('isAbove', blocks.get, most.get), blocks.get, most.get)),
+      maxBlocks.set(number.select(number.do('isAbove', blocks.get, maxBlocks.get), blocks.get, maxBlocks.get)),
       counts.set(vector.withLane(counts.get, lane, blocks.get)),
     ]
   })

@@ -7,7 +7,7 @@ import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { AppendRequest } from '../../src/store/port/index.ts'
-import { buildSeal, GivenUp, LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
+import { buildSeal, LogWriter, RequestAborted, verifyLog } from '../../src/store/sqlite/index.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
@@ -72,10 +72,10 @@ test('a request that is given up leaves everything as it was: what is being seal
     yield requestOf(chunk + 500)
     yield requestOf(3, 7)
     yield requestOf(300, 8)
-    throw new GivenUp('no more')
+    throw new RequestAborted('no more')
   }
   const { chunksEnded } = writer
-  for (let i = 0; i < 3; i++) assert.throws(() => writer.appendParts(givenUp()), GivenUp)
+  for (let i = 0; i < 3; i++) assert.throws(() => writer.appendParts(givenUp()), RequestAborted)
   assert.ok(writer.chunksEnded > chunksEnded, 'it came far enough for a chunk to end')
   assert.deepEqual([writer.counts.streams, writer.counts.count(0)], [1, 2 * chunk + 7])
   assert.equal(writer.applySeal(sealed), true)

@@ -8,7 +8,7 @@ import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 
 const { logApplicationId, logFormatVersion, logPageBytes } = format
-/** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
+/** Pages in the write-ahead log that trigger a checkpoint: the commit that runs it takes time in proportion to them. */
 const checkpointPages = 1000
 
 const tailColumns =
@@ -30,17 +30,17 @@ const tables = `
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
 `
 
-/** Opens the log of a topic for the one connection that writes, and makes it when it is not there. */
+/** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
 export function openForWriting(file: string, topic: string, kind: TopicKind, sync: DiskSync = diskSync): DatabaseSync {
   const open = (): DatabaseSync => {
     createFile(file, sync)
     return new DatabaseSync(file, { timeout: 5000 })
   }
-  return opened(file, open, (database) => {
+  return openPrepared(file, open, (database) => {
     refuseForeign(database, file)
     refuseFuture(userVersion(database), file)
     const isNew = userVersion(database) === 0
-    // These hold for new files only, and have to come before the first table. A file that is there would be written to.
+    // Only effective before the first table is created; an existing file would be written to.
     if (isNew) database.exec(`PRAGMA page_size = ${logPageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
     database.exec(
@@ -48,23 +48,23 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
     )
     if (isNew) create(database, topic, kind)
     checkMeta(database, file, topic, kind)
-    checkEnds(database)
+    quickCheck(database)
   })
 }
 
-/** To be called before anything is written to a log: an earlier version would not understand it. */
+/** Raises the format version. Called before the first write, which earlier versions would not understand. */
 export function upgrade(database: DatabaseSync): void {
   if (userVersion(database) < logFormatVersion) database.exec(`PRAGMA user_version = ${logFormatVersion}`)
 }
 
-/** Writes the version of the format once more: a write that changes nothing. */
+/** A write without effect: sets the format version to its current value. */
 export function rewriteVersion(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${userVersion(database)}`)
 }
 
 /**
- * Writes the tail into other pages, row after row. Where SQLite splits and joins pages, copies of rows stay behind in
- * them; pages that were only ever written at their end have none.
+ * Copies the tail to new pages, in the order of its keys. Where SQLite splits and merges pages, stale copies of rows
+ * remain in them; pages that were only appended to have none.
  */
 export function rewriteTail(database: DatabaseSync): void {
   database.exec(`
@@ -74,27 +74,27 @@ export function rewriteTail(database: DatabaseSync): void {
     ALTER TABLE fresh RENAME TO tail`)
 }
 
-/** Opens the log of a topic for a connection that only reads. */
+/** Opens the log of a topic read-only. */
 export function openForReading(file: string): DatabaseSync {
   const open = (): DatabaseSync => new DatabaseSync(file, { readOnly: true, timeout: 5000 })
-  return opened(file, open, (database) => {
+  return openPrepared(file, open, (database) => {
     refuseFuture(userVersion(database), file)
     database.exec('PRAGMA cache_size = -4096')
   })
 }
 
 /**
- * Refuses a log that a later version has written, before anything of it is touched. To be asked only while nothing in
- * this process has it open: closing a file gives up all locks that the process has on it.
+ * Refuses a log of a later version before touching it. Only for files that this process does not have open: closing a
+ * file releases all POSIX locks that the process has on it.
  */
 export function refuseFutureFile(file: string): void {
-  const found = opening(file, () => formatOf(file))
+  const found = translateErrors(file, () => formatOf(file))
   if (found?.applicationId === logApplicationId) refuseFuture(found.userVersion, file)
 }
 
-/** A connection that is ready to be used; when it cannot be made ready it is closed again. */
-function opened(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
-  return opening(file, () => {
+/** Opens and prepares a connection. If preparing it fails, it is closed. */
+function openPrepared(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
+  return translateErrors(file, () => {
     const database = open()
     try {
       prepare(database)
@@ -124,11 +124,11 @@ function refuseFuture(version: number, file: string): void {
     )
 }
 
-/** A database of somebody else has another mark, or tables without any. */
+/** A foreign database has another application ID, or tables and no application ID. */
 function refuseForeign(database: DatabaseSync, file: string): void {
-  const mark = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
-  const isNew = mark === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
-  if (mark !== logApplicationId && !isNew)
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  const isNew = id === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+  if (id !== logApplicationId && !isNew)
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is no event log. Nothing was changed.`)
 }
 
@@ -150,18 +150,18 @@ function checkMeta(database: DatabaseSync, file: string, topic: string, kind: To
 }
 
 /**
- * A stream ends where its last row is, and nothing else says so: rows that a damaged page has lost would be missed by
- * nobody, and their offsets given to other events. So would a payload that is to be removed when it comes. The tables are small.
+ * Only its last row says where a stream ends: rows lost with a damaged page would go unnoticed, and their offsets would
+ * be assigned again. A lost redaction would go unnoticed, too. These tables are small.
  */
-function checkEnds(database: DatabaseSync): void {
+function quickCheck(database: DatabaseSync): void {
   for (const table of ['stream', 'tail', 'redaction']) {
     const found = database.prepare(`PRAGMA quick_check(${table})`).get()?.['quick_check']
     if (found !== 'ok') throw new Error(`the table ${table} is damaged: ${String(found)}`)
   }
 }
 
-/** Where the disk refuses, the file may be as good as ever; otherwise it is of no use. */
-function opening<T>(file: string, work: () => T): T {
+/** Translates errors of opening: after a disk error the file may be intact, after any other it is unusable. */
+function translateErrors<T>(file: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

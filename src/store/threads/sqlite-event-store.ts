@@ -283,7 +283,7 @@ export class SqliteEventStore implements EventStore, AppendHints {
   /** Seals everything that can be sealed, and folds the write-ahead log back. */
   async settle(): Promise<void> {
     await this.#write('sealAll')
-    await this.#write('emptyLog')
+    await this.#write('truncateWal')
   }
 
   /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */

@@ -11,7 +11,7 @@ interface Row {
   readonly complete: 0 | 1
 }
 
-/** One look at segments and tail: what is sealed in between would be in both of them, or in neither. */
+/** One statement for segments and tail: rows that are sealed between two would be in both results, or in neither. */
 const rowsOfStream = `
   SELECT key, count, bytes, EXISTS (SELECT 1 FROM checkpoint WHERE checkpoint.key = part.key + part.count) AS complete
   FROM (
@@ -21,10 +21,7 @@ const rowsOfStream = `
   ) AS part
   ORDER BY key`
 
-/**
- * The chunks of a stream of that many events that are there, in order. No body is read: SQLite knows the length of a value
- * without it.
- */
+/** The stored chunks of a stream with `count` events, in order. Their bodies are not read for that. */
 export function chunkSizes(database: DatabaseSync, stream: StreamNumber, count: number): ChunkSize[] {
   const start = rowKey(stream, 0)
   const rows = database.prepare(rowsOfStream).all(start, start + count) as unknown as Row[]

@@ -10,15 +10,15 @@ import { tailRow } from '../rows/tail-row.ts'
 
 /** Appends requests to own streams, many in one commit. */
 export class Appender {
-  /** The hashes of the apps whose events were appended, until somebody clears it. */
+  /** The hashes of the apps whose events were appended since the caller last cleared the set. */
   readonly apps = new Set<number>()
   readonly #log: LogState
   readonly #pending = new Map<StreamState, PendingRow>()
   /** Buffers are reused from commit to commit; most commits are for one stream. */
   readonly #spare: PendingRow[] = []
   readonly #record = new ByteWriter(256 * 1024)
-  /** The chain with the frame that is in the record. */
-  #last: ChainEnd | undefined
+  /** The chain after the frame in `#record`, whose hash is computed later. */
+  #unlinked: ChainEnd | undefined
 
   constructor(log: LogState) {
     this.#log = log
@@ -29,25 +29,25 @@ export class Appender {
     return this.#committing(() => requests.map((request) => this.#append([request])))
   }
 
-  /** Stores one request, whose parts are asked for one after the other, in one transaction. */
+  /** Stores one request in one transaction, and takes its parts one by one. */
   commitParts(parts: Iterable<AppendRequest>): Appended {
     return this.#committing(() => this.#append(parts))
   }
 
   /**
-   * Computes the deferred chain hash of the last frame. Only the next frame needs it. It has to run before the record buffer
-   * is reused.
+   * Computes the deferred chain hash of the last frame, which only the next frame needs. It has to run before the record
+   * buffer is reused.
    */
   link(): void {
-    this.#last?.link()
-    this.#last = undefined
+    this.#unlinked?.link()
+    this.#unlinked = undefined
   }
 
   #committing<T>(append: () => T): T {
-    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
+    // Checked before the transaction, since recovering from a failed one is slower than a commit.
     this.#log.now()
     try {
-      return this.#log.appending(() => {
+      return this.#log.lazyTransaction(() => {
         const appended = append()
         this.#endFrames()
         return appended
@@ -63,7 +63,7 @@ export class Appender {
     for (const [state, row] of rest) this.#endFrame(state, row, rest.length === 1)
   }
 
-  /** Appends a request, the parts of which follow each other. */
+  /** Appends the parts of one request. */
   #append(parts: Iterable<AppendRequest>): Appended {
     const time = this.#log.now()
     const lamport = this.#log.clock.next
@@ -103,13 +103,13 @@ export class Appender {
     if (known !== undefined) return known
     const row = this.#spare.pop() ?? new PendingRow()
     this.#pending.set(state, row)
-    this.#log.remember(state)
+    this.#log.saveForRollback(state)
     this.#log.changed.add(state)
     return row
   }
 
-  /** Adds the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
-  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
+  /** Appends the frame to the chain and writes its row; a full chunk also gets a signed checkpoint head. */
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isLastWrite = false): void {
     const { count: first } = state
     const { count } = frame
     this.link()
@@ -117,18 +117,18 @@ export class Appender {
     const before = state.chain
     const made = frame.finish(first, randomSeed(this.#log.options.random), record)
     const chain = before.after(made)
-    this.#last = chain
+    this.#unlinked = chain
     grow(state, { count, lamport, chain, bytes: record.length })
     const endsChunk = isChunkFull(state)
     const point = { is: 'before', hash: before.hash } as const
     const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
-    this.#log.insertTail(added, isAlone && !endsChunk)
+    this.#log.insertTail(added, isLastWrite && !endsChunk)
     if (endsChunk && this.#log.options.kind === 'live')
       this.#log.insertCheckpoint(state, signHead(state, true, this.#log.options))
   }
 }
 
-/** What a commit adds to one stream: a frame that is still growing, which becomes a row. */
+/** The frame that a commit is building for one stream, and that becomes a row of the tail. */
 class PendingRow {
   readonly frame = new FrameBuilder()
   lamport = -1

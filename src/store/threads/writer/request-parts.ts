@@ -1,6 +1,6 @@
 import { release } from '../../../runtime/buffers.ts'
 import type { AppendRequest } from '../../port/index.ts'
-import { GivenUp } from '../../sqlite/index.ts'
+import { RequestAborted } from '../../sqlite/index.ts'
 import type { Letter } from '../thread-messages.ts'
 
 /** The parts of a request as they come, one after the other. */
@@ -24,7 +24,7 @@ export class Parts implements Iterable<AppendRequest> {
       yield this.#last.request
       if (this.#last.part !== 'more') return
       this.#last = this.#next()
-      if (this.isGivenUp) throw new GivenUp('the request was given up')
+      if (this.isGivenUp) throw new RequestAborted('the request was given up')
     }
   }
 

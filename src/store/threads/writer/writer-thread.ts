@@ -46,7 +46,7 @@ export type WriterCall =
   | 'head'
   | 'dropIndexAt'
   | 'sealAll'
-  | 'emptyLog'
+  | 'truncateWal'
   | 'probe'
   | 'close'
 
@@ -80,7 +80,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   applyRedaction: 'redact',
   dropIndexAt: 'index',
   sealAll: 'seal',
-  emptyLog: 'checkpoint',
+  truncateWal: 'checkpoint',
 }
 
 /** Told when a query met damage of the index; what it asked for was found without it. */
@@ -143,11 +143,11 @@ class WriterThread {
     this.#disk = new DiskReporter((disk) => notify({ disk }))
     this.#background = new BackgroundReporter((background) => notify({ background }))
     const background = this.#background
-    const notScrubbed = (error: unknown): void =>
+    const onScrubFailed = (error: unknown): void =>
       background.failed('redact', error, this.#disk.failed('redact', error, file))
     const key = parsePrivateKey(privateKey)
     this.#writer = new LogWriter(
-      { file, topic, kind, key, now: clock.now, random, notScrubbed, background },
+      { file, topic, kind, key, now: clock.now, random, onScrubFailed, background },
       new SharedCounts(counts),
     )
     this.#sealer = sealer
@@ -177,7 +177,7 @@ class WriterThread {
     this.#writer.link()
     // An announced request that never arrived does not count as activity.
     if (hasWorked) {
-      this.#writer.noteCount()
+      this.#writer.recordEventCount()
       this.#calm.refresh()
       this.#idle.refresh()
     }
@@ -255,7 +255,7 @@ class WriterThread {
 
   /** Waits for the sealer when it is too far behind: otherwise the tail would grow for as long as somebody appends. */
   #catchUp(): void {
-    while (this.#tidying && !this.#unsealed.isOpen && this.#writer.isBehind) {
+    while (this.#tidying && !this.#unsealed.isOpen && this.#writer.isSealBacklogFull) {
       const sealed = receiveMessageOnPort(this.#sealer)
       if (sealed === undefined) this.#unsealed.pass(pauseMs)
       else this.#tidied(sealed.message as FromSealer)
@@ -326,7 +326,7 @@ class WriterThread {
 
   /** After the answers: whoever has published something waits for them. */
   #tellReaders(): void {
-    if (this.#writer.takeGrown()) this.#commits.postMessage(null)
+    if (this.#writer.takeWakeup()) this.#commits.postMessage(null)
   }
 
   #answer(id: number, call: WriterCall, args: readonly unknown[]): void {
@@ -381,12 +381,12 @@ class WriterThread {
   }
 
   #foldLog(): void {
-    this.#writer.foldLog()
+    this.#writer.checkpointWal()
     this.#succeeded('checkpoint')
   }
 
   #nextTask(idle: boolean): ToSealer | undefined {
-    const hasTime = this.#isCalm || this.#writer.isBehind
+    const hasTime = this.#isCalm || this.#writer.isSealBacklogFull
     const enough = hasTime ? tuning.chunksPerSeal : tuning.chunksBeforeSeal
     const seal = this.#writer.planSeal(idle ? 1 : enough)
     if (seal !== undefined) return { seal }
@@ -410,12 +410,12 @@ class WriterThread {
   #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
     if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
       // Without a sealer the tail must not grow for ever, nor block those who append.
-      if ('seal' in task && this.#writer.isBehind) return this.#writer.sealHere(task.seal)
+      if ('seal' in task && this.#writer.isSealBacklogFull) return this.#writer.sealInline(task.seal)
       throw fromMessage(error)
     }
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
-    if ('seal' in task) this.#writer.doNotSeal(task.seal)
-    else this.#writer.dropDamaged(task.merge)
+    if ('seal' in task) this.#writer.disableSealing(task.seal)
+    else this.#writer.dropDamagedIndex(task.merge)
     return true
   }
 
