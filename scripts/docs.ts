@@ -40,7 +40,7 @@ const numbers = [
   {
     file: 'src/base/format.ts',
     values: format,
-    intro: 'These are part of the formats on disk and on the wire. They never change.',
+    intro: 'These are part of the formats on disk and on the wire. They change only with a new format version.',
   },
   {
     file: 'src/base/tuning.ts',

@@ -51,7 +51,7 @@ test('a short range is copied unchanged, at any position and length', () => {
     fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(), fc.nat(), fc.nat(9), (bytes, a, b, shift) => {
       const [start, end] = [a % (bytes.length + 1), b % (bytes.length + 1)].sort((x, y) => x - y) as [number, number]
       const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).subarray(shift)
-      const writer = new ByteWriter(1).byte(7).short(wordsOf(shifted), start, end)
+      const writer = new ByteWriter(1).byte(7).shortBytes(wordsOf(shifted), start, end)
       assert.deepEqual(writer.written, Buffer.concat([Buffer.of(7), bytes.subarray(start, end)]))
     }),
   )

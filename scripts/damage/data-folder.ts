@@ -70,9 +70,9 @@ function storeEvents(path: string, key: KeyPair): () => void {
   writer.sealAll()
   // Damage of free pages has no effect.
   writer.database.exec('PRAGMA incremental_vacuum')
-  writer.emptyLog()
+  writer.truncateWal()
   for (let i = 0; i < 12; i++) append(1 + (i % 3), i % 2 === 0 ? 0 : 3)
-  writer.noteCount()
+  writer.recordEventCount()
   return () => writer.close()
 }
 

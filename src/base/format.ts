@@ -19,8 +19,26 @@ export const format = {
   eventsPerBlock: 128,
   /** Bytes of payloads after which a block of a segment is full, whatever its number of events. */
   blockBytes: 128 * 1024,
-  /** Maximum number of events in a merged range of the index: positions in it have 20 bits. */
+  /** Number of block columns of a segment. */
+  blocksPerSegment: 16,
+  /** Maximum number of events in a range of the index: positions in it have 20 bits. */
+  eventsPerRange: 2 ** 20,
+  /** Maximum number of events in a merged range of the index. */
   mergedRangeEvents: 2 ** 18,
+  /** Maximum number of index ranges in an event log, over its whole life: keys of buckets stay below 2^53. */
+  rangesPerLog: 2 ** 37 - 1,
+  /** Maximum number of buckets in a range of the index. */
+  bucketsPerRange: 2 ** 16,
+  /** Seed of the hashes of tags in the index. */
+  tagHashSeed: 0x811c9dc5,
+  /** Seed of the hashes of app IDs in the index. */
+  appHashSeed: 0x2f0b4c47,
+  /** SQLite application ID of an event log: "shlo" in ASCII. */
+  logApplicationId: 0x73686c6f,
+  /** Format version of an event log. Since version 2 a row of the tail may have the chain hash before it, not after. */
+  logFormatVersion: 2,
+  /** SQLite page size of an event log. */
+  logPageBytes: 4096,
   /** Maximum number of events in a stream over its whole life. */
   eventsPerStream: 2 ** 40 - 1,
   /** Maximum size of a payload as JSON text. */

@@ -12,7 +12,7 @@ export function checkPayload(bytes: Buffer, start: number, end: number): void {
   if (!isUtf8(text)) throw new MalformedBytes('a payload is not UTF-8')
   // In valid JSON a raw line break is insignificant whitespace, never part of a string.
   if (text.includes(newline)) throw new MalformedBytes('a payload is not on one line')
-  if (deepest(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deeply')
+  if (maxDepth(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deeply')
   try {
     JSON.parse(text.toString('utf8'))
   } catch {
@@ -21,9 +21,9 @@ export function checkPayload(bytes: Buffer, start: number, end: number): void {
 }
 
 /** The maximum nesting depth of brackets outside of strings. */
-function deepest(text: Buffer): number {
+function maxDepth(text: Buffer): number {
   let depth = 0
-  let most = 0
+  let max = 0
   let inString = false
   for (let i = 0; i < text.length; i++) {
     const byte = text[i] as number
@@ -31,8 +31,8 @@ function deepest(text: Buffer): number {
       if (byte === backslash) i++
       else if (byte === quote) inString = false
     } else if (byte === quote) inString = true
-    else if (opening.has(byte)) most = Math.max(most, ++depth)
+    else if (opening.has(byte)) max = Math.max(max, ++depth)
     else if (closing.has(byte)) depth--
   }
-  return most
+  return max
 }

@@ -55,7 +55,7 @@ class SignedForm<T extends Signed> {
 
   /** The canonical encoding that is signed. */
   encode(value: T): Buffer {
-    assert(isStorableTime(value.time), 'what is signed has a time that can be stored')
+    assert(isStorableTime(value.time), 'a signed object has a time that can be stored')
     const writer = new ByteWriter(256).bytes(this.#domain).text(value.topic)
     writeStream(writer, value.stream)
     this.#write(writer, value)

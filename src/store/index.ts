@@ -57,7 +57,7 @@ export {
   backupLog,
   type LogStats,
   logStats,
-  readStopped,
+  openOfflineLog,
   type VerifyReport,
   verifyLog,
 } from './sqlite/index.ts'

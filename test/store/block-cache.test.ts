@@ -10,7 +10,7 @@ class PlainBlock {
   readonly first: number
   readonly count: number
   readonly bytes: { readonly length: number }
-  kept = false
+  cached = false
   shared = false
 
   constructor(first: number, count: number, bytes: number) {
@@ -19,27 +19,27 @@ class PlainBlock {
     this.bytes = { length: bytes }
   }
 
-  keep(): void {
-    this.kept = true
+  onCached(): void {
+    this.cached = true
   }
 
-  share(): void {
+  onShared(): void {
     this.shared = true
   }
 
-  drop(): void {
-    this.kept = false
+  onEvicted(): void {
+    this.cached = false
   }
 }
 
 const step = fc.record({
   /** Blocks follow each other without a gap, of one event or of many. */
   block: fc.nat(60),
-  kind: fc.constantFrom('keep', 'keepIfRoom', 'at'),
+  kind: fc.constantFrom('put', 'putIfRoom', 'get'),
   within: fc.nat(200),
 })
 
-test('a block is found by any of its events for as long as it is kept, and by no other', () => {
+test('a block is found by any of its events for as long as it is cached, and by no other', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ count: fc.integer({ min: 1, max: 200 }), share: fc.integer({ min: 1, max: 12 }) }), {
@@ -50,7 +50,7 @@ test('a block is found by any of its events for as long as it is kept, and by no
       (sizes, steps) => {
         const cache = new BlockCache()
         const isRight = (block: PlainBlock, within: number): void =>
-          assert.equal(cache.at(block.first + within), block.kept ? block : undefined)
+          assert.equal(cache.get(block.first + within), block.cached ? block : undefined)
         let first = 1000
         const blocks = sizes.map(({ count, share }) => {
           const block = new PlainBlock(first, count, Math.floor(tuning.blockCacheBytes / share / 2))
@@ -59,17 +59,17 @@ test('a block is found by any of its events for as long as it is kept, and by no
         })
         for (const { block: number, kind, within } of steps) {
           const block = blocks[number] as PlainBlock
-          if (kind === 'at') isRight(block, within % block.count)
-          else if (!block.kept) cache.keep(block.first, block as unknown as SealedBlock, kind === 'keepIfRoom')
+          if (kind === 'get') isRight(block, within % block.count)
+          else if (!block.cached) cache.put(block.first, block as unknown as SealedBlock, kind === 'putIfRoom')
         }
         for (const block of blocks) {
           isRight(block, 0)
           isRight(block, block.count - 1)
         }
-        assert.equal(cache.at(999), undefined)
-        assert.equal(cache.at(first), undefined)
+        assert.equal(cache.get(999), undefined)
+        assert.equal(cache.get(first), undefined)
         cache.clear()
-        for (const block of blocks) assert.equal(cache.at(block.first), undefined)
+        for (const block of blocks) assert.equal(cache.get(block.first), undefined)
       },
     ),
   )

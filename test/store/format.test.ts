@@ -5,12 +5,15 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
+import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { SqliteEventStore } from '../../src/store/index.ts'
+import { appHash, postingKey, tagHash } from '../../src/store/sqlite/index/tag-index.ts'
 import { LogReader, LogWriter, SharedCounts, verifyLog } from '../../src/store/sqlite/index.ts'
+import { rowKey } from '../../src/store/sqlite/rows/row-key.ts'
 import { formatOf } from '../../src/store/sqlite/sqlite-header.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -53,6 +56,19 @@ function filesOf(folder: string): Record<string, string> {
 
 const refusal = (message: RegExp) => (error: unknown) =>
   error instanceof ShoalError && error.code === 'ERR_INVALID_NODE_STATE' && message.test(error.message)
+
+test('the numbers of the log format have their pinned values', (t) => {
+  const { logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment } = format
+  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 2, 4096, 16])
+  const { eventsPerRange, rangesPerLog, bucketsPerRange } = format
+  assert.deepEqual([eventsPerRange, rangesPerLog, bucketsPerRange], [1048576, 137438953471, 65536])
+  assert.deepEqual([tagHash('x'), appHash('com.example.press')], [0x2f5cf62c, 0xe8df194e])
+  assert.deepEqual([postingKey(3, 5), rowKey(3, 5)], [196613, 3298534883333])
+  const file = join(temporaryFolder(t), 'log.db')
+  open(file).close()
+  assert.deepEqual(formatOf(file), { applicationId: logApplicationId, userVersion: logFormatVersion })
+  assert.equal(readFileSync(file).readUInt16BE(16), logPageBytes, 'the page size in the header')
+})
 
 test('a store of a later version is refused, and not a byte of it changes', async (t) => {
   const folder = temporaryFolder(t)

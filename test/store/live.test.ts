@@ -121,22 +121,22 @@ test('whoever waits for the events of one app is told of no others, and misses n
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
-      writer.counts.waitFor({ app: appHash(wanted) })
+      writer.counts.setWakeupFilter({ app: appHash(wanted) })
       const live = reader.snapshot()
       const cursor = new LogCursor(reader, { anyOf: [{ tags: [], appId: wanted }], order: 'asc' }, { live })
-      writer.takeGrown()
+      writer.takeWakeup()
       for (const [apps, stream] of requests) {
         const events = apps.map((appId) => ({ appId, tags: [], payload: '1' }))
         writer.append([{ ...packed(events), streams: new Uint32Array(apps.length).fill(stream) }])
-        deepEqual(writer.takeGrown(), apps.includes(wanted))
+        deepEqual(writer.takeWakeup(), apps.includes(wanted))
         cursor.extend(reader.snapshot())
         const sink = new Places(1)
         while (!cursor.run(sink));
         deepEqual(sink.found.length, apps.filter((appId) => appId === wanted).length)
       }
-      writer.counts.waitFor('none')
+      writer.counts.setWakeupFilter('none')
       writer.append([{ ...packed([{ appId: wanted, tags: [], payload: '1' }]), streams: new Uint32Array(1) }])
-      deepEqual(writer.takeGrown(), false)
+      deepEqual(writer.takeWakeup(), false)
     } finally {
       reader.close()
       writer.close()
@@ -161,12 +161,12 @@ test('events of another node that a prune record lets in wake a subscription to 
   const record = await other.prune(0, chunk)
   const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db'), random: systemRandom })
   t.after(() => writer.close())
-  writer.counts.waitFor({ app: appHash('a') })
+  writer.counts.setWakeupFilter({ app: appHash('a') })
   deepEqual(writer.receive(late), { state: 'waiting', count: 0 })
-  deepEqual(writer.takeGrown(), false)
+  deepEqual(writer.takeWakeup(), false)
   writer.applyPrune(record, checkpoint?.head)
   deepEqual(writer.counts.count(0), chunk + 5)
-  deepEqual(writer.takeGrown(), true)
+  deepEqual(writer.takeWakeup(), true)
 })
 
 for (const sealed of [true, false])

@@ -280,11 +280,11 @@ test('whoever appends large events is behind with as many chunks as whoever appe
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }
   for (let i = 0; i < tuning.chunksBehind; i++) writer.append([large])
-  assert.equal(writer.isBehind, false)
+  assert.equal(writer.isSealBacklogFull, false)
   writer.append([large])
-  assert.equal(writer.isBehind, true)
+  assert.equal(writer.isSealBacklogFull, true)
   const plan = writer.planSeal()
   assert.ok(plan)
   writer.applySeal(buildSeal(writer.database, plan))
-  assert.equal(writer.isBehind, false)
+  assert.equal(writer.isSealBacklogFull, false)
 })

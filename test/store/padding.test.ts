@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openForWriting, pageBytes } from '../../src/store/sqlite/log-database.ts'
+import { format } from '../../src/base/format.ts'
+import { openForWriting } from '../../src/store/sqlite/log-database.ts'
 import { padding } from '../../src/store/sqlite/rows/padding.ts'
-import { blocksPerSegment } from '../../src/store/sqlite/rows/segment-columns.ts'
 import * as fc from '../support/property.ts'
 
 const number = fc.oneof(fc.nat(200), fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.maxSafeNat(), edges())
@@ -17,7 +17,7 @@ const size = fc.oneof(
   fc.nat(300).map((over) => 3400 + over),
   fc.constant(200_000),
 )
-const blocks = fc.array(size, { minLength: 1, maxLength: 1 + blocksPerSegment })
+const blocks = fc.array(size, { minLength: 1, maxLength: 1 + format.blocksPerSegment })
 const row = fc.tuple(fc.tuple(number, number, number, number, number), blocks)
 
 function edges(): fc.Arbitrary<number> {
@@ -36,22 +36,25 @@ test('the parts of a segment share no page with another row', (t) => {
       const file = join(folder, `${files++}.db`)
       const database: DatabaseSync = openForWriting(file, 'a topic', 'live')
       const insert = database.prepare(
-        `INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?${', ?'.repeat(blocksPerSegment)})`,
+        `INSERT INTO segment VALUES (?, ?, ?, ?, ?, ?, ?, ?${', ?'.repeat(format.blocksPerSegment)})`,
       )
       for (const [i, [numbers, sizes]] of rows.entries()) {
         const given = sizes.map((bytes) => Buffer.alloc(bytes, 'MARK'))
-        const parts = Array.from({ length: 1 + blocksPerSegment }, (_, part) => given[part] ?? null)
+        const parts = Array.from({ length: 1 + format.blocksPerSegment }, (_, part) => given[part] ?? null)
         // Not in the order of the keys, so that pages are split.
         insert.run((i * 7919) % 1009, ...numbers, padding(numbers, parts), ...parts)
       }
       database.close()
       const stored = readFileSync(file)
-      for (let page = 0; page < stored.length; page += pageBytes) {
+      for (let page = 0; page < stored.length; page += format.logPageBytes) {
         const leaf = stored[page] === 0x0d
-        ok(!leaf || !stored.subarray(page, page + pageBytes).includes(mark), 'no part stands beside other rows')
+        ok(
+          !leaf || !stored.subarray(page, page + format.logPageBytes).includes(mark),
+          'no part stands beside other rows',
+        )
       }
       const waste = stored.length - rows.reduce((sum, [, sizes]) => sum + sizes.reduce((a, b) => a + b), 0)
-      ok(waste < rows.length * 3 * pageBytes + 20 * pageBytes, 'it takes no more than it has to')
+      ok(waste < rows.length * 3 * format.logPageBytes + 20 * format.logPageBytes, 'it takes no more than it has to')
     }),
     { numRuns: 150 },
   )

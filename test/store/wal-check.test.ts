@@ -161,7 +161,7 @@ function killedLog(t: TestContext, { noted }: { noted: boolean }): string {
   const [running, file] = [join(folder, 'running.db'), join(folder, 'log.db')]
   const writer = openWriter(running)
   for (let i = 0; i < 6; i++) writer.append([request(1, i)])
-  if (noted) writer.noteCount()
+  if (noted) writer.recordEventCount()
   for (const suffix of ['', '-wal', ...(noted ? ['-count'] : [])])
     copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   writer.close()

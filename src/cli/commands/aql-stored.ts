@@ -5,13 +5,13 @@ import { queryStopped } from '../../events/query/offline-query.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { Settings } from '../../settings/index.ts'
-import { checkWal, DataFolder, NodeDatabase, readStopped, topicFile } from '../../store/index.ts'
+import { checkWal, DataFolder, NodeDatabase, openOfflineLog, topicFile } from '../../store/index.ts'
 import { localApp, writeResults } from './aql-answer.ts'
 
 /** Runs a query on the data folder of a stopped node, like its query endpoint. Returns whether it is complete. */
 export function queryDataFolder(query: string, folder: string, order: Order): Promise<boolean> {
   return withTopic(folder, async (file, own) => {
-    const reader = readStopped(file, own, systemClock)
+    const reader = openOfflineLog(file, own, systemClock)
     try {
       return await writeResults(queryStopped(reader, { query, appId: localApp, order }, systemClock))
     } finally {

@@ -109,7 +109,7 @@ export class TagLists {
       const start = starts[i] as number
       const end = ends[i] as number
       if (end - start > format.tagBytes) throw this.#tooLong(start)
-      target.uvarint(end - start).short(words, start, end)
+      target.uvarint(end - start).shortBytes(words, start, end)
     }
   }
 

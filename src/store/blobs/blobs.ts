@@ -8,7 +8,7 @@ import { NotedCount } from '../disk/count-file.ts'
 import { openingError, refusalIn, storageError } from '../disk/disk-refusal.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
-import { reading } from '../sqlite/index.ts'
+import { detectDamage } from '../sqlite/index.ts'
 import { type BlobRow, blobRow, blobRows, rowCrc, soundBytes, type WholeBlobRow } from './blob-rows.ts'
 
 export interface Blob {
@@ -96,7 +96,7 @@ export class BlobStore {
   }
 
   get(app: string, path: string): Blob | undefined {
-    const row = reading(() => blobRow(this.#database, app, path))
+    const row = detectDamage(() => blobRow(this.#database, app, path))
     if (row === undefined) return undefined
     const bytes = soundBytes(row)
     this.#noteRead(row)
@@ -106,7 +106,7 @@ export class BlobStore {
   /** What is directly below a path; nothing when there is nothing. */
   list(app: string, path: string): Map<string, BlobEntry> | undefined {
     const prefix = path === '' ? '' : `${path}/`
-    const rows = reading(() => blobRows(this.#database, app, prefix))
+    const rows = detectDamage(() => blobRows(this.#database, app, prefix))
     if (rows.length === 0) return undefined
     const entries = new Map<string, BlobEntry>()
     for (const row of rows) {

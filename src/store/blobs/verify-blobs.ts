@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf } from '../../base/errors.ts'
-import { reading } from '../sqlite/index.ts'
+import { detectDamage } from '../sqlite/index.ts'
 import { blobRow, soundBytes } from './blob-rows.ts'
 
 /** What reading every blob has shown. */
@@ -20,9 +20,9 @@ export function verifyBlobs(file: string, progress: (blobs: number) => void = ()
     if (Number(database.prepare('PRAGMA user_version').get()?.['user_version']) < 2) return { blobs: 0, problems }
     let blobs = 0
     const names = 'SELECT app, path FROM blob UNION SELECT app, path FROM blob_check'
-    for (const { app, path } of reading(() => database.prepare(names).all())) {
+    for (const { app, path } of detectDamage(() => database.prepare(names).all())) {
       try {
-        const row = reading(() => blobRow(database, String(app), String(path)))
+        const row = detectDamage(() => blobRow(database, String(app), String(path)))
         if (row !== undefined) soundBytes(row)
       } catch (error) {
         problems.push(messageOf(error))

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { DamagedData, reading } from '../sqlite/index.ts'
+import { DamagedData, detectDamage } from '../sqlite/index.ts'
 
 /** The place of an event in the order of all events. */
 export interface Place {
@@ -39,7 +39,7 @@ export class Registers {
 
   /** Throws unless every row is as it was written. */
   check(): void {
-    reading(() => {
+    detectDamage(() => {
       for (const row of this.#every.iterate()) soundRegister(row)
       this.followed()
     })

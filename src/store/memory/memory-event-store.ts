@@ -48,16 +48,17 @@ import { CommitListeners } from '../commit-listeners.ts'
 import type { JobSet } from '../jobs/job.ts'
 import { LocalJobs } from '../jobs/local-jobs.ts'
 import { makeReadJob } from '../jobs/read-job.ts'
-import type {
-  Appended,
-  AppendRequest,
-  ChunkSize,
-  EventStore,
-  NewestTime,
-  Reading,
-  Run,
-  Selection,
-  StreamStatus,
+import {
+  type Appended,
+  type AppendRequest,
+  addToRuns,
+  type ChunkSize,
+  type EventStore,
+  type NewestTime,
+  type Reading,
+  type Run,
+  type Selection,
+  type StreamStatus,
 } from '../port/index.ts'
 import { MemoryReader } from './memory-reader.ts'
 import { MemoryStream } from './memory-stream.ts'
@@ -338,8 +339,7 @@ function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryS
   const runs: Run[] = []
   for (const stream of streams) {
     const offset = ends.get(stream) ?? 0
-    if (runs.at(-1)?.stream !== stream) runs.push({ stream, offset, count: 0 })
-    ;(runs.at(-1) as Run).count++
+    addToRuns(runs, stream, offset)
     ends.set(stream, offset + 1)
   }
   return runs

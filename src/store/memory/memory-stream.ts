@@ -8,7 +8,7 @@ import {
   type StreamPosition,
   withoutPayloads,
 } from '../../replication/index.ts'
-import type { ChunkSize, ReadStream } from '../port/index.ts'
+import { type ChunkSize, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -95,23 +95,19 @@ export class MemoryStream implements ReadStream {
 
   /** The newest time of the events from one offset up to another; nothing when the last of them is not there. */
   newestTime(from: number, to: number): number | undefined {
-    const { pruned, count: end } = this.position
-    let newest: number | undefined
-    for (const { first, count, times } of this.#frames)
-      for (let i = Math.max(0, from - first); i < count && first + i <= to; i++)
-        newest = Math.max(newest ?? 0, times[i] as number)
-    return to < pruned || to >= end ? undefined : newest
+    const { pruned, count } = this.position
+    return to < pruned || to >= count ? undefined : newestTimeIn(this.#frames, from, to)
   }
 
   chunkSizes(): ChunkSize[] {
-    const { pruned, count } = this.position
-    const ends = [...this.checkpoints.keys()].filter((end) => end > pruned)
-    if (count > (ends.at(-1) ?? pruned)) ends.push(count)
-    return ends.map((end, i) => {
-      const first = ends[i - 1] ?? pruned
-      const bytes = (this.records(first, end) ?? []).reduce((sum, record) => sum + record.length, 0)
-      return { first, end, bytes, complete: this.checkpoints.has(end) }
-    })
+    return joinChunks(
+      this.#frames.map(({ first, count, record: [start, end] }) => ({
+        first,
+        end: first + count,
+        bytes: end - start,
+        complete: this.checkpoints.has(first + count),
+      })),
+    )
   }
 
   /** Removes everything before a count. */

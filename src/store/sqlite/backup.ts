@@ -4,14 +4,14 @@ import { ShoalError } from '../../base/errors.ts'
 import { openForReading } from './log-database.ts'
 
 /**
- * Copies a log as it stands at one moment, also while it is written to. The copy carries a mark: events that were
- * written after it are known to other nodes, so its node must ask them before it writes on.
+ * Copies a snapshot of a log, also while it is being written. The copy is marked as a backup: other nodes may know
+ * later events of its node, which has to ask them before it appends.
  */
 export function backupLog(file: string, target: string, now: number): void {
   if (existsSync(target)) throw new ShoalError('ERR_INVALID_INPUT', `\`${target}\` exists already`)
   const database = openForReading(file)
   try {
-    // In one step: a copy in steps begins again with every commit, and never ends on a busy node.
+    // Not the backup API: it restarts with every commit, and would never finish on a busy node.
     database.prepare('VACUUM INTO ?').run(target)
   } finally {
     database.close()

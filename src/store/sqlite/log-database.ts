@@ -1,22 +1,14 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { DiskRefusal, refusalOf } from '../disk/disk-refusal.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 
-/** "shlo": the log of a topic. */
-const applicationId = 0x73686c6f
-/**
- * The format of the tables. A higher one is not touched.
- * 1: a row of the tail has the hash of the chain after it.
- * 2: it may have the one before it instead.
- */
-const formatVersion = 2
-
-export const pageBytes = 4096
-/** Pages of write-ahead log after which it is folded back: a commit then waits in proportion to it. */
+const { logApplicationId, logFormatVersion, logPageBytes } = format
+/** Pages in the write-ahead log that trigger a checkpoint: the commit that runs it takes time in proportion to them. */
 const checkpointPages = 1000
 
 const tailColumns =
@@ -38,41 +30,41 @@ const tables = `
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
 `
 
-/** Opens the log of a topic for the one connection that writes, and makes it when it is not there. */
+/** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
 export function openForWriting(file: string, topic: string, kind: TopicKind, sync: DiskSync = diskSync): DatabaseSync {
   const open = (): DatabaseSync => {
     createFile(file, sync)
     return new DatabaseSync(file, { timeout: 5000 })
   }
-  return opened(file, open, (database) => {
+  return openPrepared(file, open, (database) => {
     refuseForeign(database, file)
     refuseFuture(userVersion(database), file)
     const isNew = userVersion(database) === 0
-    // These hold for new files only, and have to come before the first table. A file that is there would be written to.
-    if (isNew) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
+    // Only effective before the first table is created; an existing file would be written to.
+    if (isNew) database.exec(`PRAGMA page_size = ${logPageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST')
     database.exec(
       `PRAGMA wal_autocheckpoint = ${checkpointPages}; PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -8192`,
     )
     if (isNew) create(database, topic, kind)
     checkMeta(database, file, topic, kind)
-    checkEnds(database)
+    quickCheck(database)
   })
 }
 
-/** To be called before anything is written to a log: an earlier version would not understand it. */
+/** Raises the format version. Called before the first write, which earlier versions would not understand. */
 export function upgrade(database: DatabaseSync): void {
-  if (userVersion(database) < formatVersion) database.exec(`PRAGMA user_version = ${formatVersion}`)
+  if (userVersion(database) < logFormatVersion) database.exec(`PRAGMA user_version = ${logFormatVersion}`)
 }
 
-/** Writes the version of the format once more: a write that changes nothing. */
+/** A write without effect: sets the format version to its current value. */
 export function rewriteVersion(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${userVersion(database)}`)
 }
 
 /**
- * Writes the tail into other pages, row after row. Where SQLite splits and joins pages, copies of rows stay behind in
- * them; pages that were only ever written at their end have none.
+ * Copies the tail to new pages, in the order of its keys. Where SQLite splits and merges pages, stale copies of rows
+ * remain in them; pages that were only appended to have none.
  */
 export function rewriteTail(database: DatabaseSync): void {
   database.exec(`
@@ -82,27 +74,27 @@ export function rewriteTail(database: DatabaseSync): void {
     ALTER TABLE fresh RENAME TO tail`)
 }
 
-/** Opens the log of a topic for a connection that only reads. */
+/** Opens the log of a topic read-only. */
 export function openForReading(file: string): DatabaseSync {
   const open = (): DatabaseSync => new DatabaseSync(file, { readOnly: true, timeout: 5000 })
-  return opened(file, open, (database) => {
+  return openPrepared(file, open, (database) => {
     refuseFuture(userVersion(database), file)
     database.exec('PRAGMA cache_size = -4096')
   })
 }
 
 /**
- * Refuses a log that a later version has written, before anything of it is touched. To be asked only while nothing in
- * this process has it open: closing a file gives up all locks that the process has on it.
+ * Refuses a log of a later version before touching it. Only for files that this process does not have open: closing a
+ * file releases all POSIX locks that the process has on it.
  */
 export function refuseFutureFile(file: string): void {
-  const format = opening(file, () => formatOf(file))
-  if (format?.applicationId === applicationId) refuseFuture(format.userVersion, file)
+  const found = translateErrors(file, () => formatOf(file))
+  if (found?.applicationId === logApplicationId) refuseFuture(found.userVersion, file)
 }
 
-/** A connection that is ready to be used; when it cannot be made ready it is closed again. */
-function opened(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
-  return opening(file, () => {
+/** Opens and prepares a connection. If preparing it fails, it is closed. */
+function openPrepared(file: string, open: () => DatabaseSync, prepare: (database: DatabaseSync) => void): DatabaseSync {
+  return translateErrors(file, () => {
     const database = open()
     try {
       prepare(database)
@@ -125,18 +117,18 @@ function userVersion(database: DatabaseSync): number {
 }
 
 function refuseFuture(version: number, file: string): void {
-  if (version > formatVersion)
+  if (version > logFormatVersion)
     throw new ShoalError(
       'ERR_INVALID_NODE_STATE',
       `Detected future version ${version} of the event log \`${file}\`. Nothing was changed.`,
     )
 }
 
-/** A database of somebody else has another mark, or tables without any. */
+/** A foreign database has another application ID, or tables and no application ID. */
 function refuseForeign(database: DatabaseSync, file: string): void {
-  const mark = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
-  const isNew = mark === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
-  if (mark !== applicationId && !isNew)
+  const id = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
+  const isNew = id === 0 && database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined
+  if (id !== logApplicationId && !isNew)
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` is no event log. Nothing was changed.`)
 }
 
@@ -145,7 +137,7 @@ function create(database: DatabaseSync, topic: string, kind: TopicKind): void {
   const insert = database.prepare('INSERT INTO meta VALUES (?, ?)')
   insert.run('topic', topic)
   insert.run('kind', kind)
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`)
+  database.exec(`PRAGMA application_id = ${logApplicationId}; PRAGMA user_version = ${logFormatVersion}; COMMIT`)
 }
 
 function checkMeta(database: DatabaseSync, file: string, topic: string, kind: TopicKind): void {
@@ -158,18 +150,18 @@ function checkMeta(database: DatabaseSync, file: string, topic: string, kind: To
 }
 
 /**
- * A stream ends where its last row is, and nothing else says so: rows that a damaged page has lost would be missed by
- * nobody, and their offsets given to other events. So would a payload that is to be removed when it comes. The tables are small.
+ * Only its last row says where a stream ends: rows lost with a damaged page would go unnoticed, and their offsets would
+ * be assigned again. A lost redaction would go unnoticed, too. These tables are small.
  */
-function checkEnds(database: DatabaseSync): void {
+function quickCheck(database: DatabaseSync): void {
   for (const table of ['stream', 'tail', 'redaction']) {
     const found = database.prepare(`PRAGMA quick_check(${table})`).get()?.['quick_check']
     if (found !== 'ok') throw new Error(`the table ${table} is damaged: ${String(found)}`)
   }
 }
 
-/** Where the disk refuses, the file may be as good as ever; otherwise it is of no use. */
-function opening<T>(file: string, work: () => T): T {
+/** Translates errors of opening: after a disk error the file may be intact, after any other it is unusable. */
+function translateErrors<T>(file: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -23,7 +23,7 @@ import type { StreamNumber } from '../port/index.ts'
 import { freeRangeId } from './index/index-ranges.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
 import { checkpointCrc } from './rows/checkpoints.ts'
-import { reading } from './rows/checksum.ts'
+import { detectDamage } from './rows/checksum.ts'
 import { rowKey } from './rows/row-key.ts'
 import { type StreamRow, streamCrc } from './rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
@@ -34,48 +34,48 @@ import { checkRedactions } from './write/redactions.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
-  /** Where the salts of payloads come from. */
+  /** Source of the seeds of payload salts. */
   readonly random: Random
-  /** Told when what was redacted could not be scrubbed while the log was opened. */
-  readonly notScrubbed?: (error: unknown) => void
-  /** Where failures of work that no caller waits for are reported. */
+  /** Called when scrubbing redacted payloads failed while the log was opened. */
+  readonly onScrubFailed?: (error: unknown) => void
+  /** Reports failures of background work. */
   readonly background?: BackgroundReporter
-  /** How files are made durable, where it is not the usual way. */
+  /** The implementation of fsync; replaced in tests. */
   readonly sync?: DiskSync
 }
 
-/** The log of a topic as its one writer sees it: the database, where each stream stands, and the clock. */
+/** The state of the writer of a log: the database, the position of each stream, and the clock. */
 export class LogState {
   readonly options: LogOptions
   readonly background: BackgroundReporter
-  /** Streams of which the readers have to be told where they stand now. */
+  /** Streams whose new counts have to be published to the readers. */
   readonly changed = new Set<StreamState>()
   readonly clock = new LamportClock()
-  /** How many chunks have ended since this was opened. */
+  /** Number of chunks that have ended since the log was opened. */
   chunksEnded = 0
   #database: DatabaseSync
   #streams = new Map<string, StreamState>()
-  /** Own streams that were asked for, by their numbers: their names take longer to be made. */
+  /** Cache of own streams by number: computing their names is slower. */
   readonly #own = new Map<number, StreamState>()
   #statements: Statements
   #lastRange = 0
-  /** The connection failed and has to be made anew. */
+  /** The connection failed and has to be reopened. */
   #broken = false
-  /** A transaction begins with what is written first. */
-  #beginsLate = false
-  /** Whether the log is of the format that is written: one that is only read stays as it was. */
+  /** BEGIN is deferred until the first write. */
+  #isBeginPending = false
+  /** Whether the format version was raised: a log that is only read keeps its version. */
   #isUpgraded = false
-  /** Damage that was found while the log was opened, which could be opened all the same. */
+  /** Damage that was found while opening, and that did not prevent it. */
   readonly damage: readonly StoreDamage[]
-  readonly #noted: NotedCount
+  readonly #countFile: NotedCount
 
   constructor(options: LogOptions) {
     this.options = options
     refuseFutureFile(options.file)
-    const interrupted = logBytes(options.file) > 0
+    const interrupted = walBytes(options.file) > 0
     const damagedWal = checkWal(options.file, { keep: true })
     this.background = options.background ?? new BackgroundReporter()
-    this.#noted = new NotedCount(options.file, 'events', { background: this.background, work: 'count_events' })
+    this.#countFile = new NotedCount(options.file, 'events', { background: this.background, work: 'count_events' })
     this.#database = afterWalCheck(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
@@ -83,8 +83,8 @@ export class LogState {
       this.#statements = prepareStatements(this.#database)
       afterWalCheck(damagedWal, () => this.#load())
       checkWriter(this.#database, options.key.publicKey, options.file)
-      this.damage = this.#reported(damagedWal)
-      if (interrupted) this.#scrubWhatWasRedacted()
+      this.damage = this.#reportDamage(damagedWal)
+      if (interrupted) this.#finishScrubbing()
     } catch (error) {
       this.close()
       throw error
@@ -107,7 +107,7 @@ export class LogState {
     return this.#streams.get(nameOf(key))
   }
 
-  /** An own stream, made within the running transaction when it is new. */
+  /** An own stream; a new one is created within the current transaction. */
   ownStream(number: number): StreamState {
     const known = this.#own.get(number)
     if (known !== undefined) return known
@@ -128,7 +128,7 @@ export class LogState {
     return state
   }
 
-  /** Writes what is kept of a stream besides its events. */
+  /** Writes the row of a stream. */
   saveStream(state: StreamState, changed: Partial<Pick<StreamRow, 'record' | 'head'>> = {}): void {
     this.#begin()
     const { number, key, pruned, checkpoint } = state
@@ -147,23 +147,23 @@ export class LogState {
     this.#statements.putStream.run(number, row.node, row.nr, pruned, checkpoint, row.record, row.head, streamCrc(row))
   }
 
-  /** Keeps the newest head of a stream of another node: only that node can sign one. */
+  /** Stores the newest head of a stream of another node: only that node can sign one. */
   saveHead(state: StreamState, head: Uint8Array): void {
     this.saveStream(state, { head })
   }
 
-  /** Runs work in one transaction: all of it is on disk afterwards, or none of it. */
+  /** Runs work in one transaction. Once it returns, all of it is on disk; when it throws, nothing is. */
   transaction<T>(work: () => T): T {
-    return this.#recovering(() => this.#inTransaction(work))
+    return this.#withRecovery(() => this.#inTransaction(work))
   }
 
   /**
-   * Like `transaction`, but BEGIN is deferred: a commit of a single tail row uses autocommit. All writes go through the
-   * methods of this class.
+   * Like `transaction`, but with a deferred BEGIN: a commit of a single tail row uses autocommit. All writes have to go
+   * through the methods of this class.
    */
-  appending<T>(work: () => T): T {
-    return this.#recovering(() => {
-      this.#beginsLate = true
+  lazyTransaction<T>(work: () => T): T {
+    return this.#withRecovery(() => {
+      this.#isBeginPending = true
       const result = work()
       if (this.#database.isTransaction) this.#statements.commit.run()
       return result
@@ -178,11 +178,11 @@ export class LogState {
   }
 
   #begin(): void {
-    if (this.#beginsLate) this.#statements.begin.run()
-    this.#beginsLate = false
+    if (this.#isBeginPending) this.#statements.begin.run()
+    this.#isBeginPending = false
   }
 
-  #recovering<T>(work: () => T): T {
+  #withRecovery<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
     try {
       if (!this.#isUpgraded) upgrade(this.#database)
@@ -192,13 +192,13 @@ export class LogState {
       this.#recover(error)
       throw asStorageError(error, this.options.file)
     } finally {
-      this.#beginsLate = false
+      this.#isBeginPending = false
     }
   }
 
   /**
-   * The same, and pages that become free in it are overwritten: one that is used again in the transaction in which it
-   * became free keeps what stood there, as far as nothing is written over it.
+   * A transaction that overwrites freed pages. `FAST` is not enough: a page that is freed and reused in one transaction
+   * keeps the old bytes that the new content does not cover.
    */
   erasingTransaction<T>(work: () => T): T {
     if (this.#broken) this.#reopen()
@@ -210,9 +210,9 @@ export class LogState {
     }
   }
 
-  /** Inserts a row. One that stands alone is a transaction by itself, unless one has begun: nothing is written after it. */
-  insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, isAlone = false): void {
-    if (!isAlone) this.#begin()
+  /** Inserts a row. The only write of a lazy transaction may use autocommit. */
+  insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, autocommit = false): void {
+    if (!autocommit) this.#begin()
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }
 
@@ -231,29 +231,29 @@ export class LogState {
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     endChunk(state)
-    state.mostWaiting++
+    state.maxUnsealedChunks++
     this.chunksEnded++
     this.saveStream(state)
   }
 
-  /** A number for a new range of the index, and never one that a reader could still take for a range that is gone. */
+  /** The ID of a new index range. IDs are never reused: a reader could mistake the range for a deleted one. */
   newRangeId(): number {
     this.#lastRange = Math.max(freeRangeId(this.#database), this.#lastRange + 1)
     return this.#lastRange
   }
 
-  /** The time by the wall clock; throws when it is one that cannot be stored. */
+  /** The wall clock. Throws when its time cannot be stored. */
   now(): number {
     return storableNow(this.options)
   }
 
-  /** Writes something that changes nothing, to see whether that is possible. */
+  /** A write without effect, to find out whether the disk works. */
   probe(): void {
     this.transaction(() => rewriteVersion(this.#database))
   }
 
-  /** Folds the write-ahead log back into the database. */
-  checkpointLog(mode: 'PASSIVE' | 'TRUNCATE'): void {
+  /** Runs a checkpoint of the write-ahead log. */
+  checkpointWal(mode: 'PASSIVE' | 'TRUNCATE'): void {
     try {
       this.#database.exec(`PRAGMA wal_checkpoint(${mode})`)
     } catch (error) {
@@ -261,12 +261,12 @@ export class LogState {
     }
   }
 
-  /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
+  /** Removes deleted data from the files: truncates free pages and the write-ahead log. */
   scrub(): void {
     try {
       forgetCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
-      // It waits for those who read just now; until they are done, the file keeps what they see.
+      // A reader that has pinned an older snapshot blocks this.
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
       if (busy !== 0)
         throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
@@ -275,62 +275,62 @@ export class LogState {
     }
   }
 
-  /** Notes how many events there are, after they were committed: the next start misses them if they are lost. */
-  noteCount(): void {
-    if (!this.#broken) this.#noted.note(this.#events)
+  /** Writes the number of committed events to the count file, so that the next start detects lost ones. */
+  recordEventCount(): void {
+    if (!this.#broken) this.#countFile.note(this.#events)
   }
 
   close(): void {
-    this.#noted.close()
-    // After a failure that nobody could recover from it is closed already.
+    this.#countFile.close()
+    // It is closed already after a failure that could not be recovered from.
     if (this.#database.isOpen) this.#database.close()
   }
 
-  /** How many events there ever were in all streams; pruning changes nothing of it. */
+  /** The number of events of all streams, including pruned ones. */
   get #events(): number {
     let events = 0
     for (const { count } of this.streams) events += count
     return events
   }
 
-  /** What there is to report of a start. Once it is, the damage is left behind: the next start would find it again. */
-  #reported(damagedWal: StoreDamage | undefined): readonly StoreDamage[] {
-    const missing = this.#noted.compare(this.#events)
+  /** The damage to report at startup, only once: a damaged log is checkpointed, and the lower count is recorded. */
+  #reportDamage(damagedWal: StoreDamage | undefined): readonly StoreDamage[] {
+    const missing = this.#countFile.compare(this.#events)
     if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    if (missing !== undefined) this.noteCount()
+    if (missing !== undefined) this.recordEventCount()
     return [damagedWal, missing].filter((found) => found !== undefined)
   }
 
-  /** Whoever was killed may have been about to scrub what a redaction had removed. */
-  #scrubWhatWasRedacted(): void {
+  /** Scrubs after a crash, which may have happened between a redaction and its scrub. */
+  #finishScrubbing(): void {
     if (this.#database.prepare('SELECT 1 FROM redaction LIMIT 1').get() === undefined) return
     try {
       this.scrub()
     } catch (error) {
-      // On a full disk everything can be read nevertheless; the next redaction scrubs, and the next start.
-      this.options.notScrubbed?.(error)
+      // With a full disk the log is still readable. The next redaction and the next start retry.
+      this.options.onScrubFailed?.(error)
     }
   }
 
-  /** After a failure what is in memory may be ahead of the disk: begin again from what is there. */
+  /** After a failure the memory may be ahead of the disk, so the state is reloaded from there. */
   #recover(error: unknown): void {
-    // Nobody is told of what is not on disk, also when it cannot be read again for now.
+    // What is not on disk is never published, even if reloading fails.
     this.changed.clear()
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      // A full disk, or a request that makes no sense, says nothing against the connection; anything else might.
+      // After an invalid request or on a full disk the connection is still usable; after other errors it may not be.
       if (sqliteCode(error) === undefined || sqliteCode(error) === sqliteFull) {
         this.#load()
         return
       }
     } catch {
-      // The connection is of no use any more: it is made anew below. The caller gets the error that led here.
+      // The connection is unusable and is reopened below. The caller gets the original error.
     }
     this.#broken = true
     try {
       this.#reopen()
     } catch {
-      // The caller gets the error that led here; the next transaction tries again, and its caller gets this one.
+      // The caller gets the original error. The next transaction retries, and throws this one if it persists.
     }
   }
 
@@ -351,11 +351,14 @@ export class LogState {
     const { topic, kind, key } = this.options
     const before = this.#streams
     this.#own.clear()
-    reading(() => checkRedactions(this.#database))
+    detectDamage(() => checkRedactions(this.#database))
     this.#streams = new Map(
-      reading(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [nameOf(state.key), state]),
+      detectDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
+        nameOf(state.key),
+        state,
+      ]),
     )
-    // Never a revision that was there before: what was begun then must not be put in the place of what is here now.
+    // Always a new revision: seals and merges that were planned before must not be applied.
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
     this.changed.clear()
     for (const state of this.streams) this.changed.add(state)
@@ -363,7 +366,7 @@ export class LogState {
   }
 }
 
-/** With the frames that SQLite drops from a damaged log, the database may be of no use: both have to be told. */
+/** Without the frames of a damaged write-ahead log the database may be unusable: then the error reports both. */
 function afterWalCheck<T>(damaged: StoreDamage | undefined, work: () => T): T {
   try {
     return work()
@@ -373,13 +376,13 @@ function afterWalCheck<T>(damaged: StoreDamage | undefined, work: () => T): T {
   }
 }
 
-/** What the disk refused, in words for whoever asked. */
+/** Translates errors of SQLite; others stay as they are. */
 function asStorageError(error: unknown, file: string): unknown {
   return sqliteCode(error) === undefined ? error : storageError(error, file)
 }
 
-/** Bytes of the write-ahead log: whoever closes the store leaves none. */
-function logBytes(file: string): number {
+/** Size of the write-ahead log: 0 after a clean close. */
+function walBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
 }
 

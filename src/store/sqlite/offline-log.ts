@@ -3,16 +3,16 @@ import type { Clock } from '../../runtime/clock.ts'
 import { metaOf, openForReading } from './log-database.ts'
 import { LogReader } from './read/log-reader.ts'
 import { SharedCounts } from './read/shared-counts.ts'
-import { reading } from './rows/checksum.ts'
+import { detectDamage } from './rows/checksum.ts'
 import { loadStreams } from './rows/stream-state.ts'
 
-/** Reads the log of a topic that no node uses: there is no writer who would say how far its streams go. */
-export function readStopped(file: string, own: PublicKey | undefined, clock: Clock): LogReader {
+/** Opens a log that no node has open: without a writer the counts of its streams are loaded from the database. */
+export function openOfflineLog(file: string, own: PublicKey | undefined, clock: Clock): LogReader {
   const counts = new SharedCounts()
   const database = openForReading(file)
   try {
     const { topic, kind } = metaOf(database)
-    counts.publish(reading(() => loadStreams(database, topic, kind, own)))
+    counts.publish(detectDamage(() => loadStreams(database, topic, kind, own)))
   } finally {
     database.close()
   }

@@ -1,30 +1,32 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** What the first page of a database says about what the file is. */
+/** The format of a database file, from the header on its first page. */
 export interface FileFormat {
   readonly applicationId: number
   readonly userVersion: number
 }
 
 const headerBytes = 100
-const places = { userVersion: 60, applicationId: 68 } as const
+/** Positions in the header. */
+const positions = { userVersion: 60, applicationId: 68 } as const
 const walHeaderBytes = 32
 const frameHeaderBytes = 24
 
 /**
- * Reads the format of a database without opening it: opening would leave files beside it, and closing would fold a
- * write-ahead log back. Nothing when there is no database yet.
+ * Reads the format of a database without opening it: opening would create files beside it, and closing would checkpoint
+ * its write-ahead log. Undefined when there is no database yet.
  */
 export function formatOf(file: string): FileFormat | undefined {
   const page = withFile(`${file}-wal`, newestFirstPage) ?? withFile(file, (read) => read(0, headerBytes))
   if (page === undefined) return undefined
-  return { userVersion: page.readInt32BE(places.userVersion), applicationId: page.readInt32BE(places.applicationId) }
+  const { userVersion, applicationId } = positions
+  return { userVersion: page.readInt32BE(userVersion), applicationId: page.readInt32BE(applicationId) }
 }
 
-/** The bytes from a place on; nothing when there are not as many. */
+/** Reads bytes at a position; undefined beyond the end of the file. */
 type Read = (at: number, length: number) => Buffer | undefined
 
-/** The start of the first page as the last commit in a write-ahead log has left it, if one has. */
+/** The header as of the last commit in a write-ahead log; undefined when no commit has written it. */
 function newestFirstPage(read: Read): Buffer | undefined {
   const header = read(0, walHeaderBytes)
   if (header === undefined) return undefined
@@ -34,7 +36,7 @@ function newestFirstPage(read: Read): Buffer | undefined {
   let found: number | undefined
   for (let at = walHeaderBytes; ; at += frameBytes) {
     const frame = read(at, frameHeaderBytes)
-    // What follows is left from before, or was never written.
+    // The end of the log: the rest is stale or was never written.
     if (frame === undefined || !frame.subarray(8, 16).equals(salt)) break
     if (frame.readUInt32BE(0) === 1) found = at + frameHeaderBytes
     if (frame.readUInt32BE(4) !== 0) committed = found
@@ -43,7 +45,7 @@ function newestFirstPage(read: Read): Buffer | undefined {
 }
 
 function withFile<T>(file: string, work: (read: Read) => T): T | undefined {
-  const descriptor = openIfThere(file)
+  const descriptor = openIfExists(file)
   if (descriptor === undefined) return undefined
   try {
     const { size } = fstatSync(descriptor)
@@ -57,7 +59,7 @@ function withFile<T>(file: string, work: (read: Read) => T): T | undefined {
   }
 }
 
-function openIfThere(file: string): number | undefined {
+function openIfExists(file: string): number | undefined {
   try {
     return openSync(file, 'r')
   } catch (error) {

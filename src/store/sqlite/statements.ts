@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** What the writer asks the database again and again. */
+/** Prepared statements of the writer. */
 export type Statements = Record<
   'begin' | 'commit' | 'putStream' | 'getStream' | 'insertTail' | 'insertCheckpoint',
   StatementSync

@@ -24,7 +24,7 @@ export interface LogStats {
   readonly streams: readonly StreamStats[]
 }
 
-/** What is in a log, and what takes up its space. */
+/** Counts the events of a log, and the space that they and the index take. */
 export function logStats(file: string): LogStats {
   const database = openForReading(file)
   try {

@@ -261,7 +261,7 @@ export class SqliteEventStore implements EventStore {
   /** Seals everything that can be sealed, and folds the write-ahead log back. */
   async settle(): Promise<void> {
     await this.#write('sealAll')
-    await this.#write('emptyLog')
+    await this.#write('truncateWal')
   }
 
   /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */

@@ -2,20 +2,20 @@ import type { Branch, Selection } from '../../port/index.ts'
 import { LabelMatcher } from './label-matcher.ts'
 import { appHash, tagHash } from './tag-index.ts'
 
-/** What the index is asked for. */
+/** The lookup in the index that finds candidates. */
 export type Wanted =
-  /** For each branch the hashes that an event has to have. */
+  /** For each branch the hashes that an event must have. */
   | { readonly kind: 'each'; readonly hashes: readonly (readonly number[])[] }
-  /** One hash for each branch: an event that has none of them is in no branch. */
+  /** One hash for each branch: an event without any of them matches no branch. */
   | { readonly kind: 'any'; readonly hashes: ReadonlySet<number> }
 
-/** From so many branches with one label each on, rows of the index are read once for all of them. */
-const manyLone = 32
-/** From so many branches on, whatever they are: reading rows for each label of each branch would take too long. */
+/** Number of branches with a single label from which the rows of the index are read once for all of them. */
+const manySingle = 32
+/** The same for branches of any kind: reading rows for each label of each branch would take too long. */
 const manyBranches = 256
 
 /**
- * The branches that can hold in a stream, prepared for matching. This takes time in proportion to their number, so it is
+ * The branches that apply to a stream, prepared for matching. This takes time in proportion to their number, so it is
  * done once for all streams and cursors of a selection.
  */
 export class BranchSet {
@@ -31,14 +31,14 @@ export class BranchSet {
     this.#selectsAll = selectsAll(branches)
   }
 
-  /** None where all events are selected. */
+  /** Undefined when all events are selected. */
   get matcher(): LabelMatcher | undefined {
     if (this.#selectsAll) return undefined
     this.#matcher ??= new LabelMatcher(this.#branches)
     return this.#matcher
   }
 
-  /** None where all events are selected: then the index is of no use. */
+  /** Undefined when all events are selected: then the index is not used. */
   get wanted(): Wanted | undefined {
     if (this.#selectsAll) return undefined
     this.#wanted ??= wantedBy(this.#branches)
@@ -53,7 +53,7 @@ interface BranchSets {
 
 const known = new WeakMap<Selection['anyOf'], BranchSets>()
 
-/** The branches of a selection that can hold in the streams of this node, and in those of others. */
+/** The branches of a selection that apply to the streams of this node, and to those of others. */
 export function branchSetsOf({ anyOf }: Selection): BranchSets {
   const sets = known.get(anyOf) ?? newBranchSets(anyOf)
   known.set(anyOf, sets)
@@ -67,8 +67,8 @@ function newBranchSets(anyOf: readonly Branch[]): BranchSets {
 }
 
 function wantedBy(branches: readonly Branch[]): Wanted {
-  const isLone = ({ tags, appId }: Branch): boolean => tags.length + (appId === undefined ? 0 : 1) === 1
-  if (branches.length >= manyBranches || (branches.length >= manyLone && branches.every(isLone)))
+  const isSingle = ({ tags, appId }: Branch): boolean => tags.length + (appId === undefined ? 0 : 1) === 1
+  if (branches.length >= manyBranches || (branches.length >= manySingle && branches.every(isSingle)))
     return { kind: 'any', hashes: rarestOf(branches) }
   const hashes = branches.map(({ tags, appId }) => [
     ...tags.map((tag) => tagHash(tag)),
@@ -77,7 +77,7 @@ function wantedBy(branches: readonly Branch[]): Wanted {
   return { kind: 'each', hashes }
 }
 
-/** Of each branch the hash of the tag that the fewest branches have; that of the app where there are no tags. */
+/** For each branch the hash of its tag that the fewest branches have; of its app if it has no tags. */
 function rarestOf(branches: readonly Branch[]): Set<number> {
   const uses = usesOf(branches)
   const labels = new Set<string>()
@@ -103,7 +103,7 @@ function rarestIn(tags: readonly string[], uses: ReadonlyMap<string, number>): s
   return rarest
 }
 
-/** Whether one of the branches holds for all events, so that no index is of use. */
+/** Whether one of the branches matches all events. */
 function selectsAll(branches: readonly Branch[]): boolean {
   return branches.some(({ tags, appId }) => tags.length === 0 && appId === undefined)
 }

@@ -3,12 +3,12 @@ import type { BlockReader } from '../read/block-reader.ts'
 import type { BranchSet } from './branch-set.ts'
 import type { IndexRange } from './tag-index.ts'
 
-/** Events of a stream that are worth looking at: all from one offset to another, or some by the index. */
+/** Events of a stream that may match: all in a range of offsets, or some of them by the index. */
 export type Candidates =
   | { readonly kind: 'all'; readonly from: number; readonly to: number }
   | { readonly kind: 'some'; readonly offsets: readonly number[] }
 
-/** Finds candidates of one stream piece by piece, in either direction. Both bounds are included. */
+/** Finds candidates of one stream, range by range, in either direction. Both bounds are included. */
 export class CandidateFinder {
   readonly #reader: BlockReader
   readonly #stream: StreamNumber
@@ -20,7 +20,7 @@ export class CandidateFinder {
     this.#branches = branches
   }
 
-  /** The first candidates from an offset on, up to another. Where they end, the next ones begin. */
+  /** The first candidates within two offsets, and the offset at which to continue. */
   after(from: number, to: number): { candidates: Candidates; next: number } {
     if (from >= this.#unindexed) return { candidates: { kind: 'all', from, to }, next: to + 1 }
     const range = this.#rangeAt(from)
@@ -32,7 +32,7 @@ export class CandidateFinder {
     return { candidates: this.#inRange(range, from, end), next: end + 1 }
   }
 
-  /** The same backwards: the candidates from an offset down to another. */
+  /** The same backwards: the last candidates within two offsets. */
   before(from: number, to: number): { candidates: Candidates; next: number } {
     const unindexed = this.#unindexed
     const range = to < unindexed ? this.#rangeAt(to) : undefined
@@ -44,7 +44,7 @@ export class CandidateFinder {
     return { candidates: this.#inRange(range, start, to), next: start - 1 }
   }
 
-  /** The first event that has no index yet. */
+  /** The first event without an index. */
   get #unindexed(): number {
     return this.#reader.counts.sealed(this.#stream)
   }
@@ -83,13 +83,13 @@ export class CandidateFinder {
     return within(range, positions, from, to)
   }
 
-  /** The positions that all hashes have in common; nothing when it is faster to look at all events. */
+  /** The intersection of the positions of all hashes; undefined when scanning all events is faster. */
   #intersection(range: IndexRange, hashes: readonly number[]): readonly number[] | undefined {
     const lists: number[][] = []
     for (const hash of hashes) {
       const positions = this.#reader.positions(range, hash)
       if (positions === undefined) return undefined
-      // Hits are checked anyway.
+      // Candidates are checked anyway.
       if (positions === 'most') continue
       if (positions.length === 0) return []
       lists.push(positions)
@@ -108,17 +108,17 @@ function within(range: IndexRange, positions: readonly number[], from: number, t
   return { kind: 'some', offsets }
 }
 
-/** Everything that is in one of several rising lists, rising and once. */
+/** The union of several ascending lists, ascending. */
 function union(lists: readonly (readonly number[])[]): number[] {
   return [...new Set(lists.flat())].sort((a, b) => a - b)
 }
 
-/** What two rising lists have in common; the first is the shorter one. */
+/** The intersection of two ascending lists; the first is the shorter one. */
 function intersect(few: number[], many: number[]): number[] {
   const result: number[] = []
   let at = 0
   for (const position of few) {
-    // Steps that double find the place quickly when the other list is much longer.
+    // Exponential search, for a much longer second list.
     let step = 1
     while (at + step < many.length && (many[at + step] as number) < position) {
       at += step

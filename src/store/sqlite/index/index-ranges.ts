@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import {
@@ -10,23 +11,22 @@ import {
   postingCrc,
   postingKey,
   rangeCrc,
-  rangesPerDatabase,
 } from './tag-index.ts'
 
 const columns = 'id, stream, first, count, bits, crc'
 
-/** The ranges of the index of a stream in order, as far as their entries are as they were written. */
+/** The undamaged index ranges of a stream, in order. */
 export function soundRanges(database: DatabaseSync, stream: StreamNumber): IndexRange[] {
   return soundRangesOf(database)(stream)
 }
 
-/** The same for whoever asks again and again. */
+/** The same as a prepared statement. */
 export function soundRangesOf(database: DatabaseSync): (stream: StreamNumber) => IndexRange[] {
   const rows = rowsOf(database, `SELECT ${columns} FROM range WHERE stream = ? ORDER BY first`)
   return (stream) => rows(stream).flatMap((row) => soundRange(row) ?? [])
 }
 
-/** Finds the range that holds an event; nothing when there is none, or when damage makes it a question for all of them. */
+/** Finds the range that contains an event; undefined when there is none, or when the row found is damaged. */
 export function soundRangeAt(database: DatabaseSync): (stream: StreamNumber, offset: number) => IndexRange | undefined {
   const place = 'stream = ?1 AND first <= ?2 AND first + count > ?2'
   const rows = rowsOf(database, `SELECT ${columns} FROM range WHERE ${place} LIMIT 1`)
@@ -35,7 +35,7 @@ export function soundRangeAt(database: DatabaseSync): (stream: StreamNumber, off
 
 type RangeRow = readonly (number | bigint)[]
 
-/** Rows by the places of their columns: in a damaged schema a name may be spelled in another way. */
+/** Returns rows as arrays: in a damaged schema the names of columns may differ. */
 function rowsOf(database: DatabaseSync, sql: string): (...args: SQLInputValue[]) => RangeRow[] {
   const [usual, exact] = [database.prepare(sql), database.prepare(sql)]
   exact.setReadBigInts(true)
@@ -44,7 +44,7 @@ function rowsOf(database: DatabaseSync, sql: string): (...args: SQLInputValue[])
     try {
       return usual.all(...args) as unknown[] as RangeRow[]
     } catch {
-      // Damage can make numbers that are too large to be read in the usual way; then their checksum does not fit.
+      // Damaged numbers may be too large for a number; as bigints they fail the checksum.
       return exact.all(...args) as unknown[] as RangeRow[]
     }
   }
@@ -56,17 +56,17 @@ function soundRange(row: RangeRow): IndexRange | undefined {
   try {
     return rangeCrc(range) === crc ? range : undefined
   } catch {
-    // Numbers that no checksum can be made of are damage: the range is dropped, and made anew.
+    // Numbers that cannot be checksummed are damaged: the range is dropped and rebuilt.
     return undefined
   }
 }
 
-/** All hashes of a range with their positions, in order; throws unless all of its rows are as they were written. */
+/** All hashes of a range with their positions, in order. Throws if a row is damaged. */
 export function pairsIn(database: DatabaseSync, range: IndexRange, pruned = 0): Float64Array {
   return pairsOf(range, postingsOf(database, range), pruned)
 }
 
-/** The rows of a range, in order; whether each of them is as it was written is not looked at. */
+/** The rows of a range, in order. Their checksums are not verified. */
 export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRow[] {
   const rows = database
     .prepare('SELECT key, crc, body FROM posting WHERE key >= ? AND key < ? ORDER BY key')
@@ -77,7 +77,7 @@ export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRo
   return rows
 }
 
-/** Stores a range with its rows, within the transaction that is under way. */
+/** Stores a range with its rows, within the current transaction. */
 export function insertRange(database: DatabaseSync, range: IndexRange, rows: readonly IndexRow[]): void {
   const { id, stream, first, count, bits } = range
   assert(rows.length === 2 ** bits && count > 0, 'a range of the index has events, and a row for each bucket')
@@ -93,7 +93,7 @@ export function deleteRange(database: DatabaseSync, id: number): void {
   database.prepare('DELETE FROM range WHERE id = ?').run(id)
 }
 
-/** Drops the entries that are damaged, and all rows that belong to no entry then. Answers whether there was something to drop. */
+/** Drops damaged ranges, and all postings without a range. Returns whether a range was dropped. */
 export function dropDamagedRanges(database: DatabaseSync): boolean {
   const damaged = rowsOf(database, `SELECT ${columns} FROM range`)().filter((row) => soundRange(row) === undefined)
   if (damaged.length === 0) return false
@@ -103,13 +103,13 @@ export function dropDamagedRanges(database: DatabaseSync): boolean {
   return true
 }
 
-/** The first number that no range has, nor any row that was left of one. */
+/** The first ID that no range has, and no orphaned posting. */
 export function freeRangeId(database: DatabaseSync): number {
-  const id = database.prepare('SELECT max(id) AS last FROM range WHERE id BETWEEN 0 AND ?').get(rangesPerDatabase)?.[
+  const id = database.prepare('SELECT max(id) AS last FROM range WHERE id BETWEEN 0 AND ?').get(format.rangesPerLog)?.[
     'last'
   ]
   const key = database
     .prepare('SELECT max(key) AS last FROM posting WHERE key BETWEEN 0 AND ?')
-    .get(postingKey(rangesPerDatabase, 0))?.['last']
+    .get(postingKey(format.rangesPerLog, 0))?.['last']
   return Math.max(Number(id ?? 0), Math.floor(Number(key ?? 0) / postingKey(1, 0))) + 1
 }

@@ -10,25 +10,24 @@ export interface RangeRows {
 }
 
 /**
- * The rows of one range from those of ranges that follow each other. All of them are in the order of hashes, so they are
- * gone through side by side, once to count the hashes and once to write them: nothing has to be sorted, or be in memory
- * at once but the rows.
+ * Joins the rows of consecutive ranges with a k-way merge, since all are ordered by hash: one pass counts the hashes, a
+ * second one writes them. Nothing is sorted, and only the rows are in memory.
  */
 export function joinPostings(parts: readonly RangeRows[]): { bits: number; rows: IndexRow[] } {
   let distinct = 0
-  for (const side = new SideBySide(parts); side.hash !== undefined; side.pass()) distinct++
+  for (const merge = new MergeCursor(parts); merge.hash !== undefined; merge.skip()) distinct++
   const bits = bitsFor(distinct)
-  const side = new SideBySide(parts)
+  const merge = new MergeCursor(parts)
   const rows: IndexRow[] = []
   const writer = new ByteWriter(4096)
-  // Every bucket has a row, an empty one too.
+  // Every bucket has a row, even an empty one.
   for (let bucket = 0; bucket < 2 ** bits; bucket++) {
     writer.clear()
     let last = bucket * 2 ** (32 - bits)
-    while (side.hash !== undefined && bucketOf(side.hash, bits) === bucket) {
-      writer.uvarint(side.hash - last)
-      last = side.hash
-      side.write(writer)
+    while (merge.hash !== undefined && bucketOf(merge.hash, bits) === bucket) {
+      writer.uvarint(merge.hash - last)
+      last = merge.hash
+      merge.write(writer)
     }
     rows.push({ bucket, body: writer.copy() })
   }
@@ -36,30 +35,30 @@ export function joinPostings(parts: readonly RangeRows[]): { bits: number; rows:
   return { bits, rows }
 }
 
-/** The hashes of several ranges in order, each one once. */
-class SideBySide {
+/** Merges the hashes of several ranges, in order and without duplicates. */
+class MergeCursor {
   readonly #cursors: readonly PostingCursor[]
   readonly #joined = new JoinedPositions()
-  /** The hash where it stands; nothing after the last one. */
+  /** The current hash; undefined at the end. */
   hash: number | undefined
 
   constructor(parts: readonly RangeRows[]) {
     const first = parts[0]?.range.first ?? 0
     this.#cursors = parts.map((part) => new PostingCursor(part, part.range.first - first))
-    this.#find()
+    this.#findLeast()
   }
 
-  /** Passes over the positions of the hash. */
-  pass(): void {
+  /** Moves to the next hash, and skips the positions of the current one. */
+  skip(): void {
     for (const cursor of this.#cursors)
       if (cursor.hash === this.hash) {
         readPositions(cursor.reader, undefined)
         cursor.next()
       }
-    this.#find()
+    this.#findLeast()
   }
 
-  /** Writes the positions of the hash in all ranges, and goes on. */
+  /** Writes the positions of the current hash in all ranges, and moves to the next hash. */
   write(writer: ByteWriter): void {
     const joined = this.#joined.clear()
     for (const cursor of this.#cursors)
@@ -68,23 +67,23 @@ class SideBySide {
         cursor.next()
       }
     joined.write(writer)
-    this.#find()
+    this.#findLeast()
   }
 
-  #find(): void {
+  #findLeast(): void {
     let least = Number.POSITIVE_INFINITY
     for (const { hash } of this.#cursors) if (hash < least) least = hash
     this.hash = least === Number.POSITIVE_INFINITY ? undefined : least
   }
 }
 
-/** Goes through the hashes of one range. Its positions have to be read, or passed over, before the next one. */
+/** Iterates over the hashes of one range. Positions have to be read or skipped before `next`. */
 class PostingCursor {
   readonly shift: number
   readonly #part: RangeRows
   #bucket = -1
   reader = new ByteReader(new Uint8Array(0))
-  /** Beyond all hashes after the last one. */
+  /** The current hash; infinite at the end. */
   hash = Number.NEGATIVE_INFINITY
 
   constructor(part: RangeRows, shift: number) {

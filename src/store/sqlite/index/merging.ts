@@ -4,12 +4,12 @@ import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import type { LogState } from '../log-state.ts'
-import { reading } from '../rows/checksum.ts'
+import { detectDamage } from '../rows/checksum.ts'
 import { deleteRange, insertRange, postingsOf, soundRanges } from './index-ranges.ts'
 import { joinPostings } from './joined-postings.ts'
 import type { IndexRange, IndexRow } from './tag-index.ts'
 
-/** Ranges of the index that follow each other and become one: a look-up then touches one row instead of many. */
+/** Consecutive index ranges to merge into one: a lookup then reads one row instead of many. */
 export interface MergePlan {
   readonly stream: StreamNumber
   readonly revision: number
@@ -22,7 +22,7 @@ export interface Merged {
   readonly rows: readonly IndexRow[]
 }
 
-/** The first ranges that are small and many enough, if there are such. */
+/** Plans a merge of the first small ranges, if there are enough of them. */
 export function planMerge(log: LogState): MergePlan | undefined {
   for (const { number, revision, pruned } of log.streams) {
     const ranges = mergeable(log.database, number, pruned)
@@ -48,21 +48,21 @@ function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number)
   return undefined
 }
 
-/** Does the work of merging with a connection that only reads. */
+/** Builds the merged range. It needs only a read-only connection. */
 export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
-  const parts = plan.ranges.map((range) => ({ range, rows: reading(() => postingsOf(database, range)) }))
+  const parts = plan.ranges.map((range) => ({ range, rows: detectDamage(() => postingsOf(database, range)) }))
   return { plan, ...joinPostings(parts) }
 }
 
-/** Puts the merged range in the place of its parts, in one transaction. */
+/** Replaces the ranges of the plan by the merged one, in one transaction; false when the plan is outdated. */
 export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean {
   const { ranges, revision, stream } = plan
   const state = [...log.streams].find(({ number }) => number === stream)
   const known = new Set(soundRanges(log.database, stream).map(({ id }) => id))
-  // What was pruned, dropped or merged in the meantime must not come back.
+  // Ranges that were pruned, dropped or merged since must not come back.
   if (state?.revision !== revision || ranges.some(({ id }) => !known.has(id))) return false
   const [{ first }] = ranges as [IndexRange]
-  assert(ranges.length > 1, 'several ranges become one')
+  assert(ranges.length > 1, 'a merge has several ranges')
   const count = ranges.reduce((sum, range) => sum + range.count, 0)
   log.transaction(() => {
     for (const { id } of ranges) deleteRange(log.database, id)

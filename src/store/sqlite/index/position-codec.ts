@@ -11,96 +11,97 @@ export function writePositions(
   end: number,
   origin: number,
 ): void {
-  let groups = 0
-  for (let i = start; i < end; i = afterGroup(positions, i, end, i === start ? origin : (positions[i - 1] as number)))
-    groups++
-  writer.uvarint(groups)
+  let runs = 0
+  for (let i = start; i < end; i = endOfRun(positions, i, end, i === start ? origin : (positions[i - 1] as number)))
+    runs++
+  writer.uvarint(runs)
   let before = origin
   for (let i = start; i < end; ) {
-    const step = (positions[i] as number) - before
-    const next = afterGroup(positions, i, end, before)
-    writeGroup(writer, step, next - i)
+    const delta = (positions[i] as number) - before
+    const next = endOfRun(positions, i, end, before)
+    writeRun(writer, delta, next - i)
     before = positions[next - 1] as number
     i = next
   }
 }
 
-/** Where the positions end to which the same step leads. */
-function afterGroup(positions: Float64Array, start: number, end: number, before: number): number {
-  const step = (positions[start] as number) - before
+/** The end of the run of equal deltas that starts at an index. */
+function endOfRun(positions: Float64Array, start: number, end: number, before: number): number {
+  const delta = (positions[start] as number) - before
   let at = start + 1
-  while (at < end && (positions[at] as number) - (positions[at - 1] as number) === step) at++
+  while (at < end && (positions[at] as number) - (positions[at - 1] as number) === delta) at++
   return at
 }
 
-/** The last bit says whether a number of times follows. */
-function writeGroup(writer: ByteWriter, step: number, times: number): void {
-  writer.uvarint(2 * step + (times > 1 ? 1 : 0))
-  if (times > 1) writer.uvarint(times)
+/** The lowest bit says whether a length follows; without one it is 1. */
+function writeRun(writer: ByteWriter, delta: number, length: number): void {
+  writer.uvarint(2 * delta + (length > 1 ? 1 : 0))
+  if (length > 1) writer.uvarint(length)
 }
 
-/** Reads positions into a list, or passes over them. Answers false when there are more than that many: then they are left out. */
+/** Reads positions into a list, or skips them. Returns false, with a partial list, for more than `limit`. */
 export function readPositions(
   reader: ByteReader,
   found: number[] | undefined,
-  most = Number.POSITIVE_INFINITY,
+  limit = Number.POSITIVE_INFINITY,
 ): boolean {
   let position = -1
-  for (let groups = reader.uvarint(); groups > 0; groups--) {
+  for (let runs = reader.uvarint(); runs > 0; runs--) {
     const coded = reader.uvarint()
-    const step = Math.floor(coded / 2)
-    const times = coded % 2 === 1 ? reader.uvarint() : 1
+    const delta = Math.floor(coded / 2)
+    const length = coded % 2 === 1 ? reader.uvarint() : 1
     if (found === undefined) continue
-    if (found.length + times > most) return false
-    for (let i = 0; i < times; i++) {
-      position += step
+    if (found.length + length > limit) return false
+    for (let i = 0; i < length; i++) {
+      position += delta
       found.push(position)
     }
   }
   return true
 }
 
-/** Joins the positions that one hash has in ranges which follow each other, group by group: there may be very many of them. */
+/** Joins the positions of one hash in consecutive ranges, run by run, since there may be very many. */
 export class JoinedPositions {
-  readonly #steps: number[] = []
-  readonly #times: number[] = []
+  readonly #deltas: number[] = []
+  readonly #lengths: number[] = []
   /** The last position so far. */
   #last = -1
 
   clear(): this {
-    this.#steps.length = 0
-    this.#times.length = 0
+    this.#deltas.length = 0
+    this.#lengths.length = 0
     this.#last = -1
     return this
   }
 
-  /** Adds the positions that come next, of a range that begins so many events after the first one. */
+  /** Adds the positions of the next range, which starts `shift` events after the first one. */
   add(reader: ByteReader, shift: number): void {
     let position = shift - 1
-    let groups = reader.uvarint()
-    for (let isFirst = true; groups > 0; groups--) {
+    let runs = reader.uvarint()
+    for (let isFirst = true; runs > 0; runs--) {
       const coded = reader.uvarint()
-      const step = Math.floor(coded / 2)
-      const times = coded % 2 === 1 ? reader.uvarint() : 1
-      if (isFirst) this.#push(position + step - this.#last, 1)
-      if (times > (isFirst ? 1 : 0)) this.#push(step, isFirst ? times - 1 : times)
-      position += step * times
+      const delta = Math.floor(coded / 2)
+      const length = coded % 2 === 1 ? reader.uvarint() : 1
+      if (isFirst) this.#push(position + delta - this.#last, 1)
+      if (length > (isFirst ? 1 : 0)) this.#push(delta, isFirst ? length - 1 : length)
+      position += delta * length
       isFirst = false
     }
     this.#last = position
   }
 
   write(writer: ByteWriter): void {
-    writer.uvarint(this.#steps.length)
-    for (let i = 0; i < this.#steps.length; i++) writeGroup(writer, this.#steps[i] as number, this.#times[i] as number)
+    writer.uvarint(this.#deltas.length)
+    const [deltas, lengths] = [this.#deltas, this.#lengths]
+    for (let i = 0; i < deltas.length; i++) writeRun(writer, deltas[i] as number, lengths[i] as number)
   }
 
-  #push(step: number, times: number): void {
-    const last = this.#steps.length - 1
-    if (this.#steps[last] === step) this.#times[last] = (this.#times[last] as number) + times
+  #push(delta: number, length: number): void {
+    const last = this.#deltas.length - 1
+    if (this.#deltas[last] === delta) this.#lengths[last] = (this.#lengths[last] as number) + length
     else {
-      this.#steps.push(step)
-      this.#times.push(times)
+      this.#deltas.push(delta)
+      this.#lengths.push(length)
     }
   }
 }

@@ -3,23 +3,23 @@ import type { Frame } from '../../../protocol/index.ts'
 import { throwRefusal } from '../../disk/disk-refusal.ts'
 import type { LogState } from '../log-state.ts'
 import { framesBetween } from '../read/chunks.ts'
-import { DamagedData, reading } from '../rows/checksum.ts'
+import { DamagedData, detectDamage } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './index-ranges.ts'
 import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
 
-/** Makes the index anew where it is missing: what was damaged is dropped, and then is missing. Answers whether there was something to do. */
+/** Rebuilds the index where it is missing; damaged ranges are dropped first. Returns whether anything was done. */
 export function reindexNext(log: LogState): boolean {
   if (log.transaction(() => dropDamagedRanges(log.database))) return true
   for (const state of log.streams) {
     const gap = firstGap(state, soundRanges(log.database, state.number))
-    if (gap !== undefined && rebuilt(log, state, ...gap)) return true
+    if (gap !== undefined && tryRebuild(log, state, ...gap)) return true
   }
   return false
 }
 
-/** Drops the index of the range that holds an offset, if it is damaged. */
+/** Drops the index range that contains an offset, if it is damaged. */
 export function dropIndexAt(log: LogState, stream: number, offset: number): void {
   for (const range of soundRanges(log.database, stream))
     if (range.first <= offset && offset < range.first + range.count && isDamaged(log, range))
@@ -46,10 +46,10 @@ function firstGap({ pruned, sealed }: StreamState, ranges: readonly IndexRange[]
   return next < sealed ? [next, sealed] : undefined
 }
 
-/** Events that cannot be read stay without an index: whoever asks for them is told. */
-function rebuilt(log: LogState, state: StreamState, from: number, to: number): boolean {
+/** Returns false for damaged events, which stay without an index: a query that reads them fails. */
+function tryRebuild(log: LogState, state: StreamState, from: number, to: number): boolean {
   try {
-    reading(() => rebuild(log, state, from, to))
+    detectDamage(() => rebuild(log, state, from, to))
     return true
   } catch (error) {
     if (error instanceof DamagedData) return false

@@ -1,48 +1,45 @@
 import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
 import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
 import { readPositions, writePositions } from './position-codec.ts'
 
 /**
- * The index of a range of events of one stream: for the hash of each tag and app ID, the positions of the events that
- * carry it. Hashes are spread over buckets by their first bits, and a bucket is a row, so that neither the number of
- * rows nor their size depends on how many different tags there are. Hashes can collide: hits are checked.
+ * The index of a range of events of one stream: for the hash of each tag and app ID, the positions of its events.
+ * Hashes are distributed over buckets by their first bits, and each bucket is a row: neither the number of rows nor
+ * their size depends on the number of distinct tags. Hashes can collide, so candidates are checked.
  */
 export interface IndexRange {
   readonly id: number
   readonly stream: number
   readonly first: number
   readonly count: number
-  /** How many bits of a hash say in which bucket it is. */
+  /** Number of leading bits of a hash that select its bucket. */
   readonly bits: number
 }
 
-const rangeMark = Buffer.from('range')
+const rangeCrcDomain = Buffer.from('range')
+const { appHashSeed, bucketsPerRange, eventsPerRange, tagHashSeed } = format
 
 export function rangeCrc({ id, stream, first, count, bits }: IndexRange): number {
-  return checksum(rangeMark, id * 64 + bits, stream, first, count)
+  return checksum(rangeCrcDomain, id * 64 + bits, stream, first, count)
 }
 
-/** The rows of a range stand side by side. */
+/** The rows of a range are contiguous. */
 export function postingKey(range: number, bucket: number): number {
-  return range * 2 ** 16 + bucket
+  return range * bucketsPerRange + bucket
 }
 
-/** Ranges of one database, ever: their keys stay below 2^53. */
-export const rangesPerDatabase = 2 ** 37 - 1
-
-/** A row is good in its own range and bucket only. */
+/** Covers the range and the bucket, so that a row is only valid there. */
 export function postingCrc({ id, first, bits }: IndexRange, bucket: number, body: Uint8Array): number {
   return checksum(body, postingKey(id, bucket), first, bits)
 }
 
-/** Positions count from the start of the range and have 20 bits beside the 32 of a hash. */
-export const maxRange = 2 ** 20
-const entriesPerBucket = 256
-const seeds = { tag: 0x811c9dc5, app: 0x2f0b4c47 } as const
+/** Target number of hashes in a bucket. Readers do not depend on it: each range stores its `bits`. */
+const hashesPerBucket = 256
 
-/** A hash of 32 bits: FNV-1a with a final mix, so that its first bits are as good as its last. */
+/** A 32-bit hash: FNV-1a with a final mix, so that its leading bits are well distributed, too. */
 function labelHash(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let hash = seed
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193)
@@ -53,19 +50,19 @@ function labelHash(bytes: Uint8Array, start: number, end: number, seed: number):
 
 export function tagHash(tag: string): number {
   const bytes = Buffer.from(tag, 'utf8')
-  return labelHash(bytes, 0, bytes.length, seeds.tag)
+  return labelHash(bytes, 0, bytes.length, tagHashSeed)
 }
 
 export function appHash(appId: string): number {
   const bytes = Buffer.from(appId, 'utf8')
-  return labelHash(bytes, 0, bytes.length, seeds.app)
+  return labelHash(bytes, 0, bytes.length, appHashSeed)
 }
 
 function hashOf(pair: number): number {
-  return Math.floor(pair / maxRange)
+  return Math.floor(pair / eventsPerRange)
 }
 
-/** Digits of hashes by which they are sorted, one after the other from the lowest. */
+/** Digits of the radix sort, from the lowest. */
 const digits = { bits: 11, shifts: [0, 11, 22] } as const
 
 /** Hashes, each with a position. */
@@ -84,27 +81,27 @@ function releasePairs({ hashes, positions }: Pairs): void {
 }
 
 /**
- * Pairs in the order of their hashes. Those of one hash stay as they are, in the order of their positions: so there is
- * nothing to compare, and a few passes that deal them out are enough: from one place to the other and back.
+ * Sorts pairs by hash: a stable LSD radix sort, alternating between two buffers. Positions are in order already, and
+ * stay so within each hash.
  */
-function sort(pairs: Pairs, other: Pairs, length: number): Pairs {
+function radixSort(pairs: Pairs, other: Pairs, length: number): Pairs {
   let [from, to] = [pairs, other]
   for (const shift of digits.shifts) {
-    dealOut(from, to, length, shift)
+    radixPass(from, to, length, shift)
     ;[from, to] = [to, from]
   }
   return from
 }
 
-// What follows has one loop in each function: one that is compiled while its first loop runs knows nothing of others, and is
-// given up there, with every seal.
+// One loop per function: on-stack replacement in the first loop would compile the others without type feedback, and be
+// deoptimised there with every seal.
 
-function dealOut(from: Pairs, to: Pairs, length: number, shift: number): void {
+function radixPass(from: Pairs, to: Pairs, length: number, shift: number): void {
   const counts = countDigits(from.hashes, length, shift)
-  dealTo(to, from, length, shift, startsOf(counts))
+  scatter(to, from, length, shift, startsOf(counts))
 }
 
-/** How many hashes have each digit. */
+/** The number of hashes with each digit. */
 function countDigits(hashes: Uint32Array, length: number, shift: number): Uint32Array {
   const mask = 2 ** digits.bits - 1
   const counts = new Uint32Array(mask + 1)
@@ -115,7 +112,7 @@ function countDigits(hashes: Uint32Array, length: number, shift: number): Uint32
   return counts
 }
 
-/** Where those of each digit begin, in the place of how many they are. */
+/** Replaces the count of each digit by its start: prefix sums, in place. */
 function startsOf(counts: Uint32Array): Uint32Array {
   let end = 0
   for (let digit = 0; digit < counts.length; digit++) {
@@ -126,23 +123,23 @@ function startsOf(counts: Uint32Array): Uint32Array {
   return counts
 }
 
-function dealTo(to: Pairs, { hashes, positions }: Pairs, length: number, shift: number, next: Uint32Array): void {
-  const { hashes: dealtHashes, positions: dealtPositions } = to
+function scatter(to: Pairs, { hashes, positions }: Pairs, length: number, shift: number, next: Uint32Array): void {
+  const { hashes: toHashes, positions: toPositions } = to
   const mask = next.length - 1
   for (let i = 0; i < length; i++) {
     const hash = hashes[i] as number
     const digit = (hash >>> shift) & mask
     const at = next[digit] as number
-    dealtHashes[at] = hash
-    dealtPositions[at] = positions[i] as number
+    toHashes[at] = hash
+    toPositions[at] = positions[i] as number
     next[digit] = at + 1
   }
 }
 
-/** Each hash and its position as one number. */
-function joined({ hashes, positions }: Pairs, length: number): Float64Array {
+/** Each hash and its position as one number of 52 bits. */
+function packed({ hashes, positions }: Pairs, length: number): Float64Array {
   const pairs = new Float64Array(length)
-  for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * maxRange + (positions[i] as number)
+  for (let i = 0; i < length; i++) pairs[i] = (hashes[i] as number) * eventsPerRange + (positions[i] as number)
   return pairs
 }
 
@@ -151,13 +148,13 @@ export interface IndexRow {
   readonly body: Buffer
 }
 
-/** A row of the index as it is stored. */
+/** A stored row of the index. */
 export interface PostingRow {
   readonly crc: number
   readonly body: Uint8Array
 }
 
-/** Makes the rows of a range from its events, which come in the order of their offsets. */
+/** Builds the rows of a range from its events, which are added in the order of their offsets. */
 export class IndexBuilder {
   readonly #first: number
   #pairs = newPairs(1 << 16)
@@ -167,10 +164,10 @@ export class IndexBuilder {
     this.#first = first
   }
 
-  /** Adds an event with the hashes of its labels, all of a list or a part of it. */
+  /** Adds an event with the hashes of its labels, which may be a part of a list. */
   add(offset: number, hashes: ArrayLike<number>, from = 0, to = hashes.length): void {
     const position = offset - this.#first
-    assert(position >= 0 && position < maxRange, 'a range of the index is not too long')
+    assert(position >= 0 && position < eventsPerRange, 'a range of the index is not too long')
     const at = this.#length
     if (at + to - from > this.#pairs.hashes.length) this.#grow(at + to - from)
     const pairs = this.#pairs
@@ -185,12 +182,12 @@ export class IndexBuilder {
   pairs(): Float64Array {
     const length = this.#length
     const other = newPairs(length)
-    const pairs = joined(sort(this.#pairs, other, length), length)
+    const pairs = packed(radixSort(this.#pairs, other, length), length)
     releasePairs(other)
     return pairs
   }
 
-  /** The rows of all that was added; there is nothing more to add then. */
+  /** Encodes the rows and releases the memory; nothing can be added afterwards. */
   finish(): { bits: number; rows: IndexRow[] } {
     const pairs = this.pairs()
     const index = encodeIndex(pairs)
@@ -209,22 +206,22 @@ export class IndexBuilder {
   }
 }
 
-/** The hash of the app of the labels whose canonical bytes stand there. */
+/** The hash of the app ID in canonical bytes of labels. */
 export function appHashOf(bytes: Buffer, start: number, end: number): number {
   const length = bytes[start] as number
-  // Nearly all are short enough for their length to be one byte.
-  if (length < 0x80) return labelHash(bytes, start + 1, start + 1 + length, seeds.app)
+  // Fast path: the length mostly takes one byte.
+  if (length < 0x80) return labelHash(bytes, start + 1, start + 1 + length, appHashSeed)
   return labelHashes(bytes, start, end)[0] as number
 }
 
-/** The hashes of the app and the tags whose canonical bytes stand there. */
+/** The hashes of app ID and tags in canonical bytes of labels. */
 export function labelHashes(bytes: Buffer, start: number, end: number): number[] {
   const hashes: number[] = []
   writeLabelHashes(hashes, 0, bytes, start, end)
   return hashes
 }
 
-/** Puts these hashes into a list, from a place on; answers where they end. */
+/** Writes these hashes to a list, from an index on. Returns the index after them. */
 export function writeLabelHashes(
   hashes: number[] | Uint32Array,
   at: number,
@@ -235,15 +232,15 @@ export function writeLabelHashes(
   const reader = new ByteReader(bytes, start, end)
   let next = at
   const app = reader.skip(reader.uvarint())
-  hashes[next++] = labelHash(bytes, app, reader.at, seeds.app)
+  hashes[next++] = labelHash(bytes, app, reader.at, appHashSeed)
   for (let i = reader.uvarint(); i > 0; i--) {
     const tag = reader.skip(reader.uvarint())
-    hashes[next++] = labelHash(bytes, tag, reader.at, seeds.tag)
+    hashes[next++] = labelHash(bytes, tag, reader.at, tagHashSeed)
   }
   return next
 }
 
-/** The rows of a range from all of its hashes with their positions, in order. */
+/** Encodes the rows of a range from all of its pairs, in order. */
 export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow[] } {
   let distinct = 0
   for (let at = 0; at < pairs.length; at = afterHash(pairs, at)) distinct++
@@ -251,12 +248,13 @@ export function encodeIndex(pairs: Float64Array): { bits: number; rows: IndexRow
   return { bits, rows: encodeBuckets(pairs, bits) }
 }
 
-/** How many bits spread so many hashes over buckets. */
+/** The number of bits that distribute hashes over buckets. */
 export function bitsFor(distinct: number): number {
-  return Math.min(16, Math.max(0, Math.ceil(Math.log2(distinct / entriesPerBucket))))
+  const buckets = Math.min(bucketsPerRange, distinct / hashesPerBucket)
+  return Math.max(0, Math.ceil(Math.log2(buckets)))
 }
 
-/** Every bucket has a row, an empty one too: a row that is not there is damage, not an answer. */
+/** Every bucket has a row, even an empty one: a missing row is damage. */
 function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
   const rows: IndexRow[] = []
   const writer = new ByteWriter(4096)
@@ -265,12 +263,12 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
   for (let bucket = 0; bucket < 2 ** bits; bucket++) {
     writer.clear()
     let last = bucket * shift
-    const end = (bucket + 1) * shift * maxRange
+    const end = (bucket + 1) * shift * eventsPerRange
     while (at < pairs.length && (pairs[at] as number) < end) {
       const hash = hashOf(pairs[at] as number)
       const next = afterHash(pairs, at)
       writer.uvarint(hash - last)
-      writePositions(writer, pairs, at, next, hash * maxRange - 1)
+      writePositions(writer, pairs, at, next, hash * eventsPerRange - 1)
       last = hash
       at = next
     }
@@ -279,9 +277,9 @@ function encodeBuckets(pairs: Float64Array, bits: number): IndexRow[] {
   return rows
 }
 
-/** Where the pairs end that have the hash of one of them. */
+/** The end of the pairs with the same hash as the one at `start`. */
 function afterHash(pairs: Float64Array, start: number): number {
-  const end = (hashOf(pairs[start] as number) + 1) * maxRange
+  const end = (hashOf(pairs[start] as number) + 1) * eventsPerRange
   let at = start + 1
   while (at < pairs.length && (pairs[at] as number) < end) at++
   return at
@@ -291,7 +289,7 @@ export function bucketOf(hash: number, bits: number): number {
   return Math.floor(hash / 2 ** (32 - bits))
 }
 
-/** The positions of a hash in the row of its bucket; `most` when that are more than half of all: picking them is of no use. */
+/** The positions of a hash in the row of its bucket; `most` for more than half of the range, where a scan is faster. */
 export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: number): number[] | 'most' {
   const { bits } = range
   const bucket = bucketOf(hash, bits)
@@ -307,13 +305,13 @@ export function lookUp(range: IndexRange, { crc, body }: PostingRow, hash: numbe
   return found
 }
 
-/** Tells the positions of all those hashes that are in a row; each hash once. */
+/** Calls back with the positions of each of the hashes that is in a row. */
 export function lookUpAll(
   range: IndexRange,
   bucket: number,
   { crc, body }: PostingRow,
   hashes: ReadonlySet<number>,
-  tell: (positions: readonly number[]) => void,
+  onFound: (positions: readonly number[]) => void,
 ): void {
   if (postingCrc(range, bucket, body) !== crc) throw new DamagedData('a row of the index is damaged')
   const reader = new ByteReader(body)
@@ -323,11 +321,11 @@ export function lookUpAll(
     const found: number[] = []
     const isWanted = hashes.has(current)
     readPositions(reader, isWanted ? found : undefined)
-    if (isWanted) tell(found)
+    if (isWanted) onFound(found)
   }
 }
 
-/** All hashes of a range with their positions, in order, without those of events that were pruned. */
+/** All hashes of a range with their positions, in order, without pruned events. */
 export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: number): Float64Array {
   const { bits, first } = range
   const pairs: number[] = []
@@ -340,7 +338,7 @@ export function pairsOf(range: IndexRange, rows: readonly PostingRow[], pruned: 
       hash += reader.uvarint()
       positions.length = 0
       readPositions(reader, positions)
-      for (const position of positions) if (first + position >= pruned) pairs.push(hash * maxRange + position)
+      for (const position of positions) if (first + position >= pruned) pairs.push(hash * eventsPerRange + position)
     }
   }
   return new Float64Array(pairs)

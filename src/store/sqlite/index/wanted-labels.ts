@@ -4,25 +4,26 @@ import { appKey } from '../read/label-json.ts'
 
 export const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 
-/** A text as it stands in canonical bytes, and in JSON. */
+/** A text in both encodings: canonical bytes and JSON. */
 interface WantedText {
   readonly bytes: Buffer
   readonly json: Buffer
 }
 
-/** Texts whose bytes need no encoding, neither as UTF-8 nor as JSON. */
+/** Texts that are the same in ASCII, UTF-8 and JSON. */
 const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
 
-/** Canonical bytes and JSON of a label, with one character for each byte. */
+/** The canonical bytes of a label, as a latin1 string. */
 export function bytesKey(text: string): string {
   return plain.test(text) ? text : Buffer.from(text).toString('latin1')
 }
 
+/** The JSON of a label, as a latin1 string. */
 export function jsonKey(text: string): string {
   return plain.test(text) ? `"${text}"` : Buffer.from(JSON.stringify(text)).toString('latin1')
 }
 
-/** The labels of branches, which may have many in common. */
+/** The labels of branches. Equal texts are encoded once. */
 export function wantedLabels(branches: readonly Branch[]): WantedLabels[] {
   const known = new Map<string, WantedText>()
   const wantedText = (text: string): WantedText => {
@@ -38,13 +39,13 @@ export function wantedLabels(branches: readonly Branch[]): WantedLabels[] {
 
 /** The labels of a branch. */
 export interface WantedLabels {
-  /** In the order of their bytes, as they stand in an event: then one walk over them is enough. */
+  /** Sorted by their bytes like the tags of an event, so that one pass compares both. */
   readonly tags: readonly WantedText[]
   readonly appId: WantedText | undefined
 }
 
-/** Walks over the tags once; `start` is where the first of them stands, or the bracket behind none. */
-export function fulfilsJson(bytes: Buffer, start: number, end: number, { tags, appId }: WantedLabels): boolean {
+/** Compares in one pass; `start` is the position of the first tag, or of the closing bracket. */
+export function matchesJson(bytes: Buffer, start: number, end: number, { tags, appId }: WantedLabels): boolean {
   let at = start
   let found = 0
   while (bytes[at] === quote) {
@@ -58,7 +59,7 @@ export function fulfilsJson(bytes: Buffer, start: number, end: number, { tags, a
   return appId === undefined || equals(bytes, at + appKey.length, end, appId.json)
 }
 
-export function fulfils(labels: ByteReader, { tags, appId }: WantedLabels): boolean {
+export function matchesBytes(labels: ByteReader, { tags, appId }: WantedLabels): boolean {
   const app = labels.skip(labels.uvarint())
   if (appId !== undefined && !equals(labels.buffer, app, labels.at, appId.bytes)) return false
   let found = 0
@@ -71,7 +72,7 @@ export function fulfils(labels: ByteReader, { tags, appId }: WantedLabels): bool
   return found === tags.length
 }
 
-/** Where the string ends that starts at a quote: behind its closing quote. */
+/** The position after the closing quote of a string that starts at a quote. */
 export function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1
   while (bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
@@ -80,7 +81,7 @@ export function endOfString(bytes: Buffer, start: number): number {
 
 function equals(bytes: Buffer, start: number, end: number, wanted: Buffer): boolean {
   if (end - start !== wanted.length) return false
-  // From the end: tags of an app begin alike.
+  // From the end: tags of an app have common prefixes.
   for (let i = wanted.length - 1; i >= 0; i--) if (bytes[start + i] !== wanted[i]) return false
   return true
 }

@@ -3,55 +3,55 @@ import { LruCache } from '../../../base/lru-cache.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { SealedBlock } from './sealed-block.ts'
 
-/** Keys of events that have one list of blocks: most blocks are in one or two of these. */
-const keysPerList = format.eventsPerBlock
+/** Size of a bucket in keys of events: most blocks are in one or two buckets. */
+const keysPerBucket = format.eventsPerBlock
 
-/** Blocks that were used last, found by the key of any of their events: asking the database where one begins takes longer. */
+/** LRU cache of blocks, by the key of any of their events: asking the database where a block starts is slower. */
 export class BlockCache {
   readonly #blocks = new LruCache<number, SealedBlock>(tuning.blockCacheBytes, (block, first) => {
-    this.#unlist(first, block.count)
-    block.drop()
+    this.#removeFromBuckets(first, block.count)
+    block.onEvicted()
   })
-  /** The keys of the first events of the blocks that have events there. */
-  readonly #lists = new Map<number, number[]>()
+  /** Of each bucket: the first keys of the blocks that have events in it. */
+  readonly #buckets = new Map<number, number[]>()
 
-  /** The block that holds an event; whoever asks for it shares it with others. */
-  at(key: number): SealedBlock | undefined {
-    for (const first of this.#lists.get(Math.floor(key / keysPerList)) ?? []) {
+  /** The block that contains an event. It is shared between its readers. */
+  get(key: number): SealedBlock | undefined {
+    for (const first of this.#buckets.get(Math.floor(key / keysPerBucket)) ?? []) {
       if (key < first) continue
       const block = this.#blocks.peek(first)
       if (block === undefined || key >= first + block.count) continue
-      block.share()
+      block.onShared()
       return this.#blocks.get(first)
     }
     return undefined
   }
 
-  /** Keeps a block whose first event has that key, whatever else has to go for it, or only if there is room. */
-  keep(first: number, block: SealedBlock, onlyIfRoom: boolean): void {
+  /** Caches a block by the key of its first event; evicts others for it unless `onlyIfRoom` is set. */
+  put(first: number, block: SealedBlock, onlyIfRoom: boolean): void {
     const before = this.#blocks.peek(first)
-    if (before !== undefined) this.#unlist(first, before.count)
+    if (before !== undefined) this.#removeFromBuckets(first, before.count)
     const bytes = block.bytes.length + 32 * block.count
-    const isKept = onlyIfRoom ? this.#blocks.setIfRoom(first, block, bytes) : this.#blocks.set(first, block, bytes)
-    if (!isKept) return
-    block.keep()
-    for (let list = Math.floor(first / keysPerList); list * keysPerList < first + block.count; list++) {
-      const known = this.#lists.get(list)
-      if (known === undefined) this.#lists.set(list, [first])
+    const isCached = onlyIfRoom ? this.#blocks.setIfRoom(first, block, bytes) : this.#blocks.set(first, block, bytes)
+    if (!isCached) return
+    block.onCached()
+    for (let bucket = Math.floor(first / keysPerBucket); bucket * keysPerBucket < first + block.count; bucket++) {
+      const known = this.#buckets.get(bucket)
+      if (known === undefined) this.#buckets.set(bucket, [first])
       else if (!known.includes(first)) known.push(first)
     }
   }
 
   clear(): void {
     this.#blocks.clear()
-    this.#lists.clear()
+    this.#buckets.clear()
   }
 
-  #unlist(first: number, count: number): void {
-    for (let list = Math.floor(first / keysPerList); list * keysPerList < first + count; list++) {
-      const left = (this.#lists.get(list) ?? []).filter((other) => other !== first)
-      if (left.length === 0) this.#lists.delete(list)
-      else this.#lists.set(list, left)
+  #removeFromBuckets(first: number, count: number): void {
+    for (let bucket = Math.floor(first / keysPerBucket); bucket * keysPerBucket < first + count; bucket++) {
+      const left = (this.#buckets.get(bucket) ?? []).filter((other) => other !== first)
+      if (left.length === 0) this.#buckets.delete(bucket)
+      else this.#buckets.set(bucket, left)
     }
   }
 }

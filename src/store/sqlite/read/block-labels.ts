@@ -2,23 +2,23 @@ import type { Frame } from '../../../protocol/index.ts'
 import { type IndexBuilder, writeLabelHashes } from '../index/tag-index.ts'
 
 /**
- * The labels of the events of one block, each of them once, with the hashes by which the index knows them. They are found
- * by their bytes, which stay where they are until the block is finished.
+ * The distinct labels of the events of one block, with their hashes for the index: a hash table over their bytes, which
+ * must not change until the block is finished.
  */
 export class BlockLabels {
-  /** Twice as many places as labels, so that looking for one comes to an end soon. 0 where nothing is, else the number and 1. */
-  readonly #places: Uint16Array
-  /** Of each label: a hash of its bytes, and where these are. */
+  /** Open addressing with a load factor of at most 1/2: the number of a label plus 1, or 0 for an empty slot. */
+  readonly #slots: Uint16Array
+  /** For each label: the hash and the position of its bytes. */
   readonly #hashes: Uint32Array
   readonly #sources: DataView[] = []
   readonly #spans: Int32Array
-  /** What the index knows of all labels, and where that of each one ends. */
-  #indexed = new Uint32Array(1024)
+  /** The index hashes of all labels, and where those of each label end. */
+  #indexHashes = new Uint32Array(1024)
   readonly #ends: Int32Array
 
-  /** For at most so many labels. */
+  /** `size` is the maximum number of labels. */
   constructor(size: number) {
-    this.#places = new Uint16Array(2 ** Math.ceil(Math.log2(2 * size)))
+    this.#slots = new Uint16Array(2 ** Math.ceil(Math.log2(2 * size)))
     this.#hashes = new Uint32Array(size)
     this.#spans = new Int32Array(2 * size)
     this.#ends = new Int32Array(size)
@@ -29,21 +29,21 @@ export class BlockLabels {
   }
 
   clear(): void {
-    this.#places.fill(0)
+    this.#slots.fill(0)
     this.#sources.length = 0
   }
 
-  /** The number of the labels whose canonical bytes stand there: the next one when they are new. */
+  /** The number of the labels with these canonical bytes: the next number if they are new. */
   numberOf({ bytes, words }: Pick<Frame, 'bytes' | 'words'>, start: number, end: number): number {
     const hash = hashOf(words, start, end)
-    const mask = this.#places.length - 1
-    let place = hash & mask
-    for (let found = this.#places[place] as number; found !== 0; found = this.#places[place] as number) {
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    for (let found = this.#slots[slot] as number; found !== 0; found = this.#slots[slot] as number) {
       if (this.#hashes[found - 1] === hash && this.#is(found - 1, words, start, end)) return found - 1
-      place = (place + 1) & mask
+      slot = (slot + 1) & mask
     }
     const number = this.#sources.length
-    this.#places[place] = number + 1
+    this.#slots[slot] = number + 1
     this.#hashes[number] = hash
     this.#sources.push(words)
     this.#spans[2 * number] = start
@@ -52,15 +52,15 @@ export class BlockLabels {
     return number
   }
 
-  /** Adds events to the index, from an offset on, each with the labels of that number. */
+  /** Adds consecutive events to the index, from an offset on, each with the number of its labels. */
   addTo(index: IndexBuilder, offset: number, labelOf: Uint16Array): void {
     for (let i = 0; i < labelOf.length; i++) {
       const label = labelOf[i] as number
-      index.add(offset + i, this.#indexed, this.#start(label), this.#ends[label])
+      index.add(offset + i, this.#indexHashes, this.#start(label), this.#ends[label])
     }
   }
 
-  /** Where that of a label begins. */
+  /** Where the index hashes of a label start. */
   #start(number: number): number {
     return number === 0 ? 0 : (this.#ends[number - 1] as number)
   }
@@ -77,17 +77,17 @@ export class BlockLabels {
 
   #index(number: number, source: Buffer, start: number, end: number): void {
     const from = this.#start(number)
-    // A tag takes a byte at least, and the app two.
-    if (from + end - start > this.#indexed.length) {
-      const grown = new Uint32Array(2 * this.#indexed.length + end - start)
-      grown.set(this.#indexed)
-      this.#indexed = grown
+    // There are fewer hashes than bytes: a tag takes at least one, the app ID two.
+    if (from + end - start > this.#indexHashes.length) {
+      const grown = new Uint32Array(2 * this.#indexHashes.length + end - start)
+      grown.set(this.#indexHashes)
+      this.#indexHashes = grown
     }
-    this.#ends[number] = writeLabelHashes(this.#indexed, from, source, start, end)
+    this.#ends[number] = writeLabelHashes(this.#indexHashes, from, source, start, end)
   }
 }
 
-/** Takes four bytes in the time of one: each step waits for the one before it. Nobody else knows this hash. */
+/** Four bytes per step, since each step depends on the previous one. Only used in memory, never stored. */
 function hashOf(words: DataView, start: number, end: number): number {
   let hash = end - start
   let i = start

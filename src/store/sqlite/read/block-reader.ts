@@ -1,22 +1,24 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { throwRefusal } from '../../disk/disk-refusal.ts'
-import type {
-  Checkpoint,
-  ChunkSize,
-  NewestTime,
-  ReadStream,
-  Snapshot,
-  StreamNumber,
-  StreamStatus,
+import {
+  type Checkpoint,
+  type ChunkSize,
+  type NewestTime,
+  newestTimeIn,
+  type ReadStream,
+  type Snapshot,
+  type StreamNumber,
+  type StreamStatus,
 } from '../../port/index.ts'
 import { soundRangeAt, soundRangesOf } from '../index/index-ranges.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../index/tag-index.ts'
 import { openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
-import { DamagedData, reading } from '../rows/checksum.ts'
+import { DamagedData, detectDamage } from '../rows/checksum.ts'
 import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
@@ -34,7 +36,7 @@ const statements = {
   posting: 'SELECT crc, body FROM posting WHERE key = ?',
 } as const
 
-/** Reads blocks of events, the index and what is known of streams. No transaction stays open between two calls. */
+/** Reads blocks of events, the index and stream metadata. No transaction stays open between two calls. */
 export class BlockReader {
   readonly counts: SharedCounts
   readonly clock: Clock
@@ -50,11 +52,11 @@ export class BlockReader {
   readonly #tail: TailBlocks
   readonly #rangesOf: ReturnType<typeof soundRangesOf>
   readonly #rangeAt: ReturnType<typeof soundRangeAt>
-  /** All ranges of a stream, and those that were looked for one by one. */
+  /** Caches: all ranges of a stream, and single ranges that were looked up. */
   readonly #ranges = new Map<StreamNumber, IndexRange[]>()
   readonly #foundRanges = new Map<StreamNumber, IndexRange[]>()
 
-  /** Told once about each piece of the index that is damaged. */
+  /** Called once for each damaged range of the index. */
   onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
   readonly #damaged = new Set<number>()
 
@@ -70,7 +72,7 @@ export class BlockReader {
       this.#tail = new TailBlocks(this.#database)
       this.#rangesOf = soundRangesOf(this.#database)
       this.#rangeAt = soundRangeAt(this.#database)
-      // So that the first query has less to do.
+      // Warms the cache for the first query.
       this.streams()
     } catch (error) {
       this.#database.close()
@@ -78,10 +80,9 @@ export class BlockReader {
     }
   }
 
-  /** All streams that have events, or had some. */
   streams(): readonly ReadStream[] {
     if (this.#streams.length < this.counts.streams) {
-      const rows = reading(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
+      const rows = detectDamage(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
       for (const row of rows) {
         checkStreamRow(row, this.#streams.length)
         const { number, node, nr } = row
@@ -92,20 +93,19 @@ export class BlockReader {
     return this.#streams
   }
 
-  /** The event counts of all streams after the last commit. Whatever reads several streams takes one, and keeps to it. */
   snapshot(): Snapshot {
     this.#snapshot = this.counts.snapshot(this.#snapshot)
     return this.#snapshot
   }
 
   /**
-   * Forgets what is no longer so. Answers how often something was removed: what a query has read at another number than
-   * this may be gone, and several queries ask in turn.
+   * Invalidates outdated caches. Returns the number of removals so far: events that a query has read at a lower number
+   * may be gone. Several queries share this reader.
    */
   refresh(): number {
     const { seals, removals } = this.counts
     if (this.#seals !== seals) {
-      this.#forgetRanges()
+      this.#clearRanges()
       this.#damaged.clear()
     }
     this.#seals = seals
@@ -113,27 +113,27 @@ export class BlockReader {
     this.#removals = removals
     this.#sealed.clear()
     this.#tail.clear()
-    this.#forgetRanges()
+    this.#clearRanges()
     return removals
   }
 
-  /** The block that holds an event, for whoever goes up or down from there. Nothing when it was pruned. */
+  /** The block that contains an event, to read on in the direction of `step`. Undefined when the event was pruned. */
   block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): LabelledBlock | undefined {
-    return reading(() => this.#block(stream, offset, step))
+    return detectDamage(() => this.#block(stream, offset, step))
   }
 
-  /** How many events from the start of a stream are gone: the disk knows it before the shared counts do. */
+  /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */
   prunedOf(stream: StreamNumber): number {
-    return reading(() => this.#pruned(stream))
+    return detectDamage(() => this.#pruned(stream))
   }
 
-  /** Of the offsets from one to another the first whose event has at least this lamport timestamp; the one after them when none has. */
+  /** Binary search for the first offset in `first..last` with at least this lamport timestamp; else `last + 1`. */
   offsetAt(stream: StreamNumber, lamport: number, first: number, last: number): number {
     let [low, high] = [first, last + 1]
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
       const block = this.block(stream, middle)
-      // What was pruned is behind everything that is still there.
+      // Pruned events are before all others.
       if (block === undefined) low = middle + 1
       else if ((block.lamports[0] as number) >= lamport) high = Math.min(middle, block.first)
       else if ((block.lamports[block.count - 1] as number) < lamport) low = block.first + block.count
@@ -142,7 +142,6 @@ export class BlockReader {
     return clamp(low, first, last + 1)
   }
 
-  /** Where each stream stands. */
   status(): StreamStatus[] {
     const snapshot = this.snapshot()
     return this.streams().map((stream) => {
@@ -153,49 +152,49 @@ export class BlockReader {
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
-    return reading(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+    return detectDamage(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
   }
 
   chunkSizes(stream: StreamNumber): ChunkSize[] {
-    return reading(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
+    return detectDamage(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
   }
 
   newestTime(stream: StreamNumber, from: number, to: number): NewestTime {
     this.refresh()
     const block = this.block(stream, to)
     if (block === undefined) throw new ShoalError('ERR_INVALID_INPUT', `The event ${to} was pruned.`)
-    const first = Math.max(from, block.first)
-    const times = block.times.subarray(first - block.first, to + 1 - block.first)
-    return { first, time: times.reduce((newest, time) => Math.max(newest, time)) }
+    const time = newestTimeIn([block], from, to)
+    assert(time !== undefined, 'the block contains the last event')
+    return { first: Math.max(from, block.first), time }
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
     if (from < this.counts.pruned(stream))
       throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
-    return reading(() => chunkFrom(this.#database, stream, from, newest))
+    return detectDamage(() => chunkFrom(this.#database, stream, from, newest))
   }
 
-  /** The parts of a stream that are indexed, in order. */
+  /** The index ranges of a stream, in order. */
   ranges(stream: StreamNumber): readonly IndexRange[] {
     const known = this.#ranges.get(stream)
     if (known !== undefined) return known
-    // A range that is damaged is not used: its events are scanned, which is slow but right.
+    // Without damaged ranges: their events are scanned, which is slow but correct.
     const ranges = this.#soundRanges(stream)
     this.#ranges.set(stream, ranges)
     return ranges
   }
 
-  /** The part that holds an event. One is read much faster than all, and often one is enough. */
+  /** The index range that contains an event. Reading one is much faster than all, and often enough. */
   rangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
     const found = this.#foundRanges.get(stream) ?? []
-    const known = found.findLast((range) => holds(range, offset))
+    const known = found.findLast((range) => contains(range, offset))
     if (known !== undefined) return known
-    const range = this.#soundRangeAt(stream, offset) ?? this.ranges(stream).find((range) => holds(range, offset))
+    const range = this.#soundRangeAt(stream, offset) ?? this.ranges(stream).find((range) => contains(range, offset))
     if (range !== undefined) this.#foundRanges.set(stream, [...found, range])
     return range
   }
 
-  /** The positions in a range of events that may carry what has this hash; nothing when the index is of no use. */
+  /** The positions of events in a range whose labels may have this hash; undefined when the index is damaged. */
   positions(range: IndexRange, hash: number): number[] | 'most' | undefined {
     const { id, bits } = range
     try {
@@ -203,13 +202,13 @@ export class BlockReader {
       if (row !== undefined) return lookUp(range, row, hash)
     } catch (error) {
       throwRefusal(error)
-      // Told below, like a row that is missing.
+      // Reported below, like a missing row.
     }
-    this.#tellDamaged(range)
+    this.#reportDamaged(range)
     return undefined
   }
 
-  /** The positions of events that may carry one of many things, in order; nothing when the index is of no use. */
+  /** The same for any of several hashes, in order. */
   positionsOfAny(range: IndexRange, hashes: ReadonlySet<number>): number[] | undefined {
     const { id, bits, count } = range
     const marks = new Uint8Array(count)
@@ -224,7 +223,7 @@ export class BlockReader {
       }
     } catch (error) {
       throwRefusal(error)
-      this.#tellDamaged(range)
+      this.#reportDamaged(range)
       return undefined
     }
     const found: number[] = []
@@ -232,8 +231,8 @@ export class BlockReader {
     return found
   }
 
-  /** It may have been merged with others, or pruned, since it was found: whoever is told looks again. */
-  #tellDamaged({ id, stream, first }: IndexRange): void {
+  /** The range may have been merged or pruned since it was read, so the receiver checks it again. */
+  #reportDamaged({ id, stream, first }: IndexRange): void {
     if (!this.#damaged.has(id)) this.onDamagedIndex(stream, first)
     this.#damaged.add(id)
   }
@@ -260,7 +259,7 @@ export class BlockReader {
     }
   }
 
-  #forgetRanges(): void {
+  #clearRanges(): void {
     this.#ranges.clear()
     this.#foundRanges.clear()
   }
@@ -270,7 +269,7 @@ export class BlockReader {
     const sealed = (): LabelledBlock | undefined => this.#sealed.at(stream, key)
     const tail = (): LabelledBlock | undefined => this.#tail.at(this.#streamId(stream), key, step)
     const [first, second] = offset < this.counts.sealed(stream) ? [sealed, tail] : [tail, sealed]
-    // Between two looks the event may have moved from the tail to a segment; then the next round finds it.
+    // The event may move from the tail to a segment between the two reads; the next round finds it.
     for (let round = 0; round < 10; round++) {
       const block = first() ?? second()
       if (block !== undefined) return block
@@ -292,7 +291,7 @@ export class BlockReader {
   }
 }
 
-function holds({ first, count }: IndexRange, offset: number): boolean {
+function contains({ first, count }: IndexRange, offset: number): boolean {
   return first <= offset && offset < first + count
 }
 

@@ -11,7 +11,7 @@ import { segmentColumns } from '../rows/segment-columns.ts'
 import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { framesOf, type TailRow } from '../rows/tail-row.ts'
 
-/** The chunk that starts at an offset; nothing when there are no events after it. */
+/** The chunk that starts at an offset; undefined when there are no events after it. */
 export function chunkFrom(
   database: DatabaseSync,
   stream: StreamNumber,
@@ -29,7 +29,7 @@ export function chunkFrom(
   })
 }
 
-/** One snapshot of the database for several statements: frames that are sealed between two of them would be in neither place. */
+/** Pins one snapshot of the database: frames that are sealed between two statements would be in neither table. */
 function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   database.exec('BEGIN')
   try {
@@ -39,7 +39,7 @@ function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/** The frames from one offset to another, exactly as they were written. */
+/** The frames between two offsets, exactly as they were written. */
 export function framesBetween(database: DatabaseSync, stream: StreamNumber, from: number, to: number): Frame[] {
   const frames: Frame[] = []
   for (let next = from; next < to; ) {

@@ -2,8 +2,8 @@ import { digitsOf, putDigits } from '../../../base/digits.ts'
 import type { ByteWriter } from '../../../protocol/index.ts'
 
 /**
- * An event as the line of JSON that clients get. Its text stands in the store with zeros in the place of the two numbers
- * that are others in every event: those stand apart, where they take less room, and are put in when it is read.
+ * An event as the line of JSON that clients get. The line is stored with zeros in place of lamport timestamp and
+ * offset, which differ in every event: they compress better as columns, and are filled in when the line is read.
  *
  *     {"type":"event","lamport":000,"stream":"…-0","offset":000,"timestamp":1700000000000000,"tags":[…],"appId":"…","payload":…}
  */
@@ -22,21 +22,21 @@ function middle(streamId: string): string {
   return `,"stream":"${streamId}","offset":`
 }
 
-/** Where the digits of the lamport timestamp begin in a line. */
+/** Position of the digits of the lamport timestamp in a line. */
 export const lamportAt = lamportKey.length
 
 /** Bytes between the digits of the offset and those of the time. */
 export const timeKeyBytes = timeKey.length
 
-/** The beginning of a line with all of its numbers, up to its labels. */
-export function lineStart(streamId: string, lamport: number, offset: number, time: number): string {
+/** The start of a line with its numbers, up to the labels. */
+export function linePrefix(streamId: string, lamport: number, offset: number, time: number): string {
   return `${lamportKey}${lamport}${middle(streamId)}${offset}${timeKey}${time}`
 }
 
-/** Writes the beginnings of lines as they are stored, with zeros in the place of lamport timestamp and offset. */
-export class LineStarts {
+/** Writes the starts of lines in the stored form, with zeros for lamport timestamp and offset. */
+export class LinePrefixes {
   readonly #middle: string
-  #start: Buffer = Buffer.alloc(0)
+  #prefix: Buffer = Buffer.alloc(0)
   /** Where it was written last. */
   #at: number | undefined
   #lamportDigits = 1
@@ -48,22 +48,22 @@ export class LineStarts {
     this.#middle = middle(streamId)
   }
 
-  /** Writes the beginning of a line. Mostly it is the one before it once more, which stands there already. */
+  /** Writes the start of a line. Fast path: it mostly equals the previous one, and is copied from there. */
   write(lines: ByteWriter, lamport: number, offset: number, time: number): void {
     const lamportDigits = digitsOf(lamport, this.#lamportDigits)
     const offsetDigits = digitsOf(offset, this.#offsetDigits)
     const isSame = lamportDigits === this.#lamportDigits && offsetDigits === this.#offsetDigits && time === this.#time
     if (isSame && this.#at !== undefined) {
-      lines.again(this.#at, this.#start.length)
+      lines.repeat(this.#at, this.#prefix.length)
       return
     }
     if (!isSame) this.#make(lamportDigits, offsetDigits, time)
     this.#at = lines.length
-    lines.bytes(this.#start)
+    lines.bytes(this.#prefix)
   }
 
-  /** What was written is gone. */
-  forget(): void {
+  /** To be called when the written lines are cleared. */
+  reset(): void {
     this.#at = undefined
   }
 
@@ -74,8 +74,8 @@ export class LineStarts {
     this.#lamportDigits = lamportDigits
     this.#offsetDigits = offsetDigits
     this.#timeDigits = timeDigits
-    if (!sameShape || this.#time < 0) this.#start = this.#zeros()
-    putDigits(this.#start, this.#start.length - timeDigits, timeDigits, time)
+    if (!sameShape || this.#time < 0) this.#prefix = this.#zeros()
+    putDigits(this.#prefix, this.#prefix.length - timeDigits, timeDigits, time)
     this.#time = time
   }
 

@@ -1,8 +1,8 @@
 import { ByteReader, type ByteWriter, type Frame, type Labels } from '../../../protocol/index.ts'
 
 /**
- * Labels as the piece of an event's JSON between its timestamp and its payload: `,"tags":["a","b"],"appId":"x","payload":`.
- * They are made and looked at as bytes, without making strings or parsing JSON for every event.
+ * Labels as the part of an event's JSON between timestamp and payload: `,"tags":["a","b"],"appId":"x","payload":`. They
+ * are written and matched as bytes, without creating strings or parsing JSON for every event.
  */
 export const tagsKey = ',"tags":['
 export const appKey = '],"appId":'
@@ -10,7 +10,7 @@ export const payloadKey = ',"payload":'
 
 const [quote, comma] = [0x22, 0x2c]
 
-/** Writes the piece for the labels of a frame whose canonical bytes stand there. */
+/** Writes the JSON of labels, given by the position of their canonical bytes in a frame. */
 export function writeLabelJson(writer: ByteWriter, frame: Frame, start: number, end: number): void {
   const labels = new ByteReader(frame.bytes, start, end)
   const app = labels.skip(labels.uvarint())
@@ -32,12 +32,12 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
   Buffer,
 ]
 
-/** Writes it as it is, which nearly all can be, looking at each byte once. */
+/** Fast path: nearly all texts need no escapes and are copied in one pass. */
 function writeString(writer: ByteWriter, { bytes, words }: Frame, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
   if (writer.plainText(words, start, end)) writer.byte(quote)
-  else writer.cut(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
+  else writer.truncate(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
 }
 
 export function parseLabelJson(bytes: Buffer, start: number, end: number): Labels {

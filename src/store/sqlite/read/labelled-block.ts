@@ -1,14 +1,14 @@
 import type { EventBlock } from '../../port/index.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
 
-/** A block of the log with what a cursor needs to find selected events in it. */
+/** A block with the labels that a cursor needs to find selected events. */
 export interface LabelledBlock extends EventBlock {
-  /** For each event, which of the labels of the block it has. */
+  /** For each event the number of its labels within the block. */
   readonly labelOf: Uint16Array
   readonly labelCount: number
-  /** Whether the payload of an event was removed: then it is not there for anybody. */
+  /** Whether the payload of an event was redacted: then readers skip the event. */
   isRemoved(index: number): boolean
   matches(index: number, matcher: LabelMatcher): boolean
-  /** Told by whoever asked for it and has let go of all of it: nobody looks at it any more, unless it is kept for others. */
-  leave?(): void
+  /** Called by a reader that no longer uses the block: its memory is released unless it is cached or shared. */
+  dispose?(): void
 }

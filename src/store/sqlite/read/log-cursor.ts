@@ -14,40 +14,40 @@ import { branchSetsOf } from '../index/branch-set.ts'
 import type { BlockReader } from './block-reader.ts'
 import { StreamCursor } from './stream-cursor.ts'
 
-/** How many streams are moved to their first events between two looks at the clock. */
+/** Streams that are moved to their first event between two checks of the clock. */
 const streamsPerClock = 32
 
 /**
- * Reads selected events of all streams in the total order: by lamport timestamp, then by stream. It works in slices and
- * keeps nothing of the database between them.
+ * Merges the selected events of all streams in the total order: by lamport timestamp, then by stream. It works in
+ * slices and pins no snapshot of the database between them.
  */
 export class LogCursor implements EventCursor {
   readonly #reader: BlockReader
   readonly #descending: boolean
   readonly #byStream: boolean
-  /** The cursors that have events left, as a heap with the next event on top. */
+  /** A min-heap of the cursors that have events left, by their next event. */
   readonly #heap: StreamCursor[] = []
-  /** Cursors that have not been moved to their first event. */
-  #fresh: StreamCursor[] = []
-  /** By stream the cursors of those who wait for more. */
+  /** Cursors that still have to be moved to their next event. */
+  #unpositioned: StreamCursor[] = []
+  /** Of a live cursor: the cursors of all streams, to extend them. */
   readonly #live: Map<StreamNumber, StreamCursor> | undefined
   readonly #selection: Selection
-  /** What is read goes up to this one. */
+  /** The upper bound of reading. */
   #snapshot: Snapshot
-  /** How often something had been removed when the cursors went to where they stand. */
+  /** The number of removals when the cursors were positioned. */
   #removals: number
-  /** Cursors of streams that only have events of some lamport timestamps, before those were looked for. */
-  readonly #wide = new Set<StreamCursor>()
-  /** The event on top was taken by `next`. */
+  /** Cursors whose offsets still have to be narrowed to the selected lamport timestamps. */
+  readonly #toNarrow = new Set<StreamCursor>()
+  /** `next` has returned the event on top. */
   #taken = false
-  /** The cursor on top is on its way to its next event. */
-  #moving = false
-  /** When to stop looking for events in this slice. */
+  /** The cursor on top has not reached its next event yet. */
+  #isTopSeeking = false
+  /** The end of the current slice. */
   #deadline = Number.POSITIVE_INFINITY
 
   /** A live cursor reads up to a given snapshot, in ascending order, and can be extended to later ones. */
   constructor(reader: BlockReader, selection: Selection, { live }: { readonly live?: Snapshot | undefined } = {}) {
-    assert(live === undefined || selection.order === 'asc', 'what comes later comes at the end')
+    assert(live === undefined || selection.order === 'asc', 'a live cursor is ascending')
     this.#reader = reader
     this.#selection = selection
     this.#live = live && new Map()
@@ -56,21 +56,21 @@ export class LogCursor implements EventCursor {
     this.#removals = reader.refresh()
     this.#snapshot = live ?? reader.snapshot()
     const { upper } = selection
-    // Streams that are newer than the snapshot are left out.
+    // Without streams that are newer than the snapshot.
     for (const stream of reader.streams().slice(0, this.#snapshot.streams)) {
       const last = this.#snapshot.count(stream.number) - 1
       this.#add(stream, upper === undefined ? last : Math.min(last, upper.get(stream.number) ?? -1))
     }
   }
 
-  /** Bytes of the blocks that it stands in. */
+  /** Size of the current blocks of all streams. */
   get heldBytes(): number {
     let bytes = 0
     for (const cursor of this.#heap) bytes += cursor.heldBytes
     return bytes
   }
 
-  /** Goes on to a later snapshot, whatever the upper bound was: all streams together, so that their events come in order. */
+  /** Extends all streams to a later snapshot at once, so that the order is kept. It replaces the upper bound. */
   extend(snapshot: Snapshot): void {
     assert(this.#live !== undefined, 'only a live cursor can be extended')
     const streams = this.#reader.streams()
@@ -78,12 +78,12 @@ export class LogCursor implements EventCursor {
       const last = snapshot.count(number) - 1
       const known = this.#live.get(number)
       if (known === undefined) this.#add(streams[number] as ReadStream, last)
-      else if (known.extend(last)) this.#fresh.push(known)
+      else if (known.extend(last)) this.#unpositioned.push(known)
     }
     this.#snapshot = snapshot
   }
 
-  /** Reads a stream from the lower bound on, up to an offset. */
+  /** Adds a cursor for a stream, from the lower bound to `last`. */
   #add(stream: ReadStream, last: number): void {
     const sets = branchSetsOf(this.#selection)
     const branches = stream.own ? sets.own : sets.others
@@ -92,17 +92,17 @@ export class LogCursor implements EventCursor {
     if (branches.isEmpty || (this.#live === undefined && first > last)) return
     const cursor = new StreamCursor(this.#reader, stream, branches, first, last, this.#descending ? -1 : 1)
     this.#live?.set(stream.number, cursor)
-    if (this.#selection.lamports !== undefined) this.#wide.add(cursor)
-    this.#fresh.push(cursor)
+    if (this.#selection.lamports !== undefined) this.#toNarrow.add(cursor)
+    this.#unpositioned.push(cursor)
   }
 
-  /** Gives events to the sink until it wants no more, the time is over, or there are none left: then the answer is true. */
+  /** Passes events to the sink until it returns false or the deadline has passed. Returns true when none are left. */
   run(sink: EventSink, deadline = Number.POSITIVE_INFINITY): boolean {
     this.begin(deadline)
     const slice = new Slice(sink, deadline, this.#reader.clock)
-    while (this.#move() && this.#heap.length > 0) {
+    while (this.#advance() && this.#heap.length > 0) {
       const goesOn = this.#drain(this.#heap[0] as StreamCursor, this.#second(), slice)
-      if (!this.#moving) this.#sift()
+      if (!this.#isTopSeeking) this.#siftDown()
       if (!goesOn) break
     }
     return !this.isOnItsWay && this.#heap.length === 0
@@ -112,87 +112,87 @@ export class LogCursor implements EventCursor {
     cursor.narrow((first, last) => this.#inLamports(cursor.stream, first, last))
   }
 
-  /** Lamport timestamps rise with offsets, so bounds of the one are bounds of the other. */
+  /** Lamport timestamps ascend with offsets, so a range of the former is a range of the latter. */
   #inLamports({ number }: ReadStream, first: number, last: number): [number, number] {
     const { lamports } = this.#selection
     if (lamports === undefined || first > last) return [first, last]
     const from = lamports.from <= 0 ? first : this.#reader.offsetAt(number, lamports.from, first, last)
-    // What comes later comes with greater ones, and is looked at one by one.
+    // The upper bound of a live cursor is checked per event: later events have greater timestamps.
     if (this.#live !== undefined || lamports.to === Number.POSITIVE_INFINITY) return [from, last]
     return [from, this.#reader.offsetAt(number, lamports.to + 1, from, last) - 1]
   }
 
   /**
-   * Goes to the next event: the cursor of its stream stands there until the next call. To be used between `begin` and
-   * the end of a slice. Nothing at the end, and when the deadline has passed: then the cursor is on its way.
+   * The next event, valid until the next call. To be used between `begin` and the end of a slice. Undefined at the end,
+   * or when the deadline has passed: then `isOnItsWay` is true.
    */
   next(): EventPlace | undefined {
-    if (!this.#move()) return undefined
+    if (!this.#advance()) return undefined
     const top = this.#heap[0]
     this.#taken = top !== undefined
-    // All cursors of the heap stand at an event, so they have a block.
+    // All cursors in the heap are at an event, so they have a block.
     return top as EventPlace | undefined
   }
 
   /** Whether there may be events left that were not found before the deadline. */
   get isOnItsWay(): boolean {
-    return this.#moving || this.#fresh.length > 0
+    return this.#isTopSeeking || this.#unpositioned.length > 0
   }
 
-  /** Begins a slice: moves all cursors away from events that were removed since the last one. */
+  /** Begins a slice: moves cursors on whose events were removed since the last one. */
   begin(deadline = Number.POSITIVE_INFINITY): void {
     this.#deadline = deadline
     const removals = this.#reader.refresh()
     if (removals === this.#removals) return
     this.#removals = removals
-    this.#leave()
-    const standing = this.#heap.splice(0)
-    if (this.#moving) this.#fresh.push(standing.shift() as StreamCursor)
-    this.#moving = false
-    for (const cursor of this.#fresh) cursor.forgetBlock()
-    for (const cursor of standing) {
-      if (cursor.standAgain()) this.#push(cursor)
-      else this.#fresh.push(cursor)
+    this.#skipTaken()
+    const positioned = this.#heap.splice(0)
+    if (this.#isTopSeeking) this.#unpositioned.push(positioned.shift() as StreamCursor)
+    this.#isTopSeeking = false
+    for (const cursor of this.#unpositioned) cursor.dropBlock()
+    for (const cursor of positioned) {
+      if (cursor.reload()) this.#push(cursor)
+      else this.#unpositioned.push(cursor)
     }
   }
 
-  /** Moves cursors on that do not stand at an event. Answers whether all of them do now, or are at their ends. */
-  #move(): boolean {
-    this.#leave()
-    if (this.#moving) {
+  /** Moves all cursors to their next events. Returns false when the deadline passes before that. */
+  #advance(): boolean {
+    this.#skipTaken()
+    if (this.#isTopSeeking) {
       if (this.#heap[0]?.next(this.#deadline) === 'later') return false
-      this.#moving = false
-      this.#sift()
+      this.#isTopSeeking = false
+      this.#siftDown()
     }
-    for (let moved = 1; this.#fresh.length > 0; moved++) {
-      const cursor = this.#fresh.at(-1) as StreamCursor
-      if (this.#wide.delete(cursor)) this.#narrow(cursor)
+    for (let moved = 1; this.#unpositioned.length > 0; moved++) {
+      const cursor = this.#unpositioned.at(-1) as StreamCursor
+      if (this.#toNarrow.delete(cursor)) this.#narrow(cursor)
       const found = cursor.next(this.#deadline)
       if (found === 'later') return false
-      this.#fresh.pop()
+      this.#unpositioned.pop()
       if (found) this.#push(cursor)
       if (moved % streamsPerClock === 0 && this.#reader.clock.steadyMs() >= this.#deadline) return false
     }
     return true
   }
 
-  /** Takes events of one stream as long as no other stream is next. Answers whether the slice goes on. */
+  /** Takes events of one stream until another stream is next. Returns whether the slice continues. */
   #drain(cursor: StreamCursor, second: StreamCursor | undefined, slice: Slice): boolean {
     const before = second === undefined || this.#byStream ? Number.POSITIVE_INFINITY : second.lamport
     do {
       const { block } = cursor
       const goesOn = slice.take(cursor, before)
       const found = cursor.next(slice.deadline)
-      if (cursor.block !== block) block?.leave?.()
-      this.#moving = found === 'later'
+      if (cursor.block !== block) block?.dispose?.()
+      this.#isTopSeeking = found === 'later'
       if (found !== true || !goesOn) return goesOn
     } while (second === undefined || this.#isBefore(cursor, second))
     return true
   }
 
-  /** Leaves an event that was taken. */
-  #leave(): void {
-    if (this.#taken) this.#moving = true
+  /** Moves on from the event that `next` has returned. */
+  #skipTaken(): void {
+    if (this.#taken) this.#isTopSeeking = true
     this.#taken = false
   }
 
@@ -221,8 +221,8 @@ export class LogCursor implements EventCursor {
     heap[at] = cursor
   }
 
-  /** Puts the cursor on top in its place, or takes it out when it is at its end. */
-  #sift(): void {
+  /** Restores the heap after the top cursor has moved; removes the cursor when it is at its end. */
+  #siftDown(): void {
     const heap = this.#heap
     let cursor = heap[0] as StreamCursor
     if (!Number.isFinite(cursor.lamport)) {
@@ -244,15 +244,15 @@ export class LogCursor implements EventCursor {
   }
 }
 
-/** How many events pass between two looks at the clock. */
-const clockEvery = 64
+/** Events between two checks of the clock. */
+const eventsPerClock = 64
 
-/** What one slice may still do. */
+/** One slice: passes events to the sink until it returns false or the deadline has passed. */
 class Slice {
   readonly deadline: number
   readonly #sink: EventSink
   readonly #clock: Clock
-  #untilClock = clockEvery
+  #untilClock = eventsPerClock
 
   constructor(sink: EventSink, deadline: number, clock: Clock) {
     this.#sink = sink
@@ -261,20 +261,20 @@ class Slice {
   }
 
   /**
-   * Takes the event that a cursor stands at, and with it those after it that have lamport timestamps below another, if
-   * they can be taken at once. Answers whether another one may follow.
+   * Passes on the event at a cursor, together with the run of events after it below a lamport timestamp if the sink
+   * takes runs. Returns whether the slice continues.
    */
   take(cursor: StreamCursor, before: number): boolean {
     const { stream, block, index } = cursor
-    assert(block !== undefined, 'a cursor with events stands at one')
-    const end = this.#sink.run === undefined ? index : cursor.passRun(before)
+    assert(block !== undefined, 'a cursor in the heap is at an event')
+    const end = this.#sink.run === undefined ? index : cursor.advanceRun(before)
     const goesOn =
       end > index + 1 && this.#sink.run !== undefined
         ? this.#sink.run(stream, block, index, end)
         : this.#sink.event(stream, block, index)
     this.#untilClock -= Math.max(1, end - index)
     if (!goesOn || this.#untilClock > 0) return goesOn
-    this.#untilClock = clockEvery
+    this.#untilClock = eventsPerClock
     return this.#clock.steadyMs() < this.deadline
   }
 }

@@ -7,7 +7,7 @@ import { endBytes, lamportAt, timeKeyBytes } from './event-line.ts'
 import { parseLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 
-/** What only those need to know who look into events. */
+/** Columns that are decoded lazily: plain copies of lines do not need them. */
 interface Details {
   readonly times: Float64Array
   readonly labelLengths: Int32Array
@@ -17,8 +17,8 @@ interface Details {
 }
 
 /**
- * A block of a segment: columns of numbers, and the lines of JSON that are ready to be sent but for their lamport
- * timestamps and offsets. An event whose payload was removed has no line.
+ * A block of a segment: columns of numbers, and the lines of JSON, complete except for lamport timestamps and offsets.
+ * A redacted event has no line.
  */
 export class SealedBlock implements LabelledBlock {
   readonly first: number
@@ -29,9 +29,9 @@ export class SealedBlock implements LabelledBlock {
   readonly lines: Int32Array
   /** Bytes between the digits of the lamport timestamp and those of the offset. */
   readonly #middle: number
-  /** Ownership: the first reader, the cache, or shared by later readers. */
-  #isLeft = false
-  #isKept = false
+  /** Ownership: whether the first reader is done, whether the block is cached, whether other readers share it. */
+  #isDisposed = false
+  #isCached = false
   #isShared = false
   #known: Details | undefined
   readonly #parsed: (Labels | undefined)[] = []
@@ -43,7 +43,7 @@ export class SealedBlock implements LabelledBlock {
     this.first = first
     this.count = count
     this.#middle = reader.uvarint()
-    // One piece of memory: to ask for several takes longer than to fill them.
+    // One allocation: several would take longer than filling them.
     const memory = new ArrayBuffer(12 * count + 4)
     this.lamports = readColumn(reader, new Float64Array(memory, 0, count))
     this.lines = new Int32Array(memory, 8 * count, count + 1)
@@ -90,7 +90,7 @@ export class SealedBlock implements LabelledBlock {
     return this.bytes.toString('utf8', this.#details.payloads[index], (this.lines[index + 1] as number) - endBytes)
   }
 
-  /** Start and end of the payload of an event; nothing is between them where it was removed. */
+  /** Start and end of the payload of an event; empty if it was redacted. */
   payloadSpan(index: number): [number, number] {
     const [start, end] = [this.#details.payloads[index] as number, this.lines[index + 1] as number]
     return [start, this.isRemoved(index) ? start : end - endBytes]
@@ -117,34 +117,33 @@ export class SealedBlock implements LabelledBlock {
     }
   }
 
-  keep(): void {
-    this.#isKept = true
+  onCached(): void {
+    this.#isCached = true
   }
 
-  share(): void {
+  onShared(): void {
     this.#isShared = true
   }
 
-  leave(): void {
-    this.#isLeft = true
+  dispose(): void {
+    this.#isDisposed = true
     this.#releaseUnused()
   }
 
-  /** It is not kept any more. */
-  drop(): void {
-    this.#isKept = false
+  onEvicted(): void {
+    this.#isCached = false
     this.#releaseUnused()
   }
 
   /** A shared block is not released explicitly but left to the garbage collector: its readers are not counted. */
   #releaseUnused(): void {
-    if (!this.#isLeft || this.#isKept || this.#isShared) return
+    if (!this.#isDisposed || this.#isCached || this.#isShared) return
     release(this.bytes)
     release(this.lines)
     if (this.#known !== undefined) release(this.#known.times)
   }
 
-  /** Makes places of lengths. */
+  /** Converts the lengths of the lines to positions. */
   #placeLines(start: number): void {
     const { lines, count } = this
     let at = start
@@ -191,7 +190,7 @@ export class SealedBlock implements LabelledBlock {
     return [end - (labelLengths[label] as number), end]
   }
 
-  /** Labels that no line has stand at the end. */
+  /** Labels that are in no line are stored at the end. */
   #unreadEnd(label: number): number {
     const { labelLengths, labelOf } = this.#details
     const inLines = new Set(labelOf.filter((_, i) => !this.isRemoved(i)))

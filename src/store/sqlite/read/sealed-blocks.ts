@@ -7,19 +7,19 @@ import { blockColumns, blockOfKey } from '../rows/segment-columns.ts'
 import { BlockCache } from './block-cache.ts'
 import type { SealedBlock } from './sealed-block.ts'
 
-/** A segment with the block that was looked for, or with all of them. Whether it is sound shows with the block. */
+/** A segment with the requested block, or with all of them. It is checked when a block is decoded. */
 type Row = readonly [key: number, count: number, size: number, ...blocks: unknown[]]
 
-/** Reads blocks of segments, and keeps those that were used last. */
+/** Reads blocks of segments, through a cache. */
 export class SealedBlocks {
   readonly #one: StatementSync
   readonly #all: StatementSync
   readonly #cache = new BlockCache()
-  /** The keys before and after the block that was read last. */
+  /** The keys before and after the last block, to detect sequential reads. */
   #before = -1
   #after = -1
-  /** All blocks of a segment of which one was asked for after the other. */
-  #ahead: Row | undefined
+  /** Read-ahead: all blocks of a segment that is read sequentially. */
+  #readAhead: Row | undefined
 
   constructor(database: DatabaseSync) {
     const prepare = (blocks: string): StatementSync => {
@@ -34,33 +34,34 @@ export class SealedBlocks {
 
   clear(): void {
     this.#cache.clear()
-    this.#ahead = undefined
+    this.#readAhead = undefined
   }
 
-  /** The block that holds an event of a stream; nothing when it is not sealed, or was pruned. */
+  /** The block that contains an event of a stream; undefined when the event is not sealed, or was pruned. */
   at(stream: StreamNumber, key: number): SealedBlock | undefined {
-    const known = this.#cache.at(key)
+    const known = this.#cache.get(key)
     if (known !== undefined) {
-      this.#follow(key - offsetOf(key) + known.first, known.count)
+      this.#setNeighbours(key - offsetOf(key) + known.first, known.count)
       return known
     }
-    if (this.#ahead !== undefined && holds(this.#ahead, key)) return this.#blockIn(this.#ahead, key, true)
-    // Whoever reads one after the other gets all blocks of a segment at once.
-    const isNext = key === this.#before || key === this.#after
-    const row = (isNext ? this.#all : this.#one).get(key) as unknown as Row | undefined
-    if (row === undefined || !holds(row, key) || row[0] < rowKey(stream, 0)) return undefined
-    if (!isNext) {
+    const ahead = this.#readAhead
+    if (ahead !== undefined && contains(ahead, key)) return this.#blockIn(ahead, key, true)
+    // A sequential read fetches all blocks of a segment at once.
+    const isSequential = key === this.#before || key === this.#after
+    const row = (isSequential ? this.#all : this.#one).get(key) as unknown as Row | undefined
+    if (row === undefined || !contains(row, key) || row[0] < rowKey(stream, 0)) return undefined
+    if (!isSequential) {
       const block = this.#blockIn(row, key, false)
       releaseBlocks(row)
       return block
     }
-    if (this.#ahead !== undefined) releaseBlocks(this.#ahead)
-    this.#ahead = row
+    if (ahead !== undefined) releaseBlocks(ahead)
+    this.#readAhead = row
     return this.#blockIn(row, key, true)
   }
 
-  /** Remembers where the next ones would be, in either direction. */
-  #follow(first: number, count: number): void {
+  /** Remembers where the adjacent blocks are, in both directions. */
+  #setNeighbours(first: number, count: number): void {
     this.#before = first - 1
     this.#after = first + count
   }
@@ -70,18 +71,18 @@ export class SealedBlocks {
     const index = Math.floor((key - start) / size)
     const first = start + index * size
     const block = blockOf({ key: start, count, size }, index, row[3 + (isWhole ? index : 0)])
-    this.#follow(first, block.count)
-    // Whoever reads all of a large log comes back to none of it in time, and would only make garbage of what is kept.
-    this.#cache.keep(first, block, isWhole)
+    this.#setNeighbours(first, block.count)
+    // Scan resistance: a scan of a large log must not evict other blocks, since it does not reuse its own.
+    this.#cache.put(first, block, isWhole)
     return block
   }
 }
 
-/** What is compressed is nobody else's. */
+/** The compressed blocks are not shared, so their memory is released at once. */
 function releaseBlocks([, , , ...blocks]: Row): void {
   for (const block of blocks) if (block instanceof Uint8Array) release(block)
 }
 
-function holds([first, count]: Row, key: number): boolean {
+function contains([first, count]: Row, key: number): boolean {
   return first <= key && key < first + count
 }

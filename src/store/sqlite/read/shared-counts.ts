@@ -3,24 +3,24 @@ import { format } from '../../../base/format.ts'
 import { Snapshot, type StreamNumber } from '../../port/index.ts'
 import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
 
-/** Cells that stand once. */
+/** Cells of the header. */
 const cell = {
   /** Number of streams. */
   streams: 0,
-  /** Times of sealing, of removing, of appending. */
+  /** Counters of seals, removals and appends. */
   seals: 1,
   removals: 2,
   appends: 3,
-  /** Whose events are waited for. */
-  waitingFor: 4,
-  /** Changes in the ring: those that are about to be written, those that count, those that the cells of streams have as well. */
+  /** The wake-up filter, see `wakeup`. */
+  wakeupFilter: 4,
+  /** Counters of changes in the ring: reserved for writing, committed, applied to the cells of the streams. */
   reserved: 5,
   committed: 6,
   applied: 7,
 } as const
 const header = 8
 
-/** Cells of each stream: how many events it has, how many are pruned, how many sealed. */
+/** Cells per stream: the number of its events, of pruned ones, of sealed ones. */
 const perStream = 3
 const streamCells = perStream * format.streamsPerTopic
 
@@ -28,10 +28,10 @@ const streamCells = perStream * format.streamsPerTopic
 const ringSize = format.streamsPerTopic
 const ring = header + streamCells
 
-/** Whose new events are waited for: from 2 on it is the hash of an app ID. */
-const waiting = { forAll: 0, forNone: 1, forApp: 2 } as const
+/** Values of the wake-up filter: new events of all apps, of none, or of one app, as 2 plus the hash of its ID. */
+const wakeup = { all: 0, none: 1, app: 2 } as const
 
-/** Where a stream stands after a commit. */
+/** The counts of a stream after a commit. */
 export interface StreamCounts {
   readonly number: StreamNumber
   readonly count: number
@@ -40,13 +40,13 @@ export interface StreamCounts {
 }
 
 /**
- * Event counts of all streams, published by the writer to the readers through shared memory: whoever has got the answer to a
- * publish finds its events in the next query, whichever thread runs it.
+ * Event counts of all streams, published by the writer to the readers through shared memory, before a publish request
+ * is acknowledged: the next query finds its events, whichever thread runs it.
  *
- * A commit may change several streams, and readers must see all of it or nothing. So the changes of a commit are first written to a
- * ring, and take effect together when the counter `committed` rises. The cell of each stream follows after that; `applied` says up
- * to where. A reader replays the ring from its last snapshot on, or from the cells when the ring has wrapped around meanwhile.
- * Neither side ever waits for the other.
+ * A commit may change several streams, and readers must see all of it or nothing. So the changes are first written to a
+ * ring buffer, and take effect together when `committed` is incremented. The cells of the streams are updated after
+ * that, up to `applied`. A reader replays the ring from its last snapshot on, or from the cells if the ring has wrapped
+ * around since. It is lock-free: neither side waits for the other.
  */
 export class SharedCounts {
   readonly memory: SharedArrayBuffer
@@ -57,22 +57,22 @@ export class SharedCounts {
     this.#cells = new BigUint64Array(memory)
   }
 
-  /** How many streams there are: their numbers are 0, 1, 2, … */
+  /** The number of streams; they are numbered 0, 1, 2, … */
   get streams(): number {
     return this.#get(cell.streams)
   }
 
-  /** Rises whenever events were sealed: they have an index now. */
+  /** Incremented when the index has changed, for example after a seal. */
   get seals(): number {
     return this.#get(cell.seals)
   }
 
-  /** Rises whenever something was removed: what was read before may be gone. */
+  /** Incremented when events or payloads were removed: data that was read before may be gone. */
   get removals(): number {
     return this.#get(cell.removals)
   }
 
-  /** Rises whenever own events are about to be stored. */
+  /** Incremented before own events are appended. */
   get appends(): number {
     return this.#get(cell.appends)
   }
@@ -86,19 +86,19 @@ export class SharedCounts {
     return this.#get(header + perStream * stream + 1)
   }
 
-  /** Events before this one are sealed or pruned. More may be by now: it only says where to look first. */
+  /** Events before this offset are sealed or pruned. It may lag behind, so it only says where to look first. */
   sealed(stream: StreamNumber): number {
     return this.#get(header + perStream * stream + 2)
   }
 
-  /** Publishes where streams stand after a commit, all at once. Only the writer calls this. */
+  /** Publishes the counts of streams after a commit, atomically. Only the writer calls this. */
   publish(changed: Iterable<StreamCounts>): void {
     const all = [...changed]
     const grown = all.filter(({ number, count }) => count !== this.count(number))
-    // First, so that whoever sees a count of a stream finds the stream.
+    // First the number of streams, so that a reader that sees a count finds its stream.
     for (const { number, count, pruned, sealed } of all) {
       assert(number < format.streamsPerTopic, 'a stream has a cell')
-      assert(pruned <= count && sealed <= count, 'a stream has pruned and sealed only what it has')
+      assert(pruned <= count && sealed <= count, 'a stream has no more pruned or sealed events than events')
       if (number >= this.streams) this.#set(cell.streams, number + 1)
     }
     const from = this.#get(cell.committed)
@@ -114,7 +114,7 @@ export class SharedCounts {
     this.#set(cell.applied, to)
   }
 
-  /** The counts of all streams after the last commit. That is the last snapshot when nothing has changed since. */
+  /** The counts of all streams after the last commit; returns `last` if nothing has changed since. */
   snapshot(last?: Snapshot): Snapshot {
     if (last !== undefined && this.#get(cell.committed) === last.position) return last
     let snapshot = last && this.#replay(last)
@@ -122,7 +122,7 @@ export class SharedCounts {
     return snapshot
   }
 
-  /** The cells of all streams: each is as new as what had been applied before it was read, or newer. The ring tells which are newer. */
+  /** The cells of all streams. Each is at least as new as `applied` was; replaying the ring corrects newer ones. */
   #readCells(): Snapshot {
     const position = this.#get(cell.applied)
     return new Snapshot(
@@ -131,7 +131,7 @@ export class SharedCounts {
     )
   }
 
-  /** What a base becomes with the changes since; nothing when the writer has overwritten some of them. */
+  /** Applies the changes since a snapshot; undefined when the writer has overwritten some of them. */
   #replay(base: Snapshot): Snapshot | undefined {
     const to = this.#get(cell.committed)
     const counts = base.counts()
@@ -143,32 +143,32 @@ export class SharedCounts {
     return this.#get(cell.reserved) - base.position <= ringSize ? new Snapshot(to, counts) : undefined
   }
 
-  tellAppending(): void {
+  incrementAppends(): void {
     this.#set(cell.appends, this.appends + 1)
   }
 
-  tellSealed(): void {
+  incrementSeals(): void {
     this.#set(cell.seals, this.seals + 1)
   }
 
-  tellRemoved(): void {
+  incrementRemovals(): void {
     this.#set(cell.removals, this.removals + 1)
   }
 
   /**
-   * Sets the wake-up filter of the reader thread. No wake-up is lost: the reader sets it before it takes a snapshot, and the
-   * writer checks it after it has published the new counts.
+   * Sets the wake-up filter of the reader thread. No wake-up is lost: the reader sets it before it takes a snapshot,
+   * and the writer checks it after publishing the new counts.
    */
-  waitFor(events: 'all' | 'none' | { readonly app: number }): void {
-    if (events === 'all') this.#set(cell.waitingFor, waiting.forAll)
-    else this.#set(cell.waitingFor, events === 'none' ? waiting.forNone : waiting.forApp + events.app)
+  setWakeupFilter(events: 'all' | 'none' | { readonly app: number }): void {
+    if (events === 'all') this.#set(cell.wakeupFilter, wakeup.all)
+    else this.#set(cell.wakeupFilter, events === 'none' ? wakeup.none : wakeup.app + events.app)
   }
 
-  /** Whether somebody waits for events of these apps; nothing stands for any app. */
-  isWaitedFor(apps: ReadonlySet<number> | undefined): boolean {
-    const state = this.#get(cell.waitingFor)
-    if (state < waiting.forApp) return state === waiting.forAll
-    return apps?.has(state - waiting.forApp) ?? true
+  /** Whether the wake-up filter matches events of these apps; undefined means unknown apps. */
+  matchesWakeupFilter(apps: ReadonlySet<number> | undefined): boolean {
+    const filter = this.#get(cell.wakeupFilter)
+    if (filter < wakeup.app) return filter === wakeup.all
+    return apps?.has(filter - wakeup.app) ?? true
   }
 
   #get(at: number): number {

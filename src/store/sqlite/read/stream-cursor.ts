@@ -5,30 +5,31 @@ import type { LabelMatcher } from '../index/label-matcher.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 
-/** How many events that are not selected pass between two looks at the clock. */
-const clockEvery = 64
+/** Events without a match between two checks of the clock. */
+const eventsPerClock = 64
 
-/** Walks over the selected events of one stream, in either direction. Its place is an offset, so it can stay anywhere for any time. */
+/** A cursor over the selected events of one stream, in either direction. Its position is an offset, so it can pause. */
 export class StreamCursor {
   readonly stream: ReadStream
-  /** The event it stands at. */
+  /** The current event. */
   block: LabelledBlock | undefined
   index = 0
-  /** The lamport timestamp of that event; infinite when there is none left. */
+  /** The lamport timestamp of the current event; infinite at the end. */
   lamport = 0
   readonly #reader: BlockReader
-  /** None where all events are selected. */
+  /** Undefined when all events are selected. */
   readonly #matcher: LabelMatcher | undefined
   readonly #finder: CandidateFinder
   readonly #step: 1 | -1
-  /** The offsets that are still to be looked at, both included. */
+  /** The remaining offsets, both included. */
   #from: number
   #to: number
-  #some: readonly number[] | undefined
-  #someAt = 0
-  /** The piece of the stream that is looked at event by event. */
-  #pieceEnd = -1
-  /** For each label of the block whether it is selected: 1 yes, 2 no, 0 not known yet. */
+  /** Candidates from the index. */
+  #candidates: readonly number[] | undefined
+  #candidateAt = 0
+  /** The last offset of the range that is scanned without the index; -1 for none. */
+  #scanEnd = -1
+  /** For each label of the block whether it is selected: 1 yes, 2 no, 0 unknown. */
   #selected = new Uint8Array(0)
   #selectedOf: LabelledBlock | undefined
 
@@ -42,12 +43,12 @@ export class StreamCursor {
     this.#step = step
   }
 
-  /** Bytes of the block that it stands in. */
+  /** Size of the current block. */
   get heldBytes(): number {
     return this.block?.heldBytes ?? 0
   }
 
-  /** Raises the upper bound. Answers whether a cursor that was at its end has to be moved on now. */
+  /** Raises the upper bound. Returns whether the cursor was at its end and has to be moved on. */
   extend(to: number): boolean {
     if (to <= this.#to) return false
     this.#to = to
@@ -56,54 +57,54 @@ export class StreamCursor {
     return true
   }
 
-  /** Narrows the offsets that are still to be looked at. */
+  /** Narrows the remaining offsets. */
   narrow(narrowed: (from: number, to: number) => readonly [from: number, to: number]): void {
     ;[this.#from, this.#to] = narrowed(this.#from, this.#to)
   }
 
-  /** Looks again at the event it stands at, which may have been removed, and answers whether it is there. */
-  standAgain(): boolean {
+  /** Reads the current event again. Returns false if it was removed. */
+  reload(): boolean {
     const offset = (this.block?.first ?? 0) + this.index
-    this.forgetBlock()
-    return this.#stand(offset)
+    this.dropBlock()
+    return this.#seek(offset)
   }
 
-  /** Events of the block may have been removed: it is read again. */
-  forgetBlock(): void {
+  /** Drops the current block, since events of it may have been removed. */
+  dropBlock(): void {
     this.block = undefined
     this.#selectedOf = undefined
   }
 
-  /** Goes to the next selected event, and answers whether there is one; `later` when the deadline passes before it is found. */
+  /** Moves to the next selected event. Returns false at the end, and `later` when the deadline passes before. */
   next(deadline = Number.POSITIVE_INFINITY): boolean | 'later' {
-    for (let looks = 1; ; looks++) {
+    for (let tried = 1; ; tried++) {
       const offset = this.#nextCandidate()
       if (offset === undefined) {
         this.lamport = this.#step > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-        // It may wait here for days.
-        this.forgetBlock()
+        // A live cursor may stay here for days, so it holds no memory.
+        this.dropBlock()
         return false
       }
-      if (this.#stand(offset)) return true
-      if (looks % clockEvery === 0 && this.#reader.clock.steadyMs() >= deadline) return 'later'
+      if (this.#seek(offset)) return true
+      if (tried % eventsPerClock === 0 && this.#reader.clock.steadyMs() >= deadline) return 'later'
     }
   }
 
   /**
-   * Passes over the events of the block after the one that it stands at, as far as all of them are selected and have
-   * lamport timestamps below another. Answers the index after the last of them.
+   * Moves over the events of the block after the current one, as long as they are selected and their lamport timestamps
+   * are below `before`. Returns the index after the last of them.
    */
-  passRun(before: number): number {
+  advanceRun(before: number): number {
     const { block, index } = this
-    if (block === undefined || this.#step < 0 || !this.#inPiece()) return index + 1
-    let last = Math.min(block.count, Math.min(this.#to, this.#pieceEnd) + 1 - block.first)
+    if (block === undefined || this.#step < 0 || !this.#isScanning()) return index + 1
+    let last = Math.min(block.count, Math.min(this.#to, this.#scanEnd) + 1 - block.first)
     while (last > index + 1 && (block.lamports[last - 1] as number) >= before) last--
     const end = this.#endOfSelected(block, index + 1, last)
     this.#from = Math.max(this.#from, block.first + end)
     return end
   }
 
-  /** Up to which index events are selected; those that were removed make no difference. */
+  /** The index up to which all events are selected, ignoring removed ones. */
   #endOfSelected(block: LabelledBlock, from: number, to: number): number {
     if (this.#matcher === undefined) return to
     let end = from
@@ -111,8 +112,8 @@ export class StreamCursor {
     return end
   }
 
-  /** Goes to an offset, and answers whether the event there is selected; one that was pruned is not. */
-  #stand(offset: number): boolean {
+  /** Moves to an offset. Returns whether its event exists and is selected. */
+  #seek(offset: number): boolean {
     let block = this.block
     if (block === undefined || offset < block.first || offset >= block.first + block.count) {
       block = this.#reader.block(this.stream.number, offset, this.#step)
@@ -129,18 +130,18 @@ export class StreamCursor {
     return true
   }
 
-  /** Leaves out what was pruned meanwhile: to look for each of these events would take as long as to read them. */
+  /** Skips pruned events at once: looking up each of them would take as long as reading it. */
   #skipPruned(): void {
     if (this.#step < 0) {
-      // Everything before it was pruned as well.
+      // All events before it were pruned, too.
       this.#to = this.#from - 1
-      this.#some = undefined
+      this.#candidates = undefined
       return
     }
     const pruned = this.#reader.prunedOf(this.stream.number)
     this.#from = Math.max(this.#from, pruned)
-    this.#some = this.#some?.filter((offset, i) => i >= this.#someAt && offset >= pruned)
-    this.#someAt = 0
+    this.#candidates = this.#candidates?.filter((offset, i) => i >= this.#candidateAt && offset >= pruned)
+    this.#candidateAt = 0
   }
 
   #isSelected(block: LabelledBlock, index: number): boolean {
@@ -155,44 +156,44 @@ export class StreamCursor {
     return this.#selected[label] === 1
   }
 
-  /** The next offset to look at. */
   #nextCandidate(): number | undefined {
     while (true) {
-      if (this.#some !== undefined) {
-        const offset = this.#step > 0 ? this.#some[this.#someAt] : this.#some[this.#some.length - 1 - this.#someAt]
-        this.#someAt++
+      const candidates = this.#candidates
+      if (candidates !== undefined) {
+        const at = this.#candidateAt++
+        const offset = this.#step > 0 ? candidates[at] : candidates[candidates.length - 1 - at]
         if (offset !== undefined) return offset
-        this.#some = undefined
-      } else if (this.#inPiece()) {
+        this.#candidates = undefined
+      } else if (this.#isScanning()) {
         const offset = this.#step > 0 ? this.#from : this.#to
         if (this.#step > 0) this.#from++
         else this.#to--
         return offset
       } else if (this.#from > this.#to) {
         return undefined
-      } else this.#nextPiece()
+      } else this.#findCandidates()
     }
   }
 
-  #inPiece(): boolean {
-    if (this.#from > this.#to || this.#pieceEnd < 0) return false
-    return this.#step > 0 ? this.#from <= this.#pieceEnd : this.#to >= this.#pieceEnd
+  #isScanning(): boolean {
+    if (this.#from > this.#to || this.#scanEnd < 0) return false
+    return this.#step > 0 ? this.#from <= this.#scanEnd : this.#to >= this.#scanEnd
   }
 
-  #nextPiece(): void {
+  #findCandidates(): void {
     const { candidates, next } =
       this.#step > 0 ? this.#finder.after(this.#from, this.#to) : this.#finder.before(this.#from, this.#to)
-    this.#take(candidates)
+    this.#setCandidates(candidates)
     if (candidates.kind === 'all') return
     if (this.#step > 0) this.#from = next
     else this.#to = next
   }
 
-  #take(candidates: Candidates): void {
+  #setCandidates(candidates: Candidates): void {
     if (candidates.kind === 'some') {
-      this.#some = candidates.offsets
-      this.#someAt = 0
-      this.#pieceEnd = -1
-    } else this.#pieceEnd = this.#step > 0 ? candidates.to : candidates.from
+      this.#candidates = candidates.offsets
+      this.#candidateAt = 0
+      this.#scanEnd = -1
+    } else this.#scanEnd = this.#step > 0 ? candidates.to : candidates.from
   }
 }

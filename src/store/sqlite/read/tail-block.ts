@@ -1,14 +1,14 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
 import type { LabelMatcher } from '../index/label-matcher.ts'
-import { lineEnd, lineStart } from './event-line.ts'
+import { lineEnd, linePrefix } from './event-line.ts'
 import { writeLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 
-/** Room that is made at first: for so many lines of about so many bytes. */
-const linesAtFirst = 16
-const lineBytes = 512
+/** Initial capacity: number of lines, and their average size. */
+const initialLines = 16
+const averageLineBytes = 512
 
-/** A block of events that are not sealed yet. Lines are made when they are asked for, and kept: several readers follow a stream. */
+/** A block of unsealed events. Lines are made on demand and cached, since several readers may follow a stream. */
 export class TailBlock implements LabelledBlock {
   readonly first: number
   readonly count: number
@@ -19,16 +19,16 @@ export class TailBlock implements LabelledBlock {
   /** For each event, the frame that it is in. */
   readonly #frames: readonly Frame[]
   readonly #lines: ByteWriter
-  /** Start and end of each line that was made. */
+  /** Start and end of each line in `#lines`; both 0 before it is made. */
   readonly #spans: Int32Array
 
-  /** The events of frames from one offset to before another. */
+  /** The events of frames from one offset to another, which is excluded. */
   constructor(frames: readonly Frame[], streamId: string, [from, to]: readonly [number, number]) {
     this.first = from
     this.count = to - from
     this.#streamId = streamId
-    // Often the last few are asked for, and all of them if there are few.
-    this.#lines = new ByteWriter(lineBytes * Math.min(this.count, linesAtFirst))
+    // Often only the last few events are read.
+    this.#lines = new ByteWriter(averageLineBytes * Math.min(this.count, initialLines))
     this.lamports = new Float64Array(this.count)
     this.times = new Float64Array(this.count)
     this.labelOf = new Uint16Array(this.count)
@@ -46,7 +46,7 @@ export class TailBlock implements LabelledBlock {
     this.#frames = frameOf
   }
 
-  /** Frames are kept for others as well, but a large one is not. */
+  /** Includes the frames: they may be shared with other blocks, but large ones are not. */
   get heldBytes(): number {
     let bytes = this.#lines.capacity
     let last: Frame | undefined
@@ -95,7 +95,7 @@ export class TailBlock implements LabelledBlock {
     }
   }
 
-  /** Start and end of a line; one of a removed event is empty. */
+  /** Start and end of a line; empty for a removed event. */
   #line(index: number): readonly [number, number] {
     const spans = this.#spans
     if (spans[2 * index + 1] === 0 && !this.isRemoved(index)) {
@@ -103,7 +103,7 @@ export class TailBlock implements LabelledBlock {
       const writer = this.#lines
       spans[2 * index] = writer.length
       const [lamport, time] = [this.lamports[index] as number, this.times[index] as number]
-      writer.latin1(lineStart(this.#streamId, lamport, this.first + index, time))
+      writer.latin1(linePrefix(this.#streamId, lamport, this.first + index, time))
       writeLabelJson(writer, frame, ...this.#label(index))
       writer.bytes(frame.bytes, ...this.#payload(index)).bytes(lineEnd)
       spans[2 * index + 1] = writer.length
@@ -119,7 +119,7 @@ export class TailBlock implements LabelledBlock {
     return spanOf(this.#frame(index).labels, this.first + index - this.#frame(index).first)
   }
 
-  /** Start and end; the start is -1 where it was removed. */
+  /** Start and end of a payload; the start is -1 if it was removed. */
   #payload(index: number): [number, number] {
     return spanOf(this.#frame(index).payloads, this.first + index - this.#frame(index).first)
   }

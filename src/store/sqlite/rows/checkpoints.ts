@@ -5,10 +5,10 @@ import { checksum, DamagedData } from './checksum.ts'
 import { rowKey } from './row-key.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
 
-/** A row knows the checkpoint before it: one that is missing is missed. */
+/** Each row names the checkpoint before it, so that a missing one is detected. */
 export interface CheckpointRow {
   readonly key: number
-  /** The count of the checkpoint before; 0 when there is none. */
+  /** The count of the previous checkpoint; 0 when there is none. */
   readonly before: number
   readonly head: Uint8Array
   readonly crc: number
@@ -18,41 +18,41 @@ export function checkpointCrc({ key, before, head }: Omit<CheckpointRow, 'crc'>)
   return checksum(head, key, before)
 }
 
-/** The checkpoints of a stream of which that many events are pruned, in order. */
+/** The checkpoints of a stream in order, from the one where it was pruned. */
 export function checkpointsOf(database: DatabaseSync, stream: StreamNumber, pruned: number): Checkpoint[] {
   const later = checkpointsAfter(database, stream, pruned)
   return pruned === 0 ? later : [checkpointAt(database, stream, pruned), ...later]
 }
 
-/** The next checkpoints after an offset. */
+/** The next checkpoints after an offset, up to a limit. */
 export function checkpointsAfter(
   database: DatabaseSync,
   stream: StreamNumber,
   after: number,
-  most = Number.MAX_SAFE_INTEGER,
+  limit = Number.MAX_SAFE_INTEGER,
 ): Checkpoint[] {
   const start = rowKey(stream, 0)
-  // Before the checkpoints: those that come in between are later ones.
+  // Read before the checkpoints: ones that are added in between only make the list longer.
   const newest = newestCheckpoint(database, stream)
   const rows = database
     .prepare('SELECT key, before, head, crc FROM checkpoint WHERE key > ? AND key < ? ORDER BY key LIMIT ?')
-    .all(start + after, rowKey(stream + 1, 0), most) as unknown as CheckpointRow[]
+    .all(start + after, rowKey(stream + 1, 0), limit) as unknown as CheckpointRow[]
   let known = after
   const checkpoints = rows.map((row, i) => {
-    const checkpoint = sound(row, stream)
-    // The offset itself may be between two checkpoints.
+    const checkpoint = verified(row, stream)
+    // The offset may lie between two checkpoints.
     if (i === 0 ? row.before > known : row.before !== known)
       throw new DamagedData(`a checkpoint of stream ${stream} is missing before ${checkpoint.count}`)
     known = checkpoint.count
     return checkpoint
   })
-  // A damaged key can end the list where it is.
-  if (checkpoints.length < most && known < newest)
+  // A damaged key can truncate the list.
+  if (checkpoints.length < limit && known < newest)
     throw new DamagedData(`the checkpoints of stream ${stream} end at ${known}, not at ${newest}`)
   return checkpoints
 }
 
-/** The count of the newest checkpoint of a stream, as its entry says; 0 when there is none. */
+/** The count of the newest checkpoint, from the row of the stream; 0 when there is none. */
 function newestCheckpoint(database: DatabaseSync, stream: StreamNumber): number {
   const row = database
     .prepare('SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?')
@@ -67,15 +67,15 @@ export function checkpointAt(database: DatabaseSync, stream: StreamNumber, count
     .prepare('SELECT key, before, head, crc FROM checkpoint WHERE key = ?')
     .get(rowKey(stream, count)) as unknown as CheckpointRow | undefined
   if (row === undefined) throw new DamagedData(`the checkpoint of stream ${stream} at ${count} is missing`)
-  return sound(row, stream)
+  return verified(row, stream)
 }
 
-/** What the head of a checkpoint says: it was verified before it was stored. */
+/** Decodes the head of a checkpoint, which was verified before it was stored. */
 export function headOf({ head }: Checkpoint): Head {
   return heads.decodeStored(head)
 }
 
-function sound(row: CheckpointRow, stream: StreamNumber): Checkpoint {
+function verified(row: CheckpointRow, stream: StreamNumber): Checkpoint {
   if (checkpointCrc(row) !== row.crc) throw new DamagedData(`a checkpoint of stream ${stream} is damaged`)
   return { count: row.key - rowKey(stream, 0), head: row.head }
 }

@@ -2,20 +2,20 @@ import { crc32 } from 'node:zlib'
 import { isCorrupt, systemCode } from '../../../base/errors.ts'
 import { sqliteCode } from '../../disk/disk-refusal.ts'
 
-/** Stored bytes that are not what was written: never served, and told to whoever asked. */
+/** Stored data failed its check. It is never served: the request that needs it fails with this error. */
 export class DamagedData extends Error {
   override readonly name = 'DamagedData'
 }
 
-/** SQLITE_ERROR: a statement that makes no sense for this database. */
+/** SQLITE_ERROR: a statement does not fit the schema of this database. */
 const sqliteError = 1
 
 const numbers = new Float64Array(4)
 const numberBytes = new Uint8Array(numbers.buffer)
 
-/** A checksum over a row: its numbers as well as its bytes, so that no part of it changes unnoticed. */
+/** The checksum of a row, over its bytes and its numbers. */
 export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): number {
-  // Damage can make another type of a value: nothing would count like 0, a text like its bytes.
+  // Damage can change the type of a value: the checksum of NULL would equal that of 0, of a text that of its bytes.
   if (!(bytes instanceof Uint8Array)) throw new DamagedData('a row has something else where bytes should be')
   const { isSafeInteger } = Number
   if (!isSafeInteger(a) || !isSafeInteger(b) || !isSafeInteger(c) || !isSafeInteger(d))
@@ -27,13 +27,13 @@ export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): num
   return crc32(bytes, crc32(numberBytes))
 }
 
-/** Does work that reads stored rows. Where SQLite cannot read them, they are damaged, whatever it calls that. */
-export function reading<T>(work: () => T): T {
+/** Runs work that reads stored rows, and turns the errors of SQLite that mean damage into `DamagedData`. */
+export function detectDamage<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    // A number beyond 2^53: none of ours is. A column or a table that a statement does not find: the schema is damaged.
+    // Damage, too: a number above 2^53, which is never stored, and a missing column or table (SQLITE_ERROR).
     const isDamage = isCorrupt(error) || sqliteCode(error) === sqliteError || systemCode(error) === 'ERR_OUT_OF_RANGE'
     if (!isDamage) throw error
     throw new DamagedData(`the database is damaged: ${error.message}`, { cause: error })

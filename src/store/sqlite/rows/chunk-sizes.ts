@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ChunkSize, StreamNumber } from '../../port/index.ts'
+import { type ChunkSize, joinChunks, type StreamNumber } from '../../port/index.ts'
 import { DamagedData } from './checksum.ts'
 import { rowKey } from './row-key.ts'
 import { segmentBytes } from './segment-columns.ts'
@@ -11,7 +11,7 @@ interface Row {
   readonly complete: 0 | 1
 }
 
-/** One look at segments and tail: what is sealed in between would be in both of them, or in neither. */
+/** One statement for segments and tail: rows that are sealed between two would be in both results, or in neither. */
 const rowsOfStream = `
   SELECT key, count, bytes, EXISTS (SELECT 1 FROM checkpoint WHERE checkpoint.key = part.key + part.count) AS complete
   FROM (
@@ -21,23 +21,16 @@ const rowsOfStream = `
   ) AS part
   ORDER BY key`
 
-/**
- * The chunks of a stream of that many events that are there, in order. No body is read: SQLite knows the length of a value
- * without it.
- */
+/** The stored chunks of a stream with `count` events, in order. Their bodies are not read for that. */
 export function chunkSizes(database: DatabaseSync, stream: StreamNumber, count: number): ChunkSize[] {
   const start = rowKey(stream, 0)
   const rows = database.prepare(rowsOfStream).all(start, start + count) as unknown as Row[]
-  const chunks: ChunkSize[] = []
-  for (const { key, count, bytes, complete } of rows) {
+  const parts = rows.map(({ key, count, bytes, complete }) => {
     const first = key - start
-    const before = chunks.at(-1)
-    if (before !== undefined && before.end !== first) throw new DamagedData(`there is a gap in stream ${stream}`)
-    const part = { first, end: first + count, bytes, complete: complete === 1 }
-    // Rows of the tail are parts of a chunk until a checkpoint ends it.
-    if (before === undefined || before.complete) chunks.push(part)
-    else chunks[chunks.length - 1] = { ...part, first: before.first, bytes: before.bytes + bytes }
-  }
-  if (chunks.length > 0 && chunks.at(-1)?.end !== count) throw new DamagedData(`stream ${stream} ends elsewhere`)
-  return chunks
+    return { first, end: first + count, bytes, complete: complete === 1 }
+  })
+  for (const [i, { first }] of parts.entries())
+    if (i > 0 && parts[i - 1]?.end !== first) throw new DamagedData(`there is a gap in stream ${stream}`)
+  if (parts.length > 0 && parts.at(-1)?.end !== count) throw new DamagedData(`stream ${stream} ends elsewhere`)
+  return joinChunks(parts)
 }

@@ -1,23 +1,25 @@
-import { pageBytes } from '../log-database.ts'
+import { format } from '../../../base/format.ts'
 
-/** Of a row that is too large for a page, SQLite keeps at least this much beside other rows (its file format, section 1.6). */
-const leastLocal = Math.floor(((pageBytes - 12) * 32) / 255) - 23
-/** What one overflow page takes. */
-const overflowBytes = pageBytes - 4
+const { logPageBytes } = format
+
+/** Minimum bytes of a row with overflow pages that SQLite stores in the b-tree page (its file format, section 1.6). */
+const minLocal = Math.floor(((logPageBytes - 12) * 32) / 255) - 23
+/** Content bytes of an overflow page. */
+const overflowBytes = logPageBytes - 4
 
 /**
- * Zeros in front of the parts of a segment, as many as it takes for these to stand in pages of their own only. Those
- * are given back as a whole, while pages that rows share keep copies of rows that were moved, and with them payloads that
- * were removed since. It costs no room: the last page would be filled up anyway.
+ * Zeros before the parts of a segment, so that all of these are in overflow pages. Those are freed as a whole, while
+ * b-tree pages keep stale copies of moved rows, and with them redacted payloads. It costs no space: the last page would
+ * be padded anyway.
  */
 export function padding(numbers: readonly number[], blobs: readonly (Uint8Array | null)[]): Uint8Array {
   // One byte each for the size of the header, the key and the numbers; sizes of blobs take more.
   const header = 2 + numbers.length + 2 + blobs.reduce((sum, blob) => sum + sizeBytes(blob), 0)
   const values = numbers.reduce((sum, value) => sum + integerBytes(value), 0)
   const rest = header + values + blobs.reduce((sum, blob) => sum + (blob?.length ?? 0), 0)
-  const beyond = (rest - leastLocal) % overflowBytes
+  const beyond = (rest - minLocal) % overflowBytes
   const fill = (overflowBytes - beyond) % overflowBytes
-  return new Uint8Array(fill < leastLocal ? fill + overflowBytes : fill)
+  return new Uint8Array(fill < minLocal ? fill + overflowBytes : fill)
 }
 
 function sizeBytes(blob: Uint8Array | null): number {
@@ -30,8 +32,8 @@ function varintBytes(value: number): number {
   return bytes
 }
 
-/** The greatest integer that SQLite stores in so many bytes. */
-const greatest = [
+/** The largest integer that SQLite stores in each number of bytes. */
+const integerSizes = [
   [1, 0],
   [2 ** 7 - 1, 1],
   [2 ** 15 - 1, 2],
@@ -41,5 +43,5 @@ const greatest = [
 ] as const
 
 function integerBytes(value: number): number {
-  return greatest.find(([most]) => value <= most)?.[1] ?? 8
+  return integerSizes.find(([largest]) => value <= largest)?.[1] ?? 8
 }

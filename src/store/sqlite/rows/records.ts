@@ -3,7 +3,7 @@ import type { SealedBlock } from '../read/sealed-block.ts'
 import { DamagedData } from './checksum.ts'
 import type { Segment } from './segment.ts'
 
-/** The frames of a sealed chunk, put together again exactly as they were. */
+/** Rebuilds the frames of a sealed chunk, byte for byte. */
 export function framesOfSegment(segment: Segment): Frame[] {
   const events = new SegmentEvents(segment)
   const frames = segment.framing().map(({ count, secrets }) => {

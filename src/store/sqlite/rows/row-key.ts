@@ -3,7 +3,7 @@ import type { StreamNumber } from '../../port/index.ts'
 
 const perStream = format.eventsPerStream + 1
 
-/** Rows of a stream stand side by side, in the order of their offsets: (stream, offset) as one number below 2^53. */
+/** The key (stream, offset) as one number below 2^53: the rows of a stream are contiguous and ordered by offset. */
 export function rowKey(stream: StreamNumber, offset: number): number {
   return stream * perStream + offset
 }

@@ -1,15 +1,15 @@
+import { format } from '../../../base/format.ts'
+
 /**
- * The columns of a segment. Each of its blocks has one: SQLite gives no part of a value, but of a row it reads only the
- * pages of the columns that it is asked for.
+ * Each block of a segment has a column of its own: SQLite cannot read a part of a value, but reads only the pages of
+ * the selected columns.
  */
-export const blocksPerSegment = 16
+export const blockColumns: readonly string[] = Array.from({ length: format.blocksPerSegment }, (_, i) => `block${i}`)
 
-export const blockColumns: readonly string[] = Array.from({ length: blocksPerSegment }, (_, i) => `block${i}`)
+/** The metadata of a segment, without its contents. */
+export const metadataColumns = 'key, count, lamport, last, size, crc'
 
-/** What a segment is, without what is in it. */
-export const placeColumns = 'key, count, lamport, last, size, crc'
-
-export const segmentColumns = `${placeColumns}, framing, ${blockColumns.join(', ')}`
+export const segmentColumns = `${metadataColumns}, framing, ${blockColumns.join(', ')}`
 
 export const segmentTable = `
   CREATE TABLE segment (
@@ -17,10 +17,10 @@ export const segmentTable = `
     pad BLOB NOT NULL, framing BLOB NOT NULL, ${blockColumns.map((name) => `${name} BLOB`).join(', ')}
   ) STRICT;`
 
-/** The bytes of a segment; it is not read for that. */
+/** The size of a segment; SQLite does not read the values for it. */
 export const segmentBytes = ['framing', ...blockColumns].map((name) => `ifnull(length(${name}), 0)`).join(' + ')
 
 const cases = blockColumns.map((name, i) => `WHEN ${i} THEN ${name}`).join(' ')
 
-/** Which of the blocks holds the key that is bound. Numbers are bound as reals. */
+/** The block that contains the bound key. Numbers are bound as reals, hence the cast. */
 export const blockOfKey = `CASE CAST((?1 - key) / size AS INTEGER) ${cases} END`

@@ -6,26 +6,25 @@ import { SealedBlock } from '../read/sealed-block.ts'
 import { BlockBuilder } from '../seal/block-builder.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { offsetOf } from './row-key.ts'
-import { blocksPerSegment } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentParts, type SegmentRow, type WholeSegmentRow } from './segment-row.ts'
 import { compress, decompress } from './zstd.ts'
 
-/** How the events of one frame were framed. */
+/** The boundaries and secrets of one frame. */
 export interface Framing {
   readonly count: number
-  /** The secrets of the frame's record, as they are. */
+  /** The secrets of the frame's record, verbatim. */
   readonly secrets: Buffer
 }
 
-/** How many events of a chunk make a block: by their bytes, but no more blocks than a segment can have. */
+/** Events per block of a chunk, by their size, within the maximum number of blocks of a segment. */
 export function blockSize(frames: readonly Frame[]): number {
   const count = frames.reduce((sum, frame) => sum + frame.count, 0)
   const bytes = frames.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
   const fitting = Math.floor((format.blockBytes * count) / bytes)
-  return Math.max(Math.ceil(count / blocksPerSegment), Math.min(format.eventsPerBlock, fitting))
+  return Math.max(Math.ceil(count / format.blocksPerSegment), Math.min(format.eventsPerBlock, fitting))
 }
 
-/** The parts of a chunk in blocks of so many events, which are added to an index if there is one. */
+/** Encodes a chunk as blocks of `size` events each, and adds the events to the index if one is given. */
 export function encodeSegment(
   frames: readonly Frame[],
   streamId: string,
@@ -47,12 +46,12 @@ export function encodeSegment(
       if (builder.count === size) close()
     }
   close()
-  builder.leave()
-  assert(blocks.length <= blocksPerSegment, 'the blocks of a segment have a column each')
+  builder.dispose()
+  assert(blocks.length <= format.blocksPerSegment, 'each block of a segment has a column')
   return { size, framing: pack(encodeFraming(frames), first, 0), blocks }
 }
 
-/** A part as it is stored: its size, a checksum that holds in its place only, its compressed bytes. */
+/** The stored form of a part: its raw size, a checksum that covers its position, its compressed bytes. */
 function pack(raw: Buffer, first: number, count: number): Buffer {
   const packed = compress(raw)
   return new ByteWriter(packed.length + 16)
@@ -71,7 +70,7 @@ function unpack(bytes: unknown, first: number, count: number): Buffer {
   return decompress(packed, raw)
 }
 
-/** A block of a segment from what stands in its column; if one of all of these is damaged it is not given out. */
+/** Decodes a block of a segment from the bytes of its column. Throws if the bytes or the metadata are damaged. */
 export function blockOf(
   { key, count, size }: Pick<SegmentRow, 'key' | 'count' | 'size'>,
   index: number,
@@ -84,7 +83,7 @@ export function blockOf(
   return block
 }
 
-/** A segment that was read; its parts are decompressed when they are asked for. */
+/** A segment that was read. Its parts are decompressed on demand. */
 export class Segment {
   readonly first: number
   readonly #row: WholeSegmentRow
@@ -99,7 +98,7 @@ export class Segment {
     return this.#row.count
   }
 
-  /** The block that holds an offset. */
+  /** The block that contains an offset. */
   blockAt(offset: number): SealedBlock {
     const index = Math.floor((offset - this.first) / this.#row.size)
     return blockOf(this.#row, index, this.#row[`block${index}`])

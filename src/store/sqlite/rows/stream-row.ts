@@ -1,7 +1,7 @@
 import type { StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from './checksum.ts'
 
-/** What is kept of a stream besides its events. */
+/** The row of a stream, without its events. */
 export interface StreamRow {
   readonly number: StreamNumber
   readonly node: Uint8Array
@@ -23,7 +23,7 @@ export function streamCrc({ number, node, nr, pruned, checkpoint, record, head }
   )
 }
 
-/** Streams are numbered without gaps. */
+/** Checks a row against its expected number: streams are numbered without gaps. */
 export function checkStreamRow(row: StreamRow, number: StreamNumber): void {
   if (row.number !== number || streamCrc(row) !== row.crc)
     throw new DamagedData(`the entry of stream ${number} is damaged`)

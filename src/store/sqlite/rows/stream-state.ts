@@ -12,30 +12,30 @@ import type { StreamNumber } from '../../port/index.ts'
 import { checkpointAt, checkpointsAfter, headOf } from './checkpoints.ts'
 import { DamagedData } from './checksum.ts'
 import { rowKey } from './row-key.ts'
-import { placeColumns } from './segment-columns.ts'
+import { metadataColumns } from './segment-columns.ts'
 import { checkSegmentRow, type SegmentRow } from './segment-row.ts'
 import { checkStreamRow, type StreamRow } from './stream-row.ts'
 import { hashAfterRow, type TailRow } from './tail-row.ts'
 
-/** Where a stream stands, in the rules and in the database. */
+/** The position of a stream, with its state in the database. */
 export interface StreamState extends StreamPosition {
   readonly number: StreamNumber
-  /** How many events from the start are sealed. */
+  /** Number of sealed events, from the start. */
   sealed: number
-  /** How many complete chunks wait to be sealed, at most: to look how many they are takes longer than many a commit. */
-  mostWaiting: number
-  /** Whether its complete chunks can be sealed: not when a part of them is damaged. */
+  /** Upper bound of the complete, unsealed chunks: a query for the exact number is slower than many commits. */
+  maxUnsealedChunks: number
+  /** Whether complete chunks can be sealed: false when one of them is damaged. */
   sealable: boolean
-  /** Rises with every change of what was stored before, so that work on a copy of it is not put in its place. */
+  /** Incremented with every change of stored events, so that seals and merges of older data are not applied. */
   revision: number
 }
 
-/** The state of a stream of which nothing is stored yet. */
+/** The state of a stream with no stored events. */
 export function newStream(number: StreamNumber, start: StreamPosition): StreamState {
-  return { ...start, number, sealed: 0, mostWaiting: 0, sealable: true, revision: 0 }
+  return { ...start, number, sealed: 0, maxUnsealedChunks: 0, sealable: true, revision: 0 }
 }
 
-/** Reads the state of all streams from what is stored: the truth is in the rows, this is derived from it. */
+/** Derives the state of all streams from the stored rows. */
 export function loadStreams(
   database: DatabaseSync,
   topic: string,
@@ -51,7 +51,7 @@ export function loadStreams(
     const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
     const state = newStream(row.number, startOfStream(topic, kind, key, isOwn))
     state.pruned = row.pruned
-    state.mostWaiting = Number.POSITIVE_INFINITY
+    state.maxUnsealedChunks = Number.POSITIVE_INFINITY
     loadCheckpoint(database, state, row.checkpoint)
     loadSealed(database, state)
     return { state, tailRows: loadTail(database, state) }
@@ -76,7 +76,7 @@ function loadCheckpoint(database: DatabaseSync, state: StreamState, count: numbe
 function loadSealed(database: DatabaseSync, state: StreamState): void {
   const { number } = state
   const row = database
-    .prepare(`SELECT ${placeColumns} FROM segment WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1`)
+    .prepare(`SELECT ${metadataColumns} FROM segment WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT 1`)
     .get(rowKey(number, 0), rowKey(number + 1, 0))
   state.sealed = state.pruned
   if (row === undefined) return
@@ -85,10 +85,7 @@ function loadSealed(database: DatabaseSync, state: StreamState): void {
   state.sealed = Math.max(state.pruned, segment.key - rowKey(number, 0) + segment.count)
 }
 
-/**
- * Walks over the rows of the tail: they follow each other without a gap, and the last one says where the chain is.
- * Answers how many they are.
- */
+/** Checks that the rows of the tail have no gaps, and takes the chain hash from the last one. Returns their number. */
 function loadTail(database: DatabaseSync, state: StreamState): number {
   const { number } = state
   const [from, to] = [rowKey(number, state.sealed), rowKey(number + 1, 0)]

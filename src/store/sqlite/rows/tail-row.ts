@@ -5,13 +5,13 @@ import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { compress, decompress } from './zstd.ts'
 
-/** What one commit added to one stream: its frames as they came, until they are sealed. All of them are of one chunk. */
+/** The unsealed frames that one commit added to one stream, all of one chunk. */
 export interface TailRow {
   readonly key: number
   readonly count: number
   /** The lamport timestamp of the last event. */
   readonly lamport: number
-  /** What it says of the chain, see `ChainPoint`. */
+  /** A hash of the chain, see `ChainPoint`. */
   readonly hash: Uint8Array
   /** Bytes of the records before compression. */
   readonly raw: number
@@ -20,8 +20,8 @@ export interface TailRow {
 }
 
 /**
- * A hash of the chain of which a row says that it is the one after it; or the one before it, where the one after it is made
- * later. Then it stands behind a mark.
+ * The hash of the chain after a row; or, behind a marker byte, the one before it, if the hash after it was not computed
+ * yet at the commit.
  */
 export interface ChainPoint {
   readonly is: 'before' | 'after'
@@ -42,14 +42,14 @@ export function chainPointOf({ key, hash: bytes }: TailRow): ChainPoint {
   throw new DamagedData(`the row ${key} of the tail has no hash`)
 }
 
-/** The hash of the chain after a row, if it is as it was written. */
+/** The hash of the chain after a row. Throws if the row is damaged. */
 export function hashAfterRow(row: TailRow): Hash {
   const records = recordsOf(row)
   const { is, hash } = chainPointOf(row)
   return is === 'after' ? hash : hashThrough(framesIn(records), hash)
 }
 
-/** A row for these records; its body is good until the next row is made, or they are others. */
+/** A row with these records. Its body may share their memory. */
 export function tailRow(key: number, count: number, lamport: number, point: ChainPoint, records: Uint8Array): TailRow {
   const raw = records.length
   const packed = raw < tuning.compressFromBytes ? records : compress(records)
@@ -58,19 +58,19 @@ export function tailRow(key: number, count: number, lamport: number, point: Chai
   return { ...row, crc: crcOf(row) }
 }
 
-/** Not by the limit, which may be another one by now. */
+/** Not decided by the threshold, which may have changed since the row was written. */
 function isCompressed({ body, raw }: TailRow): boolean {
   return body.length !== raw
 }
 
-/** The records of a row, if it is as it was written. */
+/** The records of a row. Throws if the row is damaged. */
 export function recordsOf(row: TailRow): Buffer {
   if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
   return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
 }
 
-/** The records of frames, one after the other. */
+/** The concatenated records of frames. */
 export function recordsOfFrames(frames: readonly Frame[]): Buffer {
   return Buffer.concat(frames.map(({ bytes, record }) => bytes.subarray(...record)))
 }
@@ -79,7 +79,7 @@ export function framesOf(row: TailRow): Frame[] {
   return framesIn(recordsOf(row))
 }
 
-/** The frames of a row that nobody looks at any more: the memory of its compressed records goes back at once. */
+/** Takes the frames of a row, and releases its compressed records, which must not be used afterwards. */
 export function takeFrames(row: TailRow): Frame[] {
   const frames = framesOf(row)
   if (isCompressed(row)) release(row.body)

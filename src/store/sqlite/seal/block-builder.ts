@@ -3,38 +3,38 @@ import { ByteWriter, type Frame } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { IndexBuilder } from '../index/tag-index.ts'
 import { BlockLabels } from '../read/block-labels.ts'
-import { LineStarts, lineEnd, middleBytes } from '../read/event-line.ts'
+import { LinePrefixes, lineEnd, middleBytes } from '../read/event-line.ts'
 import { writeLabelJson } from '../read/label-json.ts'
 import { writeColumn } from '../rows/column.ts'
 
-/** Where the JSON of labels stands that no line has. */
-const unread = -1
+/** Position of labels that are in no line. */
+const notInLines = -1
 
-/** Gathers events of frames into the bytes of one block of a stream. */
+/** Encodes events of a stream as blocks, one after the other. */
 export class BlockBuilder {
   readonly #middle: number
-  readonly #starts: LineStarts
+  readonly #prefixes: LinePrefixes
   #count = 0
   #first = 0
-  // Columns have their full length from the start: lists that grow would be made again for every block.
+  // Preallocated columns, reused for every block.
   readonly #lamports: Float64Array
   readonly #times: Float64Array
   readonly #labelOf: Uint16Array
-  /** Of the lines; 0 where the payload was removed. */
+  /** Lengths of the lines; 0 where the payload was redacted. */
   readonly #lengths: Int32Array
   readonly #labels: BlockLabels
-  /** Where the JSON of each label begins in the lines, and how long it is. */
+  /** For each label: position of its JSON in the lines, and length. */
   readonly #jsonAt: Int32Array
   readonly #jsonLengths: Int32Array
-  /** The JSON of labels that no line had when they came. */
-  readonly #unread = new Map<number, Buffer>()
+  /** The JSON of labels that are in no line so far. */
+  readonly #otherLabels = new Map<number, Buffer>()
   readonly #lines = new ByteWriter(64 * 1024)
   readonly #block = new ByteWriter(64 * 1024)
 
-  /** Makes blocks of at most so many events. */
+  /** `size` is the maximum number of events in a block. */
   constructor(streamId: string, size: number) {
     this.#middle = middleBytes(streamId)
-    this.#starts = new LineStarts(streamId)
+    this.#prefixes = new LinePrefixes(streamId)
     this.#lamports = new Float64Array(size)
     this.#times = new Float64Array(size)
     this.#labelOf = new Uint16Array(size)
@@ -48,7 +48,7 @@ export class BlockBuilder {
     return this.#count
   }
 
-  /** Adds an event, which follows the one before it. What the frame was read from stays as it is until the block is finished. */
+  /** Adds the next event. The bytes of the frame must not change until the block is finished. */
   add(frame: Frame, index: number): void {
     const { bytes } = frame
     const offset = frame.first + index
@@ -69,12 +69,12 @@ export class BlockBuilder {
     const lines = this.#lines
     const lineAt = lines.length
     if (payload >= 0) {
-      this.#starts.write(lines, lamport, offset, time)
-      if (label < known && this.#jsonAt[label] !== unread)
-        lines.again(this.#jsonAt[label] as number, this.#jsonLengths[label] as number)
+      this.#prefixes.write(lines, lamport, offset, time)
+      if (label < known && this.#jsonAt[label] !== notInLines)
+        lines.repeat(this.#jsonAt[label] as number, this.#jsonLengths[label] as number)
       else this.#writeLabel(label, frame, labels, labelsEnd)
       lines.bytes(bytes, payload, payloadEnd).bytes(lineEnd)
-    } else if (label >= known) this.#keepUnread(label, frame, labels, labelsEnd)
+    } else if (label >= known) this.#keepOther(label, frame, labels, labelsEnd)
     this.#lengths[at] = lines.length - lineAt
   }
 
@@ -83,13 +83,13 @@ export class BlockBuilder {
     this.#labels.addTo(index, this.#first, this.#labelOf.subarray(0, this.#count))
   }
 
-  /** The bytes of the block, good until the next one is finished; the builder is empty again. */
+  /** The bytes of the block, valid until the next one is finished. Resets the builder. */
   finish(): Buffer {
     const count = this.#count
     assert(count > 0, 'a block holds events')
     const writer = this.#block.clear().uvarint(count)
     writer.uvarint(this.#middle)
-    // What every reader needs stands first.
+    // Columns that every reader needs come first.
     writeColumn(writer, this.#lamports.subarray(0, count))
     writeColumn(writer, this.#lengths.subarray(0, count))
     writer.bytes(this.#lines.written)
@@ -98,36 +98,36 @@ export class BlockBuilder {
     writer.uvarint(labels)
     writeColumn(writer, this.#jsonLengths.subarray(0, labels))
     writeColumn(writer, this.#labelOf.subarray(0, count))
-    // In the order of their numbers, as they came.
-    for (const json of this.#unread.values()) writer.bytes(json)
+    // In the order of their numbers, in which they were inserted.
+    for (const json of this.#otherLabels.values()) writer.bytes(json)
     this.#count = 0
     this.#labels.clear()
-    this.#unread.clear()
+    this.#otherLabels.clear()
     this.#lines.clear()
-    this.#starts.forget()
+    this.#prefixes.reset()
     return writer.written
   }
 
-  /** Gives its memory back: nobody looks at what it has made any more. */
-  leave(): void {
+  /** Releases the memory of the builder and of the blocks that it returned. */
+  dispose(): void {
     release(this.#lines.written)
     release(this.#block.written)
   }
 
-  /** Writes the JSON of labels that stands in no line yet. */
+  /** Writes the JSON of labels that are in no line so far. */
   #writeLabel(label: number, frame: Frame, start: number, end: number): void {
     const lines = this.#lines
     this.#jsonAt[label] = lines.length
     writeLabelJson(lines, frame, start, end)
     this.#jsonLengths[label] = lines.length - (this.#jsonAt[label] as number)
-    if (this.#unread.size > 0) this.#unread.delete(label)
+    if (this.#otherLabels.size > 0) this.#otherLabels.delete(label)
   }
 
-  #keepUnread(label: number, frame: Frame, start: number, end: number): void {
+  #keepOther(label: number, frame: Frame, start: number, end: number): void {
     const writer = new ByteWriter(end - start + 64)
     writeLabelJson(writer, frame, start, end)
-    this.#unread.set(label, writer.written)
-    this.#jsonAt[label] = unread
+    this.#otherLabels.set(label, writer.written)
+    this.#jsonAt[label] = notInLines
     this.#jsonLengths[label] = writer.length
   }
 }

@@ -8,7 +8,7 @@ import { insertRange } from '../index/index-ranges.ts'
 import { IndexBuilder, type IndexRow } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
-import { DamagedData, reading } from '../rows/checksum.ts'
+import { DamagedData, detectDamage } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { blockSize, encodeSegment } from '../rows/segment.ts'
 import { type SegmentParts, segmentInserter } from '../rows/segment-row.ts'
@@ -16,7 +16,7 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
 
-/** What is to be sealed: whole chunks of one stream that stand in the tail. */
+/** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {
   readonly stream: StreamNumber
   readonly streamId: string
@@ -26,7 +26,7 @@ export interface SealPlan {
   readonly ends: readonly number[]
 }
 
-/** Chunks in the form in which they stay, and their index. */
+/** The segments of a plan, and their index. */
 export interface Sealed {
   readonly plan: SealPlan
   readonly segments: readonly SealedSegment[]
@@ -42,15 +42,15 @@ interface SealedSegment {
   readonly parts: SegmentParts
 }
 
-/** What to seal next: the stream with most to do, once it has enough of it. */
+/** Plans the next seal: of the stream with the most complete chunks, if there are at least `leastChunks`. */
 export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
   let best: SealPlan | undefined
   for (const state of log.streams) {
-    if (!state.sealable || state.checkpoint <= state.sealed || state.mostWaiting < leastChunks) continue
+    if (!state.sealable || state.checkpoint <= state.sealed || state.maxUnsealedChunks < leastChunks) continue
     const ends = chunkEnds(log, state)
     if (ends === undefined) continue
-    if (ends.length < tuning.chunksPerSeal) state.mostWaiting = ends.length
-    // No more than go into one seal were looked for.
+    if (ends.length < tuning.chunksPerSeal) state.maxUnsealedChunks = ends.length
+    // `ends` is limited to the chunks of one seal.
     const enough = Math.min(leastChunks, tuning.chunksPerSeal)
     if (ends.length >= enough && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
   }
@@ -61,11 +61,13 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
   return { stream: number, streamId: streamIdOf(key), revision, from: sealed, ends }
 }
 
-/** Nothing when they are damaged: then the stream stays as it is, and the other streams are sealed nevertheless. */
+/** The ends of the next chunks. Undefined if they are damaged: then this stream is not sealed any more. */
 function chunkEnds({ database, background }: LogState, state: StreamState): number[] | undefined {
   const { number, sealed } = state
   try {
-    return reading(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(({ count }) => count)
+    return detectDamage(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(
+      ({ count }) => count,
+    )
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
     state.sealable = false
@@ -74,15 +76,15 @@ function chunkEnds({ database, background }: LogState, state: StreamState): numb
   }
 }
 
-/** Does the work of sealing with a connection that only reads, so that it can be done beside the writer. */
+/** Builds the segments. It needs only a read-only connection, so it can run in another thread than the writer. */
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
-  assert(plan.ends.length > 0 && plan.ends.length <= tuning.chunksPerSeal, 'a seal has some chunks, and not too many')
+  assert(plan.ends.length > 0 && plan.ends.length <= tuning.chunksPerSeal, 'a seal has 1 to `chunksPerSeal` chunks')
   const index = new IndexBuilder(plan.from)
   const segments: SealedSegment[] = []
   let first = plan.from
   for (const end of plan.ends) {
-    assert(end > first, 'chunks follow each other')
-    const frames = reading(() => tailFrames(database, plan.stream, first, end))
+    assert(end > first, 'the ends of chunks ascend')
+    const frames = detectDamage(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
@@ -92,7 +94,6 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   return { plan, segments, ...index.finish() }
 }
 
-/** The frames of a chunk. */
 function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number, end: number): Frame[] {
   const rows = database.prepare(
     'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key >= ? AND key < ? ORDER BY key',
@@ -100,11 +101,11 @@ function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number,
   const frames: Frame[] = []
   for (const row of rows.all(rowKey(stream, first), rowKey(stream, end)) as unknown as TailRow[])
     frames.push(...takeFrames(row))
-  // The rows are deleted afterwards: what is not all there must not take their place.
+  // The rows are deleted after sealing, so the frames have to be complete.
   let next = first
   for (const frame of frames) {
     if (frame.first !== next) throw new DamagedData(`there is a gap in stream ${stream}`)
-    // A segment has no room for such times: its frames would be others.
+    // A segment cannot store legacy times: the frames could not be rebuilt from it.
     if (frame.hasLegacyTimes) throw new MalformedBytes(`stream ${stream} has times that cannot be stored`)
     next += frame.count
   }
@@ -112,31 +113,31 @@ function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number,
   return frames
 }
 
-/** Gives the memory of sealed chunks back, when they are in their place or somebody else has a copy. */
+/** Releases the memory of sealed chunks, once they are stored or copied to another thread. */
 export function releaseSealed({ segments }: Sealed): void {
   for (const { parts } of segments) for (const bytes of [parts.framing, ...parts.blocks]) release(bytes)
 }
 
-/** The rows that segments replace are deleted: each of their events has to be in one of the segments. */
+/** Checks that the segments contain every event of the rows that they replace. */
 function assertGapless({ from, ends }: SealPlan, segments: readonly SealedSegment[]): void {
   assert(segments.length === ends.length, 'each chunk of a seal has a segment')
   let next = from
   let lamport = -1
   for (const [i, segment] of segments.entries()) {
     assert(segment.first === next && segment.first + segment.count === ends[i], 'sealed chunks have no gaps')
-    assert(segment.lamport > lamport && segment.last >= segment.lamport, 'lamport timestamps rise in sealed chunks')
+    assert(segment.lamport > lamport && segment.last >= segment.lamport, 'lamport timestamps ascend in sealed chunks')
     next = segment.first + segment.count
     lamport = segment.last
   }
 }
 
-/** Puts sealed chunks in the place of their rows in the tail, in one short transaction. */
+/** Replaces rows of the tail by segments, in one short transaction; false when the plan is outdated. */
 export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed): boolean {
   const state = [...log.streams].find(({ number }) => number === plan.stream)
-  // What was pruned or redacted in the meantime must not come back.
+  // Events that were pruned or redacted since must not come back.
   if (state === undefined || state.revision !== plan.revision || state.sealed !== plan.from) return false
   const end = plan.ends.at(-1) as number
-  assert(end <= state.checkpoint, 'only what is signed by a checkpoint is sealed')
+  assert(end <= state.checkpoint, 'only events before a checkpoint are sealed')
   assertGapless(plan, segments)
   log.transaction(() => {
     const { database } = log
@@ -149,7 +150,7 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
   })
   state.sealed = end
-  state.mostWaiting -= plan.ends.length
+  state.maxUnsealedChunks -= plan.ends.length
   log.changed.add(state)
   return true
 }

@@ -25,20 +25,20 @@ import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { type ChainPoint, chainPointOf, framesOf, type TailRow } from '../rows/tail-row.ts'
 
-/** What reading every byte of a log has shown. */
+/** The result of verifying a log. */
 export interface VerifyReport {
   readonly topic: string
   readonly streams: number
   readonly events: number
   readonly segments: number
   readonly removedPayloads: number
-  /** What is not as it was written; nothing when all is well. */
+  /** Damage; empty if there is none. */
   readonly problems: readonly string[]
-  /** What is as it was written, and yet not as it should be. */
+  /** Irregularities that are not damage. */
   readonly notes: readonly string[]
 }
 
-/** Reads every byte of a log: checksums, offsets, hash chains, signatures, the index. */
+/** Verifies every byte of a log: checksums, offsets, hash chains, signatures, the index. */
 export function verifyLog(file: string, progress: (events: number) => void = () => {}): VerifyReport {
   const database = openForReading(file)
   try {
@@ -173,7 +173,7 @@ class Verifier {
     return rows
   }
 
-  /** The frames of a stream, segment by segment and then row by row of the tail. */
+  /** The frames of a stream, by segment and then by row of the tail. */
   *#parts(number: StreamNumber, pruned: number): Generator<{ frames: Frame[]; sealed: boolean; point?: ChainPoint }> {
     const [from, to] = [rowKey(number, pruned), rowKey(number + 1, 0)]
     const segments = this.#database.prepare(
@@ -202,7 +202,7 @@ function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {
   return heads.verifyStored(head)
 }
 
-/** Compares the index of a stream with what it would be if it were made anew from the events. */
+/** Compares the index of a stream with one that is rebuilt from its events. */
 class IndexCheck {
   readonly #database: DatabaseSync
   readonly #number: StreamNumber
@@ -247,13 +247,13 @@ class IndexCheck {
     try {
       return pairsIn(this.#database, range, this.#pruned)
     } catch {
-      // The caller lists it as damaged.
+      // The caller reports it as damaged.
       return undefined
     }
   }
 }
 
-/** Times that fit into one byte: what an earlier version made of times before 1970. */
+/** Times below this take one byte: earlier versions encoded times before 1970 like that. */
 const oneByte = 0x80
 
 /** Counts events of a stream that were written while the clock was wrong. */

@@ -1,7 +1,7 @@
 import { assert } from '../../../base/assert.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts'
 import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../../replication/index.ts'
-import type { Appended, AppendRequest, Run } from '../../port/index.ts'
+import { type Appended, type AppendRequest, addToRuns, type Run } from '../../port/index.ts'
 import { appHashOf } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -10,15 +10,15 @@ import { tailRow } from '../rows/tail-row.ts'
 
 /** Appends requests to own streams, many in one commit. */
 export class Appender {
-  /** The hashes of the apps whose events were appended, until somebody clears it. */
+  /** The hashes of the apps whose events were appended since the caller last cleared the set. */
   readonly apps = new Set<number>()
   readonly #log: LogState
   readonly #pending = new Map<StreamState, PendingRow>()
   /** Buffers are reused from commit to commit; most commits are for one stream. */
   readonly #spare: PendingRow[] = []
   readonly #record = new ByteWriter(256 * 1024)
-  /** The chain with the frame that is in the record. */
-  #last: ChainEnd | undefined
+  /** The chain after the frame in `#record`, whose hash is computed later. */
+  #unlinked: ChainEnd | undefined
 
   constructor(log: LogState) {
     this.#log = log
@@ -26,10 +26,10 @@ export class Appender {
 
   /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
   commit(requests: readonly AppendRequest[]): Appended[] {
-    // Before anything is begun: to begin again from what is on the disk takes longer than a commit.
+    // Checked before the transaction, since recovering from a failed one is slower than a commit.
     this.#log.now()
     try {
-      return this.#log.appending(() => {
+      return this.#log.lazyTransaction(() => {
         const appended = requests.map((request) => this.#append(request))
         this.#endFrames()
         return appended
@@ -41,12 +41,12 @@ export class Appender {
   }
 
   /**
-   * Computes the deferred chain hash of the last frame. Only the next frame needs it. It has to run before the record buffer
-   * is reused.
+   * Computes the deferred chain hash of the last frame, which only the next frame needs. It has to run before the record
+   * buffer is reused.
    */
   link(): void {
-    this.#last?.link()
-    this.#last = undefined
+    this.#unlinked?.link()
+    this.#unlinked = undefined
   }
 
   #endFrames(): void {
@@ -68,13 +68,12 @@ export class Appender {
       if (state?.key.number !== number || row === undefined) {
         state = log.ownStream(number)
         row = this.#row(state)
-        runs.push({ stream: number, offset: state.count + row.frame.count, count: 0 })
       }
+      addToRuns(runs, number, state.count + row.frame.count)
       row.frame.add(lamport + i, time, source, spans, 4 * i)
       const app = appHashOf(source, spans[4 * i] as number, spans[4 * i + 1] as number)
       if (app !== lastApp) this.apps.add(app)
       lastApp = app
-      ;(runs.at(-1) as Run).count++
       row.lamport = lamport + i
       if (isFrameFull(row.frame)) this.#endFrame(state, row)
     }
@@ -90,8 +89,8 @@ export class Appender {
     return row
   }
 
-  /** Adds the frame to the chain and writes its row, which may be all that is left; where a chunk is full, a checkpoint head is signed. */
-  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isAlone = false): void {
+  /** Appends the frame to the chain and writes its row; a full chunk also gets a signed checkpoint head. */
+  #endFrame(state: StreamState, { frame, lamport }: PendingRow, isLastWrite = false): void {
     const { count: first } = state
     const { count } = frame
     this.link()
@@ -99,18 +98,18 @@ export class Appender {
     const before = state.chain
     const made = frame.finish(first, randomSeed(this.#log.options.random), record)
     const chain = before.after(made)
-    this.#last = chain
+    this.#unlinked = chain
     grow(state, { count, lamport, chain, bytes: record.length })
     const endsChunk = isChunkFull(state)
     const point = { is: 'before', hash: before.hash } as const
     const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
-    this.#log.insertTail(added, isAlone && !endsChunk)
+    this.#log.insertTail(added, isLastWrite && !endsChunk)
     if (endsChunk && this.#log.options.kind === 'live')
       this.#log.insertCheckpoint(state, signHead(state, true, this.#log.options))
   }
 }
 
-/** What a commit adds to one stream: a frame that is still growing, which becomes a row. */
+/** The frame that a commit is building for one stream, and that becomes a row of the tail. */
 class PendingRow {
   readonly frame = new FrameBuilder()
   lamport = -1

@@ -2,18 +2,18 @@ import type { DatabaseSync } from 'node:sqlite'
 import { ShoalError } from '../../../base/errors.ts'
 import { nodeIdOf, type PublicKey } from '../../../identity/index.ts'
 import { metaOf, openForReading } from '../log-database.ts'
-import { reading } from '../rows/checksum.ts'
+import { detectDamage } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 
-/** Streams with events of which no head was received: the node of this log has written them. */
+/** Streams that have events and no received head: they were written by the node of this log. */
 const ownStreams = `
   SELECT DISTINCT node FROM stream WHERE head IS NULL
     AND (checkpoint > 0 OR EXISTS (SELECT 1 FROM tail WHERE key >= number * ?1 AND key < (number + 1) * ?1))`
 
-/** The public keys of the node, or nodes, that have written a log; none while nobody has. */
+/** The public keys of the nodes that have written a log. */
 export function writersOf(database: DatabaseSync): PublicKey[] {
   if (metaOf(database).kind === 'imported') return []
-  const rows = reading(() => database.prepare(ownStreams).all(rowKey(1, 0)))
+  const rows = detectDamage(() => database.prepare(ownStreams).all(rowKey(1, 0)))
   return rows.map(({ node }) => Uint8Array.from(node as Uint8Array) as PublicKey)
 }
 
@@ -30,7 +30,7 @@ export function sameKey(a: PublicKey, b: PublicKey): boolean {
   return Buffer.compare(a, b) === 0
 }
 
-/** Throws when a log was written with other keys only: a node with this one would begin streams of its own beside it. */
+/** Throws when a log was written with other keys only: this node would start new streams beside those. */
 export function checkWriter(database: DatabaseSync, own: PublicKey, file: string): void {
   const writers = writersOf(database)
   if (writers.length === 0 || writers.some((writer) => sameKey(writer, own))) return

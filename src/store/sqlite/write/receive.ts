@@ -17,7 +17,7 @@ import type { StreamState } from '../rows/stream-state.ts'
 import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
 import { redactedBetween } from './redactions.ts'
 
-/** Stores chunks of other nodes, as far as the rules of replication admit them. */
+/** Stores the chunks of other nodes that the rules of replication admit. */
 export class Receiver {
   readonly #log: LogState
 
@@ -25,7 +25,7 @@ export class Receiver {
     this.#log = log
   }
 
-  /** Verifies a chunk and stores it, with those that waited for it, in one transaction. */
+  /** Verifies a chunk and stores it in one transaction, together with the chunks that waited for it. */
   receive(bytes: Uint8Array): Received {
     const chunk = readChunk(bytes)
     const known = this.#log.stream(chunk.head.stream)
@@ -35,7 +35,7 @@ export class Receiver {
   }
 
   #store(chunk: Chunk, bytes: Uint8Array): Received {
-    // To begin a transaction can mean to load all streams again.
+    // Looked up again: beginning the transaction may have reloaded all streams.
     const state = this.#log.stream(chunk.head.stream) ?? this.#log.addStream(chunk.head.stream)
     if (isAhead(chunk, state)) {
       this.#keepWaiting(state, chunk, bytes)
@@ -45,7 +45,7 @@ export class Receiver {
     return { state: 'stored', count: state.count }
   }
 
-  /** Stores the chunks that waited for where a stream stands now, within the running transaction. */
+  /** Stores the waiting chunks that continue a stream now, within the current transaction. */
   appendWaiting(state: StreamState): void {
     for (const addition of admitWaiting(this.#receiving(state))) this.#append(state, addition)
   }
@@ -70,7 +70,7 @@ export class Receiver {
     database.prepare('INSERT INTO waiting (key, chunk) VALUES (?, ?)').run(rowKey(state.number, chunk.first), bytes)
   }
 
-  /** Rows have no checksum: a damaged one is dropped like a bad chunk, and comes again. */
+  /** These rows have no checksum: a damaged one is dropped like an invalid chunk, and is sent again. */
   #takeWaiting({ number }: StreamState, upTo: number): Chunk[] {
     const { database } = this.#log
     const bounds = [rowKey(number, 0), rowKey(number, upTo)] as const

@@ -9,7 +9,7 @@ interface RedactionRow {
   readonly crc: number
 }
 
-/** Keeps the record that says that a payload is to be removed, also one that is still to come. */
+/** Stores a redaction record, also for an event that has not been received yet. */
 export function keepRedaction(database: DatabaseSync, stream: StreamNumber, offset: number, record: Uint8Array): void {
   const key = rowKey(stream, offset)
   database
@@ -17,7 +17,7 @@ export function keepRedaction(database: DatabaseSync, stream: StreamNumber, offs
     .run(key, record, checksum(record, key))
 }
 
-/** The offsets of a stream, from one up to another, whose payloads were told to be removed. */
+/** The redacted offsets of a stream, `from` included, `to` excluded. */
 export function redactedBetween(database: DatabaseSync, stream: StreamNumber, from: number, to: number): number[] {
   const rows = database
     .prepare('SELECT key FROM redaction WHERE key >= ? AND key < ? ORDER BY key')
@@ -25,7 +25,7 @@ export function redactedBetween(database: DatabaseSync, stream: StreamNumber, fr
   return rows.map((row) => Number(row['key']) - rowKey(stream, 0))
 }
 
-/** Throws unless all of them are as they were written: with one in another place, a payload would be kept, and another one removed. */
+/** Throws if a redaction is damaged: with a wrong key, the wrong payload would be redacted. */
 export function checkRedactions(database: DatabaseSync): void {
   for (const row of database.prepare('SELECT key, record, crc FROM redaction').iterate()) {
     const { key, record, crc } = row as unknown as RedactionRow

@@ -27,7 +27,7 @@ import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from '
 import type { Receiver } from './receive.ts'
 import { keepRedaction } from './redactions.ts'
 
-/** Removes events from the start of a stream, and payloads from anywhere in it, as the node of the stream has signed. */
+/** Prunes events from the start of a stream, and redacts payloads, by signed records of the node of the stream. */
 export class Remover {
   readonly #log: LogState
   readonly #receiver: Receiver
@@ -37,14 +37,14 @@ export class Remover {
     this.#receiver = receiver
   }
 
-  /** Signs that the events of an own stream before a checkpoint are no longer needed, and removes them. */
+  /** Signs a prune record for an own stream, and applies it. */
   pruneOwn(number: number, count: number): Uint8Array {
     const signed = signPrune(number, count, this.#log.options)
     this.prune(signed)
     return signed
   }
 
-  /** Removes the events that a record names; the head of its checkpoint is needed where less than that has come. */
+  /** Applies a prune record. The head of its checkpoint is needed if the stream has fewer events than that. */
   prune(signed: Uint8Array, signedHead?: Uint8Array): void {
     const record = verifyPrune(signed, this.#log.options)
     const { stream, count } = record
@@ -68,7 +68,7 @@ export class Remover {
     this.#dropRanges(state, head.count)
     startAtCheckpoint(state, head)
     this.#log.insertCheckpoint(state, signedHead)
-    // The head of an own stream is signed whenever it is asked for.
+    // The head of an own stream is signed on demand.
     if (!state.own) this.#log.saveHead(state, signedHead)
     this.#log.clock.follow(head.lamport)
   }
@@ -76,7 +76,7 @@ export class Remover {
   #requireCheckpoint({ number }: StreamState, count: number): void {
     if (this.#log.database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(rowKey(number, count)) === undefined)
       throw noCheckpoint(count)
-    // Everything that is left will rest on it.
+    // Throws if it is damaged: the rest of the stream is verified from it.
     checkpointAt(this.#log.database, number, count)
   }
 
@@ -89,13 +89,13 @@ export class Remover {
     this.#log.changed.add(state)
     state.pruned = count
     state.sealed = Math.max(state.sealed, count)
-    // What was damaged may be gone; if it is not, the next seal finds it again.
+    // The damaged chunk may be gone; if not, the next seal detects it again.
     state.sealable = true
     state.revision++
     this.#log.saveStream(state, { record: signed })
   }
 
-  /** Signs that a payload of an own stream is to be removed everywhere, and removes it here. */
+  /** Signs a redaction record for an own stream, and applies it. */
   redactOwn(number: number, offset: number): Uint8Array {
     const { options } = this.#log
     const signed = signRedaction(number, offset, this.#log.stream(ownStreamKey(number, options)), options)
@@ -103,7 +103,7 @@ export class Remover {
     return signed
   }
 
-  /** Payload and salt are gone afterwards: from the rows, from free pages and from the write-ahead log. */
+  /** Removes payload and salt from the rows, from free pages and from the write-ahead log. */
   redact(signed: Uint8Array): void {
     const record = verifyRedaction(signed, this.#log.options)
     const { stream, offset } = record
@@ -152,7 +152,7 @@ export class Remover {
       throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
     const records = recordsOfFrames(withoutPayloads(framesOf(row), [offset]))
     database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)
-    // A removed payload leaves the chain as it is.
+    // A redaction does not change the chain.
     this.#log.insertTail(tailRow(row.key, row.count, row.lamport, chainPointOf(row), records))
   }
 }

@@ -14,18 +14,18 @@ import { Appender } from './append.ts'
 import { Receiver } from './receive.ts'
 import { Remover } from './removal.ts'
 
-/** The one writer of the log of a topic. Whatever a method has answered is on disk. */
+/** The only writer of the log of a topic. When a method returns, its changes are on disk. */
 export class LogWriter {
   readonly counts: SharedCounts
   readonly #log: LogState
   readonly #appender: Appender
   readonly #receiver: Receiver
   readonly #remover: Remover
-  /** Whether streams have grown since `takeGrown` was called. */
-  #grown = false
-  /** Whether streams have grown by events whose apps are unknown: received ones. */
-  #hasOthers = true
-  /** Whether the index has changed since there was nothing to merge in it: to look for that asks the database for all of its ranges. */
+  /** Whether streams have got new events since the last `takeWakeup`. */
+  #hasNewEvents = false
+  /** Whether some of them were received, so that their apps are unknown. */
+  #hasReceivedEvents = true
+  /** Whether the index has changed since there was last nothing to merge: planning a merge queries all ranges. */
   #mayMerge = true
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
@@ -34,22 +34,22 @@ export class LogWriter {
     this.#appender = new Appender(this.#log)
     this.#receiver = new Receiver(this.#log)
     this.#remover = new Remover(this.#log, this.#receiver)
-    this.#tell()
+    this.#publishCounts()
   }
 
-  /** The lamport timestamp that the next own event gets. */
+  /** The lamport timestamp of the next own event. */
   get clock(): number {
     return this.#log.clock.next
   }
 
-  /** How many chunks have ended since this was opened: only then there is more to seal. */
+  /** Number of chunks that have ended since the log was opened: there is more to seal only when it has changed. */
   get chunksEnded(): number {
     return this.#log.chunksEnded
   }
 
   append(requests: readonly AppendRequest[]): Appended[] {
-    this.counts.tellAppending()
-    return this.#telling(() => this.#appender.commit(requests))
+    this.counts.incrementAppends()
+    return this.#publishing(() => this.#appender.commit(requests))
   }
 
   /** Computes the deferred chain hash of the last append, off the latency path. */
@@ -58,18 +58,18 @@ export class LogWriter {
   }
 
   receive(chunk: Uint8Array): Received {
-    this.#hasOthers = true
-    return this.#telling(() => this.#receiver.receive(chunk))
+    this.#hasReceivedEvents = true
+    return this.#publishing(() => this.#receiver.receive(chunk))
   }
 
-  /** Whether streams have grown since the last call by events that a live subscription waits for; resets it. */
-  takeGrown(): boolean {
+  /** Returns whether the reader thread has to be woken: there are new events that match its filter. Resets it. */
+  takeWakeup(): boolean {
     const { apps } = this.#appender
-    const grown = this.#grown && this.counts.isWaitedFor(this.#hasOthers ? undefined : apps)
-    this.#grown = false
-    this.#hasOthers = false
+    const isNeeded = this.#hasNewEvents && this.counts.matchesWakeupFilter(this.#hasReceivedEvents ? undefined : apps)
+    this.#hasNewEvents = false
+    this.#hasReceivedEvents = false
     apps.clear()
-    return grown
+    return isNeeded
   }
 
   prune(stream: number, count: number): Uint8Array {
@@ -77,8 +77,8 @@ export class LogWriter {
   }
 
   applyPrune(record: Uint8Array, head?: Uint8Array): void {
-    // Events that waited for those before them may be stored now.
-    this.#hasOthers = true
+    // Waiting chunks may be stored now.
+    this.#hasReceivedEvents = true
     this.#removing(() => this.#remover.prune(record, head))
   }
 
@@ -99,34 +99,34 @@ export class LogWriter {
     return this.#log.database
   }
 
-  /** What to seal next, if a stream has so many chunks that wait for it. */
+  /** Plans the next seal, if a stream has at least `leastChunks` complete chunks. */
   planSeal(leastChunks = 1): SealPlan | undefined {
     return planSeal(this.#log, leastChunks)
   }
 
-  /** Whether so much waits to be sealed that nothing should be added before some of it is. */
-  get isBehind(): boolean {
-    const most = tuning.chunksBehind * format.eventsPerCheckpoint
-    for (const { sealable, checkpoint, sealed, mostWaiting } of this.#log.streams) {
-      // Chunks of large events have few of them. How many chunks wait is not known before somebody has looked.
-      const chunks = Number.isFinite(mostWaiting) ? mostWaiting : 0
-      if (sealable && (checkpoint - sealed > most || chunks > tuning.chunksBehind)) return true
+  /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
+  get isSealBacklogFull(): boolean {
+    const maxEvents = tuning.chunksBehind * format.eventsPerCheckpoint
+    for (const { sealable, checkpoint, sealed, maxUnsealedChunks } of this.#log.streams) {
+      // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
+      const chunks = Number.isFinite(maxUnsealedChunks) ? maxUnsealedChunks : 0
+      if (sealable && (checkpoint - sealed > maxEvents || chunks > tuning.chunksBehind)) return true
     }
     return false
   }
 
-  /** Puts what was sealed in its place. */
+  /** Replaces rows of the tail by sealed chunks; false when the plan is outdated. */
   applySeal(sealed: Sealed): boolean {
-    return this.#indexing(() => this.#telling(() => applySeal(this.#log, sealed)))
+    return this.#indexing(() => this.#publishing(() => applySeal(this.#log, sealed)))
   }
 
-  /** Leaves a stream as it is, since a part of it is damaged. */
-  doNotSeal({ stream, revision }: SealPlan): void {
+  /** Excludes a stream from sealing, since a chunk of it is damaged. */
+  disableSealing({ stream, revision }: SealPlan): void {
     for (const state of this.#log.streams)
       if (state.number === stream && state.revision === revision) state.sealable = false
   }
 
-  /** Which parts of the index to merge next, if there are enough of them. */
+  /** Plans the next merge of index ranges, if there are enough of them. */
   planMerge(): MergePlan | undefined {
     if (!this.#mayMerge) return undefined
     const plan = planMerge(this.#log)
@@ -138,48 +138,48 @@ export class LogWriter {
     return this.#indexing(() => applyMerge(this.#log, merged))
   }
 
-  /** Drops those parts of the index that were to be merged and are damaged. */
-  dropDamaged({ stream, ranges }: MergePlan): void {
+  /** Drops the damaged ranges of a merge plan. */
+  dropDamagedIndex({ stream, ranges }: MergePlan): void {
     for (const { first } of ranges) this.dropIndexAt(stream, first)
   }
 
-  /** Seals chunks in this thread. */
-  sealHere(plan: SealPlan): boolean {
+  /** Seals chunks in the calling thread. */
+  sealInline(plan: SealPlan): boolean {
     return this.applySeal(buildSeal(this.#log.database, plan))
   }
 
-  /** Seals everything that can be sealed, here and now. */
+  /** Seals all complete chunks and merges index ranges, in the calling thread. */
   sealAll(): void {
-    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal()) this.sealHere(plan)
+    for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal()) this.sealInline(plan)
     for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
       this.applyMerge(buildMerge(this.#log.database, plan))
   }
 
-  /** Makes a piece of the index anew, if one is missing; answers whether one was. */
+  /** Rebuilds a missing range of the index. Returns whether there was one. */
   reindexNext(): boolean {
     const done = reindexNext(this.#log)
-    if (done) this.#tellIndexed()
+    if (done) this.#onIndexChanged()
     return done
   }
 
-  /** Drops a piece of the index that was found damaged; it is made anew when there is time. */
+  /** Drops a damaged range of the index. It is rebuilt when the writer is idle. */
   dropIndexAt(stream: number, offset: number): void {
     this.#indexing(() => dropIndexAt(this.#log, stream, offset))
   }
 
-  /** Folds the write-ahead log back into the database. Its file stays: to write over it is faster than to let it grow again. */
-  foldLog(): void {
-    this.#log.checkpointLog('PASSIVE')
-    this.noteCount()
+  /** Runs a checkpoint of the write-ahead log. Its file keeps its size: overwriting is faster than growing it again. */
+  checkpointWal(): void {
+    this.#log.checkpointWal('PASSIVE')
+    this.recordEventCount()
   }
 
-  /** The same, and gives its room back. */
-  emptyLog(): void {
-    this.#log.checkpointLog('TRUNCATE')
-    this.noteCount()
+  /** Runs a checkpoint, and truncates the write-ahead log. */
+  truncateWal(): void {
+    this.#log.checkpointWal('TRUNCATE')
+    this.recordEventCount()
   }
 
-  /** Writes something that changes nothing, to see whether the disk works. */
+  /** A write without effect, to find out whether the disk works. */
   probe(): void {
     this.#log.probe()
   }
@@ -189,21 +189,21 @@ export class LogWriter {
     return this.#log.damage
   }
 
-  /** Notes how many events there are beside the log. Nobody waits for it. */
-  noteCount(): void {
-    this.#log.noteCount()
+  /** Writes the number of events to the count file, without waiting for it. */
+  recordEventCount(): void {
+    this.#log.recordEventCount()
   }
 
   close(): void {
-    this.#log.noteCount()
+    this.#log.recordEventCount()
     this.#log.close()
   }
 
-  #telling<T>(work: () => T): T {
+  #publishing<T>(work: () => T): T {
     try {
       return work()
     } finally {
-      this.#tell()
+      this.#publishCounts()
     }
   }
 
@@ -211,34 +211,34 @@ export class LogWriter {
     try {
       return work()
     } finally {
-      this.#tellIndexed()
+      this.#onIndexChanged()
     }
   }
 
-  #tellIndexed(): void {
+  #onIndexChanged(): void {
     this.#mayMerge = true
-    this.counts.tellSealed()
+    this.counts.incrementSeals()
   }
 
   #removing<T>(work: () => T): T {
     try {
-      return this.#telling(work)
+      return this.#publishing(work)
     } finally {
       this.#mayMerge = true
-      this.counts.tellRemoved()
+      this.counts.incrementRemovals()
     }
   }
 
   /**
-   * Publishes a commit to the readers. Lamport timestamps of own events rise from commit to commit: each is taken from a clock
-   * that is ahead of everything published before. So of two snapshots, the later one has own events only after those of the earlier one.
+   * Publishes a commit to the readers. The clock is ahead of all published events, so the lamport timestamps of own
+   * events ascend from commit to commit, and a later snapshot adds own events only after those of an earlier one.
    */
-  #tell(): void {
+  #publishCounts(): void {
     const { changed, clock } = this.#log
     for (const { number, count, lamport } of changed) {
       assert(lamport < clock.next, 'the clock is ahead of all events that are published')
       assert(count >= this.counts.count(number), 'a stream never loses events that were published')
-      if (count > this.counts.count(number)) this.#grown = true
+      if (count > this.counts.count(number)) this.#hasNewEvents = true
     }
     this.counts.publish(changed)
     changed.clear()

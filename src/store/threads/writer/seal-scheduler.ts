@@ -72,7 +72,7 @@ export class SealScheduler {
 
   /** Backpressure: blocks while too many chunks are unsealed, so that the tail stays short. */
   waitWhileBehind(): void {
-    while (this.#isSealing && !this.#sealerEnded.isOpen && this.#writer.isBehind) {
+    while (this.#isSealing && !this.#sealerEnded.isOpen && this.#writer.isSealBacklogFull) {
       this.applyFinished()
       if (this.#isSealing) this.#sealerEnded.pass(pollMs)
     }
@@ -113,7 +113,7 @@ export class SealScheduler {
   }
 
   #checkpoint(): void {
-    this.#writer.foldLog()
+    this.#writer.checkpointWal()
     this.#succeeded('checkpoint')
   }
 
@@ -130,12 +130,12 @@ export class SealScheduler {
   #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
     if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
       // Without a sealer the tail must neither grow without bound nor block appends.
-      if ('seal' in task && this.#writer.isBehind) return this.#writer.sealHere(task.seal)
+      if ('seal' in task && this.#writer.isSealBacklogFull) return this.#writer.sealInline(task.seal)
       throw fromMessage(error)
     }
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
-    if ('seal' in task) this.#writer.doNotSeal(task.seal)
-    else this.#writer.dropDamaged(task.merge)
+    if ('seal' in task) this.#writer.disableSealing(task.seal)
+    else this.#writer.dropDamagedIndex(task.merge)
     return true
   }
 

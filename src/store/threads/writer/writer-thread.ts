@@ -50,7 +50,7 @@ export type WriterCall =
   | 'head'
   | 'dropIndexAt'
   | 'sealAll'
-  | 'emptyLog'
+  | 'truncateWal'
   | 'probe'
   | 'close'
 
@@ -82,7 +82,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   applyRedaction: 'redact',
   dropIndexAt: 'index',
   sealAll: 'seal',
-  emptyLog: 'checkpoint',
+  truncateWal: 'checkpoint',
 }
 
 /** Reported when a query met a damaged part of the index; its result was found without it. */
@@ -117,10 +117,11 @@ class WriterThread {
     const background = new BackgroundReporter((background) => notify({ background }))
     this.#disk = disk
     this.#background = background
-    const notScrubbed = (error: unknown): void => background.failed('redact', error, disk.failed('redact', error, file))
+    const onScrubFailed = (error: unknown): void =>
+      background.failed('redact', error, disk.failed('redact', error, file))
     const key = parsePrivateKey(privateKey)
     const writer = new LogWriter(
-      { file, topic, kind, key, now: clock.now, random, notScrubbed, background },
+      { file, topic, kind, key, now: clock.now, random, onScrubFailed, background },
       new SharedCounts(counts),
     )
     this.#writer = writer
@@ -147,7 +148,7 @@ class WriterThread {
       first = undefined
     }
     if (this.#isClosed) return
-    this.#writer.noteCount()
+    this.#writer.recordEventCount()
     this.#seals.noteActivity()
   }
 
@@ -218,7 +219,7 @@ class WriterThread {
 
   /** Called after the results were posted: a publisher waits for these. */
   #notifyReader(): void {
-    if (this.#writer.takeGrown()) this.#commits.postMessage(null)
+    if (this.#writer.takeWakeup()) this.#commits.postMessage(null)
   }
 
   #process(id: number, call: WriterCall, args: readonly unknown[]): void {
