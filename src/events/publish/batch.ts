@@ -2,13 +2,13 @@ import { limits } from '../../base/limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
-/** Bytes of an event besides its labels and payload: where these are, and its stream. */
+/** Overhead of an event besides its labels and payload: four span offsets and the stream number. */
 export const bytesPerEvent = 20
 
-/** Bytes of a small event, by which room is made for as many as there may be. */
+/** Size of a small event, for estimating the number of events from the size of the body. */
 const smallEventBytes = 128
 
-/** The events of one call, or a part of them, in the form in which the store takes them. */
+/** The events of one publish request, or of a part of it, in the form that the store takes. */
 export class Batch {
   /** Labels and payloads, one after the other. */
   readonly source: ByteWriter
@@ -23,12 +23,12 @@ export class Batch {
     this.#streams = new Uint32Array(events)
   }
 
-  /** What it takes on its way to the store. */
+  /** Bytes of the request to the store. */
   get bytes(): number {
     return this.source.length + bytesPerEvent * this.#count
   }
 
-  /** Adds an event for an own stream, whose labels and payload are in the source. */
+  /** Adds an event whose labels and payload are in `source` already. */
   add(stream: number, labels: number, labelsEnd: number, payload: number, payloadEnd: number): void {
     if (this.#count === this.#streams.length) this.#grow()
     const spans = this.#spans
@@ -40,7 +40,7 @@ export class Batch {
     this.#streams[this.#count++] = stream
   }
 
-  /** What was added; good until more is. */
+  /** The request with all added events; valid until the next `add` or `clear`. */
   request(): AppendRequest {
     return {
       source: this.source.written,
@@ -49,7 +49,7 @@ export class Batch {
     }
   }
 
-  /** Begins anew; what was made of it before is no longer good. */
+  /** Removes all events. Invalidates requests that were made before. */
   clear(): this {
     this.source.clear()
     this.#count = 0

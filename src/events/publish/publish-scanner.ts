@@ -8,18 +8,18 @@ import { Batch } from './batch.ts'
 import { type EventSkimmer, eventSkimmer } from './event-skimmer.ts'
 import { TagLists } from './tag-lists.ts'
 
-/** Bytes of a body from which on its events are skimmed: one event is read as fast without. */
-const skimmedFrom = 1024
+/** Body size from which the fast path is used: a single event is scanned as fast without it. */
+const skimThresholdBytes = 1024
 
-/** Bytes of the first part of a body: whoever stores it wakes up while the next one is read. */
+/** Size of the first part of a body: the writer thread wakes up while the next part is scanned. */
 const firstPartBytes = 2048
 
 interface ScannerOptions {
-  /** Of a body that is read in parts, all but the first have about so many bytes. */
+  /** Approximate size of the parts, except for the first one. */
   readonly partBytes?: number | undefined
-  /** Where the events go to; whatever was there before is gone. */
+  /** A batch to reuse; it is cleared. */
   readonly batch?: Batch
-  /** Without one, every event is read by itself. */
+  /** The fast path for runs of simple events; `none` scans each event separately. */
   readonly skimmer?: EventSkimmer | 'none'
 }
 
@@ -28,8 +28,8 @@ const eventNames = [Buffer.from('tags'), Buffer.from('payload')]
 const [tagsName, payloadName] = [0, 1]
 
 /**
- * Reads the body of a publish call: `{"data":[{"tags":[…],"payload":…},…]}`. One walk over its bytes checks all of it, cuts
- * out tags and payloads, and parses neither. Other members are passed over; a member that is asked for may be there once.
+ * Scans the body of a publish request: `{"data":[{"tags":[…],"payload":…},…]}`. A single pass validates the JSON and
+ * copies tags and payloads without parsing them. Unknown members are skipped; duplicates of known ones are errors.
  */
 export class PublishScanner {
   readonly #batch: Batch
@@ -37,9 +37,9 @@ export class PublishScanner {
   readonly #tagLists: TagLists
   readonly #partBytes: number
   readonly #skimmer: EventSkimmer | 'none'
-  /** By which the skimmer knows this. */
+  /** The ID of this scanner for the skimmer. */
   readonly #reader: number
-  /** Events that were read, also those that are not in the batch any more. */
+  /** Number of events so far, including those of earlier parts. */
   #count = 0
 
   constructor(body: Buffer, appId: string, routes: RoutingTable, options: ScannerOptions = {}) {
@@ -52,7 +52,7 @@ export class PublishScanner {
     this.#reader = skimmer === 'none' ? 0 : skimmer.newReader()
   }
 
-  /** Reads all of the body; gives way after every so many bytes, since others wait, and returns the request that it makes. */
+  /** Scans the whole body and returns the request. Yields after every `sliceBytes` bytes. */
   *whole(sliceBytes: number): Generator<void, AppendRequest> {
     const json = this.#json
     let end = json.at + sliceBytes
@@ -63,7 +63,7 @@ export class PublishScanner {
     return this.#batch.request()
   }
 
-  /** Reads the body and yields parts of it; each is good until the next one, and the last one is returned. */
+  /** Scans the body and yields it in parts, each valid until the next. Returns the last part. */
   *parts(): Generator<AppendRequest, AppendRequest> {
     const batch = this.#batch
     let enough = firstPartBytes
@@ -75,7 +75,7 @@ export class PublishScanner {
     return batch.request()
   }
 
-  /** Goes from event to event, and stops whenever there is nothing left of the bytes that are wanted. */
+  /** Scans event by event. Yields whenever `left` returns 0 or less. */
   *#events(left: () => number): Generator<void, void> {
     const json = this.#json
     json.open(openObject, 'struct PublishRequest')
@@ -103,14 +103,14 @@ export class PublishScanner {
     }
   }
 
-  /** Reads events that are as most are, until they take so many bytes of the batch; answers whether there was one. */
+  /** Fast path: scans a run of simple events of up to `bytes` bytes. Returns whether there was one. */
   #skim(bytes: number): boolean {
     const skimmer = this.#skimmer
     if (skimmer === 'none') return false
     const json = this.#json
     const { appIdBytes } = this.#tagLists
-    const most = limits.eventsPerPublish - this.#count
-    const count = skimmer.read(this.#reader, json.bytes, json.at, appIdBytes, bytes, most)
+    const maxEvents = limits.eventsPerPublish - this.#count
+    const count = skimmer.read(this.#reader, json.bytes, json.at, appIdBytes, bytes, maxEvents)
     if (count === 0) return false
     const { source } = this.#batch
     const first = source.length
@@ -153,7 +153,7 @@ export class PublishScanner {
     batch.add(stream, labels, labelsEnd, payload, payloadEnd)
   }
 
-  /** Copies a payload into the batch; answers where it ends there. */
+  /** Copies a payload into the batch. Returns its end there. */
   #payload(): number {
     const json = this.#json
     const { source } = this.#batch
@@ -166,5 +166,5 @@ export class PublishScanner {
 }
 
 function skimmerFor(body: Buffer): EventSkimmer | 'none' {
-  return body.length < skimmedFrom ? 'none' : eventSkimmer()
+  return body.length < skimThresholdBytes ? 'none' : eventSkimmer()
 }

@@ -8,22 +8,22 @@ import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
 
-/** Bytes of a body from which on it is handed over in parts: to begin early is of use where there is much to do. */
-const inPartsFrom = 64 * 1024
-/** Bytes of such a part: with another event they go the short way to the writer. */
+/** Body size from which parts are sent to the writer thread while the rest is scanned. */
+const partsThresholdBytes = 64 * 1024
+/** Size of such a part: small enough for the mailbox of the writer thread, with another event added. */
 const partBytes = 24 * 1024
 
-/** Bytes of a body up to which its events are read into memory that is there: to make that takes longer than to read them. */
+/** Body size up to which a preallocated batch is used: allocating one would take longer than scanning. */
 const smallBytes = 1024
 
-/** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
+/** Publishes events: scans, routes and stores them. The number and size of pending requests are limited. */
 export class Publisher {
   readonly #store: EventLog & Partial<AppendHints>
   readonly #routing: Routing
   readonly #timers: Timers
   #requests = 0
   #bytes = 0
-  /** For what is small: it is read and handed over in one go. */
+  /** Shared by small requests: each is scanned and handed over without yielding. */
   readonly #small = new Batch(smallBytes)
 
   constructor(store: EventLog & Partial<AppendHints>, routing: Routing, timers: Timers) {
@@ -33,20 +33,20 @@ export class Publisher {
   }
 
   /**
-   * Stores the events of a request for an app: all of them or none. What it answers is on the disk. A body that cannot be
-   * read throws a `JsonError`.
+   * Stores the events of a request for an app: all of them or none. They are durable when the promise resolves. A
+   * malformed body throws a `JsonError`.
    */
   async publish(appId: string, body: Buffer): Promise<Appended> {
     if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
-      const routes = this.#routing.settled ?? (await this.#routing.current())
-      // Whoever publishes beside others shares a commit with them, which takes whole requests.
-      const isLarge = body.length >= inPartsFrom && body.length <= tuning.scanSliceBytes
-      if (isLarge && this.#requests === 1 && takesParts(this.#store))
+      const routes = this.#routing.ready ?? (await this.#routing.current())
+      // Concurrent requests share a commit, which takes whole requests.
+      const isLarge = body.length >= partsThresholdBytes && body.length <= tuning.scanSliceBytes
+      if (isLarge && this.#requests === 1 && acceptsParts(this.#store))
         return await this.#storeParts(this.#store, new PublishScanner(body, appId, routes, { partBytes }), body.length)
-      // Larger ones take longer to read than anybody would wait.
-      if (body.length < inPartsFrom) this.#store.expect?.(body.length)
+      // Scanning a larger one takes longer than the writer would spin.
+      if (body.length < partsThresholdBytes) this.#store.expect?.(body.length)
       const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
       return await this.#storeWhole(scanner, body.length)
     } finally {
@@ -54,15 +54,15 @@ export class Publisher {
     }
   }
 
-  /** Hands over what was read while the rest is read. */
+  /** Pipelining: sends each part to the store while the next one is scanned. */
   #storeParts(store: AppendHints, scanner: PublishScanner, size: number): Promise<Appended> {
     const parts = scanner.parts()
     const first = parts.next()
     if (first.done === true) return this.#append(first.value, size)
-    return this.#within(size, () => store.appendParts(first.value, parts))
+    return this.#withinLimit(size, () => store.appendParts(first.value, parts))
   }
 
-  /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
+  /** Scans the whole request before it is stored. A large one is scanned in slices. */
   #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
     const slices = scanner.whole(tuning.scanSliceBytes)
     const first = slices.next()
@@ -79,13 +79,13 @@ export class Publisher {
 
   #append(request: AppendRequest, size: number): Promise<Appended> {
     if (request.streams.length === 0) return Promise.resolve({ lamport: 0, time: 0, runs: [] })
-    // The memory of the request is used again once it is handed over.
+    // Read before the append, after which the memory of the request is reused.
     const events = request.streams.length
-    return this.#within(size, () => this.#store.append(request), events)
+    return this.#withinLimit(size, () => this.#store.append(request), events)
   }
 
-  /** Has something of so many bytes stored, and so many events where that is known, if not too much waits for that already. */
-  async #within(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
+  /** Stores a request unless the limit of pending bytes is exceeded. Checks the number of stored events, if known. */
+  async #withinLimit(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
     if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
@@ -98,7 +98,7 @@ export class Publisher {
   }
 }
 
-function takesParts(store: Partial<AppendHints>): store is AppendHints {
+function acceptsParts(store: Partial<AppendHints>): store is AppendHints {
   return store.appendParts !== undefined
 }
 
