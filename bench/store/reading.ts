@@ -139,7 +139,7 @@ function measureStore(store: SqliteEventStore, watch: LoopWatch, selection: Sele
       for await (const piece of reading) {
         bytes += piece.length
         // Returns the buffer, as sending a response does. Otherwise this would measure the garbage collector.
-        reading.giveBack?.(piece)
+        reading.recycle?.(piece)
       }
       return bytes
     }),

@@ -50,7 +50,7 @@ class NdjsonStream implements StreamedBody {
   }
 
   sent(chunk: Uint8Array): void {
-    if (chunk !== newline) this.#reading.giveBack?.(chunk)
+    if (chunk !== newline) this.#reading.recycle?.(chunk)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {

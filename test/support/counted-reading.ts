@@ -18,8 +18,8 @@ export class CountedReading implements Reading {
     return this.#reading.ended
   }
 
-  giveBack(piece: Uint8Array): void {
-    this.#reading.giveBack?.(piece)
+  recycle(piece: Uint8Array): void {
+    this.#reading.recycle?.(piece)
   }
 
   chargeTo(holder: MemoryHolder): void {

@@ -240,7 +240,7 @@ export class EventSocket {
       if (!this.#connection.charge(chunk.length)) throw this.#connection.refusal
       await this.#sendLines(requestId, chunk, running)
       this.#connection.refund(chunk.length)
-      reading.giveBack?.(chunk)
+      reading.recycle?.(chunk)
     }
   }
 

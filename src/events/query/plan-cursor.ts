@@ -46,7 +46,7 @@ export class PlanCursor implements Cursor {
     this.#begin()
     for (;;) {
       const at = this.#cursor.next()
-      if (at === undefined) return this.#cursor.isOnItsWay ? notReady : undefined
+      if (at === undefined) return this.#cursor.isPending ? notReady : undefined
       const event = new StoredEvent(this.#named(at.stream), at.block, at.index)
       if (this.#residual?.(event) !== false) return event
       if (this.#slice.isOver(this.#residualSteps)) return notReady

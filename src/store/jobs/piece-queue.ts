@@ -2,16 +2,16 @@ import { tuning } from '../../base/tuning.ts'
 import type { MemoryHolder } from '../../client-memory/account.ts'
 import { isOwn, release } from '../../runtime/buffers.ts'
 import type { Reading } from '../port/index.ts'
-import { isWorthKeeping } from './spare-memory.ts'
+import { isPoolable } from './buffer-pool.ts'
 
-/** What is smaller is soon collected: there may be thousands in a second. */
+/** Smaller pieces are left to the garbage collector: there may be thousands per second. */
 const smallBytes = 4096
 
-const over = { done: true, value: undefined } as const
+const endOfIteration = { done: true, value: undefined } as const
 
 /**
- * Pieces between the thread that makes them and whoever takes them. There may be hundreds who take small ones, so it
- * is an iterator by hand: a generator takes several turns for each piece.
+ * The queue of pieces between the reader thread and a consumer. There may be hundreds of consumers of small pieces, so
+ * the iterator is written by hand: an async generator needs several microtasks per piece.
  */
 export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly started: Promise<void>
@@ -19,35 +19,32 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly #pieces: Buffer[] = []
   readonly #started: { resolve(): void; reject(error: Error): void }
   readonly #end: () => void
-  readonly #taken: (bytes: number, spare: ArrayBuffer[]) => void
+  readonly #consumed: (bytes: number, spare: ArrayBuffer[]) => void
   readonly #cancelled: () => void
   #ended = false
   #error: Error | undefined
-  /** Whoever waits for the next piece. */
+  /** Resolves the pending `next` call. */
   #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
-  /**
-   * Bytes of the piece that was given last: whoever asks for more is done with it, and may have given its memory
-   * back.
-   */
-  #given = 0
-  /** Memory of pieces that came back. */
+  /** Size of the last delivered piece: the consumer is done with it when it calls `next` again. */
+  #deliveredBytes = 0
+  /** Memory of recycled pieces. */
   #spare: ArrayBuffer[] = []
-  /** Bytes that were taken and not yet told. */
-  #untold = 0
-  /** Who is charged for the pieces that wait. */
+  /** Consumed bytes that were not credited to the producer yet. */
+  #unacknowledged = 0
+  /** Is charged for queued pieces. */
   #holder: MemoryHolder | undefined
   #charged = 0
 
-  constructor(taken: (bytes: number, spare: ArrayBuffer[]) => void, cancelled: () => void) {
+  constructor(consumed: (bytes: number, spare: ArrayBuffer[]) => void, cancelled: () => void) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.started = promise
     this.#started = { resolve, reject }
-    // Whoever does not ask for it is told when reading.
+    // The consumer gets the error from the iterator as well.
     promise.catch(() => {})
     const end = Promise.withResolvers<void>()
     this.ended = end.promise
     this.#end = end.resolve
-    this.#taken = taken
+    this.#consumed = consumed
     this.#cancelled = cancelled
   }
 
@@ -63,7 +60,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     if (this.#ended) return
     const waiting = this.#waiting
     this.#waiting = undefined
-    if (waiting !== undefined) waiting(this.#give(piece))
+    if (waiting !== undefined) waiting(this.#deliver(piece))
     else if (this.#charge(piece)) this.#pieces.push(piece)
   }
 
@@ -81,7 +78,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
 
   cancel(): void {
     const ended = this.#ended
-    // At once: until the next garbage collection they could add up to a multiple of what is charged.
+    // Immediately: until the next garbage collection they could add up to a multiple of the charged memory.
     for (const piece of this.#pieces.splice(0)) release(piece)
     this.#refund(this.#charged)
     this.end(undefined)
@@ -94,16 +91,16 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     this.#cancelled()
   }
 
-  giveBack(piece: Uint8Array): void {
+  recycle(piece: Uint8Array): void {
     const { buffer } = piece
     if (buffer.byteLength < smallBytes) return
-    if (this.#ended || !isWorthKeeping(buffer) || !isOwn(buffer)) {
+    if (this.#ended || !isPoolable(buffer) || !isOwn(buffer)) {
       release(piece)
       return
     }
     this.#spare.push(buffer)
-    // Whoever waits for the next piece may do so for days.
-    if (this.#waiting !== undefined) this.#tell(0)
+    // The next piece may take days.
+    if (this.#waiting !== undefined) this.#acknowledge(0)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Buffer> {
@@ -111,12 +108,12 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   }
 
   next(): Promise<IteratorResult<Buffer>> {
-    this.#tell(this.#given)
-    this.#given = 0
+    this.#acknowledge(this.#deliveredBytes)
+    this.#deliveredBytes = 0
     const piece = this.#pieces.shift()
     if (piece !== undefined) {
       this.#refund(piece.length)
-      return Promise.resolve(this.#give(piece))
+      return Promise.resolve(this.#deliver(piece))
     }
     if (this.#ended) return this.#last()
     return new Promise((resolve) => {
@@ -126,7 +123,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
 
   return(): Promise<IteratorResult<Buffer>> {
     this.cancel()
-    return Promise.resolve(over)
+    return Promise.resolve(endOfIteration)
   }
 
   #charge(piece: Buffer): boolean {
@@ -142,30 +139,30 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   }
 
   #refund(bytes: number): void {
-    // What came before there was a holder was not charged.
+    // Pieces from before there was a holder were not charged.
     const refunded = Math.min(bytes, this.#charged)
     this.#charged -= refunded
     this.#holder?.refund(refunded)
   }
 
-  #give(piece: Buffer): IteratorResult<Buffer> {
-    this.#given = piece.length
+  #deliver(piece: Buffer): IteratorResult<Buffer> {
+    this.#deliveredBytes = piece.length
     return { done: false, value: piece }
   }
 
-  /** What comes after all pieces: an error, once, or nothing. */
+  /** The result after all pieces: the error, once, or the end. */
   #last(): Promise<IteratorResult<Buffer>> {
     const error = this.#error
     this.#error = undefined
-    return error === undefined ? Promise.resolve(over) : Promise.reject(error)
+    return error === undefined ? Promise.resolve(endOfIteration) : Promise.reject(error)
   }
 
-  /** Not for every small piece: there may be thousands in a second. */
-  #tell(bytes: number): void {
-    this.#untold += bytes
-    if (this.#untold < tuning.bytesAhead / 4 && this.#spare.length === 0) return
-    this.#taken(this.#untold, this.#spare)
-    this.#untold = 0
+  /** Credits consumed bytes in batches: there may be thousands of small pieces per second. */
+  #acknowledge(bytes: number): void {
+    this.#unacknowledged += bytes
+    if (this.#unacknowledged < tuning.bytesAhead / 4 && this.#spare.length === 0) return
+    this.#consumed(this.#unacknowledged, this.#spare)
+    this.#unacknowledged = 0
     this.#spare = []
   }
 }

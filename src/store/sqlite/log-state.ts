@@ -15,10 +15,10 @@ import {
 } from '../../replication/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
-import { NotedCount } from '../disk/count-file.ts'
+import { CountFile } from '../disk/count-file.ts'
 import { sqliteCode, sqliteFull, storageError } from '../disk/disk-refusal.ts'
 import type { DiskSync } from '../disk/sync.ts'
-import { checkWal, forgetCopy, type StoreDamage } from '../disk/wal-check.ts'
+import { checkWal, removeDamagedCopy, type StoreDamage } from '../disk/wal-check.ts'
 import type { StreamNumber } from '../port/index.ts'
 import { freeRangeId } from './index/index-ranges.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
@@ -70,7 +70,7 @@ export class LogState {
   #isUpgraded = false
   /** Damage that was found while the log was opened, which could be opened all the same. */
   readonly damage: readonly StoreDamage[]
-  readonly #noted: NotedCount
+  readonly #noted: CountFile
 
   constructor(options: LogOptions) {
     this.options = options
@@ -78,7 +78,7 @@ export class LogState {
     const interrupted = logBytes(options.file) > 0
     const damagedWal = checkWal(options.file, { keep: true })
     this.background = options.background ?? new BackgroundReporter()
-    this.#noted = new NotedCount(options.file, 'events', { background: this.background, work: 'count_events' })
+    this.#noted = new CountFile(options.file, 'events', { background: this.background, work: 'count_events' })
     this.#database = afterWalCheck(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
@@ -274,7 +274,7 @@ export class LogState {
   /** Leaves nothing behind of what was deleted: free pages are given back, and the write-ahead log is emptied. */
   scrub(): void {
     try {
-      forgetCopy(this.options.file)
+      removeDamagedCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
       // It waits for those who read just now; until they are done, the file keeps what they see.
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

@@ -2,8 +2,8 @@ import { assert } from '../../../base/assert.ts'
 import { compareEvents } from '../../../replication/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type {
+  BlockEvent,
   EventCursor,
-  EventPlace,
   EventSink,
   ReadStream,
   Selection,
@@ -105,7 +105,7 @@ export class LogCursor implements EventCursor {
       if (!this.#moving) this.#sift()
       if (!goesOn) break
     }
-    return !this.isOnItsWay && this.#heap.length === 0
+    return !this.isPending && this.#heap.length === 0
   }
 
   #narrow(cursor: StreamCursor): void {
@@ -126,16 +126,16 @@ export class LogCursor implements EventCursor {
    * Goes to the next event: the cursor of its stream stands there until the next call. To be used between `begin` and
    * the end of a slice. Nothing at the end, and when the deadline has passed: then the cursor is on its way.
    */
-  next(): EventPlace | undefined {
+  next(): BlockEvent | undefined {
     if (!this.#move()) return undefined
     const top = this.#heap[0]
     this.#taken = top !== undefined
     // All cursors of the heap stand at an event, so they have a block.
-    return top as EventPlace | undefined
+    return top as BlockEvent | undefined
   }
 
   /** Whether there may be events left that were not found before the deadline. */
-  get isOnItsWay(): boolean {
+  get isPending(): boolean {
     return this.#moving || this.#fresh.length > 0
   }
 

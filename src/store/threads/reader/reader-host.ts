@@ -5,9 +5,9 @@ import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
 import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
+import { bufferPool } from '../../jobs/buffer-pool.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
-import { spareMemory } from '../../jobs/spare-memory.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
 import { type ErrorMessage, open, toMessage } from '../thread-messages.ts'
 import { joinPieces, type Pieces } from './pieces.ts'
@@ -87,7 +87,7 @@ class ReaderHost {
         ended: (id, outcome) => this.#post('error' in outcome ? failed(id, outcome.error) : { id, result: undefined }),
       },
       sliceMs: (hasLongJob) => priority.sliceMs(hasLongJob),
-      waitFor: (events) => counts.waitFor(typeof events === 'string' ? events : { app: appHash(events.appId) }),
+      setWakeFilter: (events) => counts.waitFor(typeof events === 'string' ? events : { app: appHash(events.appId) }),
     })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', () => this.#runner.wake())
@@ -127,7 +127,7 @@ class ReaderHost {
   }
 
   #credit({ id, bytes, spare }: Extract<ToReader, { type: 'credit' }>): void {
-    for (const memory of spare) spareMemory.give(memory)
+    for (const memory of spare) bufferPool.put(memory)
     this.#runner.credit(id, bytes)
   }
 

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tuning } from '../../src/base/tuning.ts'
+import { BufferPool, bufferPool } from '../../src/store/jobs/buffer-pool.ts'
 import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
-import { SpareMemory, spareMemory } from '../../src/store/jobs/spare-memory.ts'
 
 test('memory that came back is used again where it fits, and not kept beyond its limit', () => {
-  const spareMemory = new SpareMemory()
+  const bufferPool = new BufferPool()
   const memory = new ArrayBuffer(tuning.pieceBytes + 1000)
-  spareMemory.give(memory)
+  bufferPool.put(memory)
   const sizes = [tuning.pieceBytes + 1001, tuning.pieceBytes / 4, 2 * tuning.pieceBytes]
-  for (const size of sizes) assert.equal(spareMemory.take(size).length, size)
-  assert.equal(spareMemory.take(tuning.pieceBytes).buffer, memory)
-  assert.notEqual(spareMemory.take(tuning.pieceBytes).buffer, memory)
+  for (const size of sizes) assert.equal(bufferPool.take(size).length, size)
+  assert.equal(bufferPool.take(tuning.pieceBytes).buffer, memory)
+  assert.notEqual(bufferPool.take(tuning.pieceBytes).buffer, memory)
   const small = new ArrayBuffer(1024)
   const many = Array.from({ length: 100 }, () => new ArrayBuffer(tuning.pieceBytes))
-  for (const memory of [small, ...many]) spareMemory.give(memory)
+  for (const memory of [small, ...many]) bufferPool.put(memory)
   const kept = many.filter(({ detached }) => !detached)
   assert.ok(small.detached)
   assert.equal(kept.length, tuning.sparePieceBytes / tuning.pieceBytes)
@@ -31,7 +31,7 @@ test('what is written to memory that was used before has nothing of what stood t
     // As it goes to another thread, and comes back.
     const { buffer } = structuredClone(writer.written, { transfer: [writer.written.buffer] })
     taken.push(`${buffer.byteLength}`)
-    spareMemory.give(buffer)
+    bufferPool.put(buffer)
   }
   assert.equal(new Set(taken).size, 1)
 })
