@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowestByte, notPlain, standsForItself, wordsOf } from '../src/json/plain-text.ts'
+import { lowestByte, needsNoEscape, notPlain, wordsOf } from '../src/json/plain-text.ts'
 import { ByteWriter } from '../src/protocol/bytes.ts'
 import * as fc from './support/property.ts'
 
@@ -26,7 +26,7 @@ test('the first of four bytes that needs an escape or is not ASCII is found', ()
 
 test('an ASCII byte needs no escape exactly when JSON.stringify does not escape it', () => {
   for (let b = 0; b < 0x80; b++)
-    assert.equal(standsForItself(b), JSON.stringify(String.fromCharCode(b)).length === 3, `${b}`)
+    assert.equal(needsNoEscape(b), JSON.stringify(String.fromCharCode(b)).length === 3, `${b}`)
 })
 
 test('text is copied up to the first byte that needs an escape, at any position and length', () => {
@@ -37,7 +37,7 @@ test('text is copied up to the first byte that needs an escape, at any position 
       const bytes = Buffer.concat([Buffer.alloc(before, 'x'), Buffer.from(part), Buffer.alloc(after, 'y')])
       const writer = new ByteWriter(1).bytes(Buffer.alloc(written, 'w'))
       const end = before + part.length
-      const stop = [...part].findIndex((b) => !standsForItself(b))
+      const stop = [...part].findIndex((b) => !needsNoEscape(b))
       assert.equal(writer.plainText(wordsOf(bytes), before, end), stop < 0)
       const expected = bytes.subarray(before, stop < 0 ? end : before + stop)
       assert.deepEqual(writer.written, Buffer.concat([Buffer.alloc(written, 'w'), expected]))

@@ -1,5 +1,5 @@
 import { deepEqual } from 'node:assert/strict'
-import { finish } from '../../src/aql/index.ts'
+import { runToEnd } from '../../src/aql/index.ts'
 import { makeQueryJob } from '../../src/events/query/query-job.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
@@ -83,7 +83,7 @@ export async function storedLines(workspace: Workspace, events: number, rounds: 
 function answered(file: string, writer: LogWriter, key: { publicKey: LogReaderKey }, query: string): Found {
   const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
   const request = { query, appId: 'a', via: 'http', order: 'asc', lowerBound: {}, upperBound: undefined }
-  const job = finish(makeQueryJob(reader, request, systemClock))
+  const job = runToEnd(makeQueryJob(reader, request, systemClock))
   let count = -1
   for (let state = 'busy'; state !== 'done'; ) {
     state = job.run(Number.POSITIVE_INFINITY)

@@ -1,7 +1,7 @@
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { answer } from '../../src/aql/eval/query.ts'
+import { evaluateQuery } from '../../src/aql/eval/query.ts'
 import { parseQuery } from '../../src/aql/index.ts'
-import { finish } from '../../src/aql/steps.ts'
+import { runToEnd } from '../../src/aql/steps.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 import type { IndexedEvents } from './orders.ts'
 
@@ -110,6 +110,6 @@ export const subjects: readonly Subject[] = [
 
 /** Runs a query as a node does, but over events in memory. */
 export function run({ query }: Subject, events: IndexedEvents, line: (text: string) => void): void {
-  const request = { events, appId: 'com.example.bench', order: 'asc' as const, turn: { isOver: () => false } }
-  finish(answer(parseQuery(query, { now: 0n }), request, new MessageWriter(line)))
+  const request = { events, appId: 'com.example.bench', order: 'asc' as const, slice: { isOver: () => false } }
+  runToEnd(evaluateQuery(parseQuery(query, { now: 0n }), request, new MessageWriter(line)))
 }

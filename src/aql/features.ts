@@ -1,5 +1,5 @@
 import type { Expr, Item, MainQuery, Query, Stage, TagAtom } from './ast.ts'
-import { finish, Pace, type Steps } from './steps.ts'
+import { Pace, runToEnd, type Steps } from './steps.ts'
 import { exprsIn, tagAtoms } from './walk.ts'
 
 /** The API endpoints that accept queries. */
@@ -40,7 +40,7 @@ export interface FeatureProblem {
 
 /** Checks the features of a query against an endpoint. Returns `undefined` when it is accepted. */
 export function checkFeatures(query: MainQuery, endpoint: Endpoint): FeatureProblem | undefined {
-  return finish(featureProblem(query, endpoint))
+  return runToEnd(featureProblem(query, endpoint))
 }
 
 /** Cooperative variant: yields between units of work. */
@@ -86,7 +86,7 @@ export function enabledFeatures(query: MainQuery): readonly string[] {
 
 /** The features that a query uses, including its nested queries, in table order. */
 export function usedFeatures(query: Query): readonly Feature[] {
-  return finish(featuresUsed(query))
+  return runToEnd(featuresUsed(query))
 }
 
 /** Cooperative variant: yields between units of work. */

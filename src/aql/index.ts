@@ -11,7 +11,7 @@ export {
   featuresUsed,
   usedFeatures,
 } from './features.ts'
-export { type GivenEvent, givenEvents, givenSteps, parseEvents } from './inline-events.ts'
+export { type InlineEvent, inlineEventSteps, inlineEvents, parseEvents } from './inline-events.ts'
 export { aqlLimits } from './language-limits.ts'
 export { type ParseOptions, parseExpr, parseQuery, parseSteps, parseTagExpr } from './parse.ts'
 export { format, print, printExpr, printSteps, printTagExpr } from './print/index.ts'

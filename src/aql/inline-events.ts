@@ -1,6 +1,6 @@
 import type { MainQuery, Micros } from './ast.ts'
 import { AqlError } from './error.ts'
-import { finish, Pace, type Steps } from './steps.ts'
+import { Pace, runToEnd, type Steps } from './steps.ts'
 import { isAppId } from './text/app-id.ts'
 import { readInstant } from './text/instants.ts'
 import { memberText } from './text/member.ts'
@@ -8,7 +8,7 @@ import { Reader } from './text/text-reader.ts'
 import { compareTexts } from './values/comparison.ts'
 
 /** An event of `PRAGMA events`. */
-export interface GivenEvent {
+export interface InlineEvent {
   /** The JSON text, verbatim: parsing and serialising it would lose the kinds of numbers. */
   readonly payload: string
   readonly tags: readonly string[]
@@ -19,27 +19,27 @@ export interface GivenEvent {
 /**
  * The inline events of `PRAGMA events`, if there are any. Throws an AqlError with the line number of a malformed event.
  */
-export function givenEvents(query: MainQuery, now: Micros): readonly GivenEvent[] | undefined {
-  return finish(givenSteps(query, now))
+export function inlineEvents(query: MainQuery, now: Micros): readonly InlineEvent[] | undefined {
+  return runToEnd(inlineEventSteps(query, now))
 }
 
 /** Cooperative variant: yields between units of work. */
-export function* givenSteps(query: MainQuery, now: Micros): Steps<readonly GivenEvent[] | undefined> {
+export function* inlineEventSteps(query: MainQuery, now: Micros): Steps<readonly InlineEvent[] | undefined> {
   const pragma = query.pragmas.find(({ name }) => name === 'events')
   return pragma && (yield* eventSteps(pragma.value, now))
 }
 
 /** Parses events, one per line. Empty lines are ignored. */
-export function parseEvents(text: string, now: Micros): readonly GivenEvent[] {
-  return finish(eventSteps(text, now))
+export function parseEvents(text: string, now: Micros): readonly InlineEvent[] {
+  return runToEnd(eventSteps(text, now))
 }
 
 /** Characters of an event that are parsed per unit of work. */
 const charactersPerUnit = 8
 
-function* eventSteps(text: string, now: Micros): Steps<readonly GivenEvent[]> {
+function* eventSteps(text: string, now: Micros): Steps<readonly InlineEvent[]> {
   const pace = new Pace()
-  const events: GivenEvent[] = []
+  const events: InlineEvent[] = []
   for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
     if (pace.isDue(1 + line.length / charactersPerUnit)) yield
     if (line.trim() === '') continue
@@ -53,7 +53,7 @@ function* eventSteps(text: string, now: Micros): Steps<readonly GivenEvent[]> {
   return events
 }
 
-function eventOf(line: string, now: Micros): GivenEvent {
+function eventOf(line: string, now: Micros): InlineEvent {
   const fields: unknown = JSON.parse(line)
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) throw new Error('it is not a JSON object')
   const { tags = [], appId = 'com.actyx.test', timestamp, time } = fields as Record<string, unknown>

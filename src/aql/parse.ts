@@ -1,7 +1,7 @@
 import type { Expr, MainQuery, Micros, TagExpr } from './ast.ts'
 import { misplaced } from './check.ts'
 import { AqlError } from './error.ts'
-import { finish, Pace, type Steps } from './steps.ts'
+import { Pace, runToEnd, type Steps } from './steps.ts'
 import { QueryRules } from './text/queries.ts'
 import { Reader } from './text/text-reader.ts'
 
@@ -22,7 +22,7 @@ export function parseSteps(text: string, { now }: ParseOptions): Steps<MainQuery
 
 /** Parses a query from a reader, which counts the work done. */
 export function readQuery(reader: Reader, now: Micros): MainQuery {
-  return finish(readSteps(reader, now))
+  return runToEnd(readSteps(reader, now))
 }
 
 /** Cooperative variant: yields between units of work. */

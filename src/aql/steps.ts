@@ -2,7 +2,7 @@
 export type Steps<T> = Generator<undefined, T>
 
 /** Runs a computation to completion without yielding, for callers that may block and for tests. */
-export function finish<T>(steps: Steps<T>): T {
+export function runToEnd<T>(steps: Steps<T>): T {
   let step = steps.next()
   while (step.done !== true) step = steps.next()
   return step.value

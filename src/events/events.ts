@@ -22,37 +22,36 @@ type AnyRequest = QueryRequest | SubscribeRequest | ValidateRequest
 export interface EventsOptions {
   readonly node: NodeId
   readonly routes: RouteSettings
-  /** How long the events of streams are kept, by the names of the streams. */
+  /** Retention limits by stream name. */
   readonly streams?: StreamSettings
   readonly log: Logger
   readonly clock: Clock
   readonly timers: Timers
-  /** Starts a query or a subscription; by the store alone unless somebody measures it. */
+  /** Starts a query or subscription, in place of the store: for metrics. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
-  /** Is told how many events were published. */
+  /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
 
-/** How far the streams go, here and elsewhere. */
+/** The offsets of all streams, on this node and on others. */
 export interface Offsets {
   readonly present: OffsetMap
-  /** By stream, how many events are known to exist elsewhere and are not here. */
+  /** By stream: the number of events that other nodes have and this one lacks. */
   readonly toReplicate: OffsetMap
 }
 
-/** The events of the topic of this node: what HTTP and WebSocket have in common. */
+/** The events of the node's topic: what the HTTP and WebSocket APIs share. */
 export class Events {
-  /** What the node itself has to say. */
   readonly system: SystemEvents
   readonly #store: EventStore
   readonly #options: EventsOptions
   readonly #routing: Routing
   readonly #publisher: Publisher
   readonly #pruner: Pruner
-  /** What is being read by clients, and by the node itself, which takes nothing away from them. */
+  /** Open queries of clients, and those of the node itself, which do not count towards the limit of clients. */
   readonly #open = new OpenReadings()
   readonly #own = new OpenReadings()
-  /** Publishing that fails because the clock is wrong. */
+  /** Tracks publish failures that a wrong wall clock causes. */
   readonly #clock: Outage
   #offsetsWaiting = 0
   #publishes = 0
@@ -70,7 +69,7 @@ export class Events {
     this.streams = options.streams ?? {}
   }
 
-  /** Takes over a store; it is closed with this. */
+  /** Takes ownership of the store, and closes it in `close`. */
   static async open(store: EventStore, options: EventsOptions): Promise<Events> {
     const events = new Events(store, await StreamNames.read(store), options)
     await events.#routing.start()
@@ -84,21 +83,21 @@ export class Events {
   set streams(streams: StreamSettings) {
     this.#pruner.settings = streams
     for (const name of Object.keys(streams))
-      if (!this.#routing.knows(name))
+      if (!this.#routing.hasStream(name))
         this.#options.log.warn(`/eventRouting/streams/${name} has no effect: no route leads into '${name}'`)
   }
 
-  /** Removes events that are beyond the limits of their streams; throws when that failed in one of them. */
+  /** Applies the retention limits of all streams. Throws when pruning failed in one of them. */
   async prune(): Promise<void> {
     await this.#unlessClosing(() => this.#pruner.run())
   }
 
-  /** How many publish calls of apps there were so far. */
+  /** The number of publish calls of apps so far. */
   get publishes(): number {
     return this.#publishes
   }
 
-  /** Stores the events of a publish call; answers with the JSON that says what became of each. */
+  /** Stores the events of a publish request. Returns the JSON of the response. */
   async publish(appId: string, body: Buffer): Promise<string | Buffer<ArrayBuffer>> {
     if (appId !== nodeAppId) this.#publishes++
     try {
@@ -137,7 +136,7 @@ export class Events {
     return this.#read('subscribe_monotonic', request)
   }
 
-  /** Looks at a query without running it; answers with JSON text that says what was found. */
+  /** Validates a query without running it. Returns the result as JSON text. */
   async validate(request: ValidateRequest): Promise<string> {
     const reading = this.#read('validate', request)
     await reading.started
@@ -146,7 +145,7 @@ export class Events {
     return Buffer.concat(pieces).toString('utf8').trimEnd()
   }
 
-  /** Ends what is being read, and tells those who read; what is being published goes on. */
+  /** Fails all open queries and subscriptions; publishing continues. */
   stopReading(): void {
     this.#stopping = true
     for (const readings of [this.#open, this.#own]) readings.fail(failure('ERR_SHUTTING_DOWN', {}))
@@ -168,7 +167,7 @@ export class Events {
     return this.#options.startReading?.(job, request) ?? this.#store.start(job, request)
   }
 
-  /** What fails because the node stops is told as that. */
+  /** Reports failures during shutdown as `ERR_SHUTTING_DOWN`. */
   async #unlessClosing<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()

@@ -1,10 +1,10 @@
 import { formatStreamId, nodeIdOf } from '../identity/index.ts'
 import type { EventLog } from '../store/index.ts'
 
-/** Stream IDs with offsets. */
+/** Offsets by stream ID. */
 export type OffsetMap = Readonly<Record<string, number>>
 
-/** Which events are here: for each stream the last offset up to which there is no gap. */
+/** The last offset without a gap before it, for each stream of the store. */
 export async function presentOffsets(store: EventLog): Promise<OffsetMap> {
   const streams = (await store.streams()).filter(({ count }) => count > 0)
   return Object.fromEntries(

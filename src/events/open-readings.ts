@@ -2,11 +2,11 @@ import { failure } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Reading } from '../store/index.ts'
 
-/** What is being read: how much of that there can be at the same time has limits. */
+/** The open queries and subscriptions, with a limit on their number. */
 export class OpenReadings {
   readonly #readings = new Set<Reading>()
 
-  /** Starts to read, unless too much is being read already. */
+  /** Starts a query or subscription. Throws at the limit. */
   start(read: () => Reading): Reading {
     if (this.#readings.size >= limits.openStreams)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
@@ -16,7 +16,7 @@ export class OpenReadings {
     return reading
   }
 
-  /** Ends all of it, and tells those who read. */
+  /** Fails all of them with an error. */
   fail(error: Error): void {
     for (const reading of this.#readings) reading.fail(error)
   }

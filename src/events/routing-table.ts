@@ -7,31 +7,31 @@ export type RouteSettings = SettingsDocument['eventRouting']['routes']
 interface Route {
   readonly condition: TagCondition
   readonly stream: number
-  /** Only events of the node itself take it. */
+  /** Whether it applies to events of the node itself only. */
   readonly nodeOnly: boolean
 }
 
-/** The stream of everything that no route is for. */
+/** The stream for events that match no route. */
 export const defaultStream = { name: 'default', number: 0 }
 
-/** Streams of their own for what the node publishes about itself; the routes of the operator come before these. */
+/** Routes for events of the node itself, after those of the operator. */
 const builtInRoutes: RouteSettings = ['discovery', 'metrics', 'files'].map((name) => ({
   from: `'${name}'`,
   into: name,
 }))
 
-/** The names of all streams that events can go to, in the order in which they get their numbers. */
+/** The names of all streams of the routes, in the order in which they are numbered. */
 export function streamNames(routes: RouteSettings): string[] {
   return [...new Set([defaultStream.name, ...[...routes, ...builtInRoutes].map(({ into }) => into)])]
 }
 
-/** Says which of its streams this node puts an event into: the first route that matches its tags. */
+/** Maps events to own streams: the first route that matches the tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
-  /** The streams of labels that came before: many events of an app have the same. */
-  readonly #known = new Map<string, number>()
+  /** Cache of streams by labels: many events of an app have the same. */
+  readonly #cache = new Map<string, number>()
 
-  /** `numbers` has the numbers of all streams that the routes name. */
+  /** @param numbers the numbers of all streams in the routes, by name */
   constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>) {
     const route = (nodeOnly: boolean) => (setting: RouteSettings[number]) => ({
       condition: parseRoute(setting.from),
@@ -41,18 +41,18 @@ export class RoutingTable {
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
   }
 
-  /** Whether the tags of an app's events make a difference. */
-  get splits(): boolean {
+  /** Whether the stream of an app's event depends on its tags. */
+  get dependsOnTags(): boolean {
     return this.#routes.some(({ nodeOnly }) => !nodeOnly)
   }
 
-  /** The stream for labels in their canonical bytes, as a latin1 string; their tags are asked for only where they are new. */
+  /** The stream for encoded labels, as a latin1 string. Calls `tags` only on a cache miss. */
   streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
-    const known = this.#known.get(labels)
-    if (known !== undefined) return known
-    if (this.#known.size >= tuning.knownLabels) this.#known.clear()
+    const cached = this.#cache.get(labels)
+    if (cached !== undefined) return cached
+    if (this.#cache.size >= tuning.knownLabels) this.#cache.clear()
     const stream = this.streamFor(appId, tags())
-    this.#known.set(labels, stream)
+    this.#cache.set(labels, stream)
     return stream
   }
 

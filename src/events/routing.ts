@@ -3,16 +3,16 @@ import type { Logger } from '../logging/index.ts'
 import { type RouteSettings, RoutingTable, streamNames } from './routing-table.ts'
 import type { StreamNames } from './stream-names.ts'
 
-/** Why something cannot be stored for now. */
+/** Temporary failures to store events. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['ERR_STORAGE', 'ERR_CLOCK'])
 
-/** The routes that are in force, and the names of streams that go with them. */
+/** The active routes, and the stream names that they need. */
 export class Routing {
   readonly #names: StreamNames
   readonly #log: Logger
   #routes: RouteSettings
   #table: RoutingTable | undefined
-  #making: Promise<void> | undefined
+  #updating: Promise<void> | undefined
 
   constructor(names: StreamNames, routes: RouteSettings, log: Logger) {
     this.#names = names
@@ -20,22 +20,22 @@ export class Routing {
     this.#log = log
   }
 
-  /** Whether events can be in a stream of this name: it was recorded, or is about to be. */
-  knows(name: string): boolean {
+  /** Whether there is a stream of this name, or a route leads into it. */
+  hasStream(name: string): boolean {
     return this.#names.numbers.has(name) || streamNames(this.#routes).includes(name)
   }
 
-  /** Puts other routes in force: whatever is published from now on follows them. */
+  /** Replaces the routes for all events that are published from now on. */
   change(routes: RouteSettings): void {
     this.#routes = routes
     this.#table = undefined
-    // Not only with the next event: whoever looks sees the streams that there are.
+    // Eagerly, so that new streams are visible before the first event.
     this.current().catch((error) => this.#log.error(`the new routes are not in force yet: ${messageOf(error)}`))
   }
 
   /**
-   * Puts the routes in force for the first time. When a new stream cannot be recorded, since the disk is full or the clock
-   * is wrong, events can be read nevertheless; the next one that is published tries again.
+   * Activates the initial routes. If a new stream cannot be recorded, because the disk is full or the clock is wrong,
+   * the node starts anyway, and the next publish retries.
    */
   async start(): Promise<void> {
     try {
@@ -46,26 +46,26 @@ export class Routing {
     }
   }
 
-  /** The routes in force, if they are; otherwise somebody has to wait for them. */
-  get settled(): RoutingTable | undefined {
+  /** The active routes; undefined while they are being updated. */
+  get ready(): RoutingTable | undefined {
     return this.#table
   }
 
-  /** The routes in force. A new stream has to be recorded before anything goes into it; when that fails, so does this. */
+  /** Waits for the active routes. Rejects when a new stream cannot be recorded, which has to precede its events. */
   async current(): Promise<RoutingTable> {
     while (this.#table === undefined) {
-      this.#making ??= this.#make().finally(() => {
-        this.#making = undefined
+      this.#updating ??= this.#update().finally(() => {
+        this.#updating = undefined
       })
-      await this.#making
+      await this.#updating
     }
     return this.#table
   }
 
-  async #make(): Promise<void> {
+  async #update(): Promise<void> {
     const routes = this.#routes
     await this.#names.add(streamNames(routes))
-    // Others may have come in the meantime; then it is their turn.
+    // Outdated if the routes were changed in the meantime: `current` updates again.
     if (routes === this.#routes) this.#table = new RoutingTable(routes, this.#names.numbers)
   }
 }

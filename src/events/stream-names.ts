@@ -12,8 +12,8 @@ interface Mapping {
 }
 
 /**
- * The numbers of this node's streams by their names. A number is given once and for ever: an event in the first stream
- * says so, and these events are all there is to know it from. Those that are about to be pruned are published again.
+ * The numbers of this node's streams by name. A number is assigned once and never changes. Assignments are stored only
+ * as events in the default stream, and are republished before they are pruned.
  */
 export class StreamNames {
   readonly #store: EventLog & Readings
@@ -34,7 +34,7 @@ export class StreamNames {
     return this.#numbers
   }
 
-  /** Gives numbers to those of the names that have none. They are used when they are stored, not before. */
+  /** Assigns numbers to new names. They are valid once they are stored. */
   async add(names: readonly string[]): Promise<void> {
     const unknown = names.filter((name) => !this.#numbers.has(name))
     if (unknown.length === 0) return
@@ -45,8 +45,8 @@ export class StreamNames {
     for (const { streamName, streamNr } of mappings) this.#numbers.set(streamName, streamNr)
   }
 
-  /** Sees to it that the events of the first stream from an offset on say all numbers: those before it may then go. */
-  async keepFrom(offset: number): Promise<void> {
+  /** Republishes assignments from before an offset of the default stream, so that those events can be pruned. */
+  async republishBefore(offset: number): Promise<void> {
     const known = [...this.#numbers].map(([streamName, streamNr]) => ({ streamName, streamNr }))
     const first = (await this.#store.streams()).find(({ own, key }) => own && key.number === defaultStream.number)
     assert(first !== undefined, 'there are events in the first stream')

@@ -1,7 +1,7 @@
 import { nodeAppId } from '../identity/index.ts'
 import type { Publisher } from './publish/index.ts'
 
-/** Publishes what the node says about itself, on the way that the events of apps take: it is routed like them. */
+/** Publishes events of the node itself. They are routed like events of apps. */
 export class SystemEvents {
   readonly #publisher: Publisher
 

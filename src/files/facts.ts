@@ -1,4 +1,4 @@
-import type { Place } from '../store/index.ts'
+import type { EventKey } from '../store/index.ts'
 import { parseCid } from './unixfs/index.ts'
 
 /** A fact about files, as an event of a node states it. */
@@ -16,7 +16,7 @@ export type Fact =
 /** A fact with the event key of its event. */
 export interface PlacedFact {
   readonly fact: Fact
-  readonly place: Place
+  readonly place: EventKey
 }
 
 /** An event as a subscription delivers it. */

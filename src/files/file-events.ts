@@ -13,7 +13,7 @@ const query = `FROM ('files' | 'ans') & appId(${nodeAppId})`
 type Line = ({ readonly type: 'event' } & FileEvent) | { readonly type: 'offsets'; readonly offsets: Offsets }
 type Offsets = Readonly<Record<string, number>>
 
-interface FollowingOptions {
+interface FileEventSubscriptionOptions {
   readonly events: Events
   readonly thread: CalledThread<FileStore>
   /** This node: standing queries of other nodes are ignored. */
@@ -23,15 +23,15 @@ interface FollowingOptions {
 }
 
 /** Subscribes to the events about files of all nodes, from the stored offsets on. */
-export class Following {
-  readonly #options: FollowingOptions
+export class FileEventSubscription {
+  readonly #options: FileEventSubscriptionOptions
   #reading: Reading | undefined
   readonly #closed = new AbortController()
   readonly #tried = Promise.withResolvers<void>()
   /** Whether all events from before the start of this node have been applied. */
   isCaughtUp = false
 
-  constructor(options: FollowingOptions) {
+  constructor(options: FileEventSubscriptionOptions) {
     this.#options = options
   }
 

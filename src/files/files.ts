@@ -18,7 +18,7 @@ import {
 } from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
-import { Following } from './file-events.ts'
+import { FileEventSubscription } from './file-events.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
 import type { FileStore, FilesData, Found, KeptContent, NamedContent } from './thread/index.ts'
@@ -55,7 +55,7 @@ export interface Duration {
 export class Files {
   readonly #options: FilesOptions
   readonly #thread: CalledThread<FileStore>
-  readonly #following: Following
+  readonly #fileEvents: FileEventSubscription
   readonly #followed: Promise<void>
   readonly #queries: StandingQueries
   readonly #throttle: GivingWay
@@ -82,10 +82,10 @@ export class Files {
     })
     this.#background = new BackgroundReporter(options.background)
     const parts = { ...options, thread: this.#thread, background: this.#background }
-    this.#following = new Following(parts)
-    this.#followed = this.#following.run()
+    this.#fileEvents = new FileEventSubscription(parts)
+    this.#followed = this.#fileEvents.run()
     this.#queries = new StandingQueries(parts)
-    void this.#following.tried.then(() => this.askQueries())
+    void this.#fileEvents.tried.then(() => this.askQueries())
   }
 
   /**
@@ -112,13 +112,13 @@ export class Files {
 
   /** Resolves a CID or a name, and a path below it. */
   async find(root: string, path: readonly string[]): Promise<Found> {
-    await this.#following.tried
+    await this.#fileEvents.tried
     return await this.#thread.call('find', [root, path])
   }
 
   /** Resolves a path of the website of a host. */
   async findSite(host: string, path: readonly string[]): Promise<Found> {
-    await this.#following.tried
+    await this.#fileEvents.tried
     return await this.#thread.call('findSite', [host, path])
   }
 
@@ -137,13 +137,13 @@ export class Files {
   }
 
   async names(): Promise<NamedContent[]> {
-    await this.#following.tried
+    await this.#fileEvents.tried
     return await this.#thread.call('names', [])
   }
 
   /** Uploads without a name, the newest first. */
   async unnamedUploads(): Promise<KeptContent[]> {
-    await this.#following.tried
+    await this.#fileEvents.tried
     return await this.#thread.call('unnamedUploads', [])
   }
 
@@ -226,7 +226,7 @@ export class Files {
 
   async close(): Promise<void> {
     this.#options.timers.clear(this.#timer)
-    this.#following.close()
+    this.#fileEvents.close()
     this.#queries.close()
     // A failure is reported to the caller of collect().
     await this.#collecting?.catch(() => {})
@@ -236,7 +236,7 @@ export class Files {
 
   async #collect(cache: CacheLimits): Promise<void> {
     // Blocks must not be evicted that an unread event, or a newer result of a standing query, would pin.
-    if (!this.#following.isCaughtUp) return
+    if (!this.#fileEvents.isCaughtUp) return
     await this.#queries.ask()
     while (await this.#thread.call('collect', [cache]));
   }
@@ -260,7 +260,7 @@ export class Files {
   }
 
   #serialize<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#lastChange.then(() => this.#following.tried).then(change)
+    const changed = this.#lastChange.then(() => this.#fileEvents.tried).then(change)
     // The rejection goes to its caller; the next change only waits.
     this.#lastChange = changed.catch(() => {})
     return changed

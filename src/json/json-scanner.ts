@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { limits } from '../base/limits.ts'
-import { lowestByte, notPlain, standsForItself, wordsOf } from './plain-text.ts'
+import { lowestByte, needsNoEscape, notPlain, wordsOf } from './plain-text.ts'
 
 /** A JSON syntax error or a value of the wrong type; the message has the line and column. */
 export class JsonError extends Error {
@@ -167,7 +167,7 @@ export class JsonScanner {
       const found = notPlain(words.getInt32(at, true))
       if (found !== 0) return at + lowestByte(found)
     }
-    while (at < end && (bytes[at] as number) < 0x80 && standsForItself(bytes[at] as number)) at++
+    while (at < end && (bytes[at] as number) < 0x80 && needsNoEscape(bytes[at] as number)) at++
     return at
   }
 

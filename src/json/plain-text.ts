@@ -18,7 +18,7 @@ export function lowestByte(bits: number): number {
 }
 
 /** Whether a byte of UTF-8 needs no escape in a JSON string. */
-export function standsForItself(byte: number): boolean {
+export function needsNoEscape(byte: number): boolean {
   return byte >= space && byte !== quote && byte !== backslash
 }
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
-import { notPlain, standsForItself, wordsOf } from '../json/plain-text.ts'
+import { needsNoEscape, notPlain, wordsOf } from '../json/plain-text.ts'
 
 /** Malformed or invalid bytes, from a peer or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -113,7 +113,7 @@ export class ByteWriter {
     }
     for (; i < end; i++, at++) {
       const byte = words.getUint8(i)
-      if (!standsForItself(byte)) break
+      if (!needsNoEscape(byte)) break
       own.setUint8(at, byte)
     }
     this.#length = at

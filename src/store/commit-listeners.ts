@@ -1,8 +1,8 @@
-/** Those who are told after commits. */
+/** Listeners that are called after commits. */
 export class CommitListeners {
   readonly #listeners = new Set<{ readonly call: () => void }>()
 
-  /** Answers how to remove the listener. */
+  /** Returns the unsubscribe function. */
   add(call: () => void): () => void {
     const listener = { call }
     this.#listeners.add(listener)

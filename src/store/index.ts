@@ -1,3 +1,4 @@
+export type { EventKey } from '../replication/index.ts'
 export { type Blob, type BlobEntry, BlobStore } from './blobs/blobs.ts'
 export {
   type BlockStats,
@@ -6,8 +7,7 @@ export {
   backupBlocks,
   blockStats,
   openBlocks,
-  openSoundBlocks,
-  type Place,
+  openCheckedBlocks,
   Registers,
   rewriteBlockVersion,
   Slots,
@@ -15,7 +15,7 @@ export {
 } from './blocks/index.ts'
 export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './disk/background.ts'
 export { copyDatabase, finishCopy } from './disk/copy-database.ts'
-export { NotedCount } from './disk/count-file.ts'
+export { CountFile } from './disk/count-file.ts'
 export type { DiskNotice, DiskWork } from './disk/disk-notice.ts'
 export { refusalIn, storageError } from './disk/disk-refusal.ts'
 export { makeFolders } from './disk/make-folders.ts'

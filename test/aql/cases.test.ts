@@ -4,7 +4,7 @@ import { checkUse, type Endpoint, type Feature } from '../../src/aql/features.ts
 import {
   AqlError,
   checkFeatures,
-  givenEvents,
+  inlineEvents,
   isAppId,
   parseExpr,
   parseQuery,
@@ -195,7 +195,7 @@ const robust: Readonly<Record<string, (query: string) => void>> = {
   },
   'reference-405: pragma-events-malformed': (query) =>
     assert.match(
-      detailOf(() => givenEvents(parseQuery(query, options), options.now)),
+      detailOf(() => inlineEvents(parseQuery(query, options), options.now)),
       /^PRAGMA events, line 1: /,
     ),
   // R14 is about opening the source, which the tests of the server do.

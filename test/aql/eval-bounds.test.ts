@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Cursor, type Events, later } from '../../src/aql/eval/event-source.ts'
+import { type Cursor, type Events, notReady } from '../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { answer } from '../../src/aql/eval/query.ts'
+import { evaluateQuery } from '../../src/aql/eval/query.ts'
 import { Subscription } from '../../src/aql/eval/subscription.ts'
-import { aqlLimits, givenEvents, parseQuery } from '../../src/aql/index.ts'
+import { aqlLimits, inlineEvents, parseQuery } from '../../src/aql/index.ts'
 import { eventsFrom, messagesOf, now } from './eval/run.ts'
 
 const numbers = (count: number) => eventsFrom(Array.from({ length: count }, (_, at) => ({ tags: ['n'], payload: at })))
@@ -78,7 +78,7 @@ describe('a query that exceeds a limit gets a diagnostic', () => {
     assert.match(lastMessage(`FROM 'n' SELECT 1${'0'.repeat(310)}`), /floating-point overflow/)
     assert.match(lastMessage(`FROM 'n' SELECT -1${'0'.repeat(310)}`), /floating-point underflow/)
     const query = parseQuery(`PRAGMA events\n{"payload":{"a":[1e999]}}\nENDPRAGMA\nFROM allEvents`, { now })
-    assert.throws(() => givenEvents(query, now), { detail: 'PRAGMA events, line 1: number out of range' })
+    assert.throws(() => inlineEvents(query, now), { detail: 'PRAGMA events, line 1: number out of range' })
   })
 
   test('a value that is nested too deeply exceeds valueNesting', () => {
@@ -161,7 +161,7 @@ class WatchedEvents implements Events {
     this.opened++
     return {
       next: () => {
-        if (this.#isLate()) return later
+        if (this.#isLate()) return notReady
         this.read++
         return cursor.next()
       },
@@ -176,8 +176,11 @@ class WatchedEvents implements Events {
 describe('cooperative scheduling of a query', () => {
   const run = (text: string, events: Events, isOver: () => boolean) => {
     const lines: string[] = []
-    const request = { events, appId: 'me', order: 'asc' as const, turn: { isOver } }
-    return { lines, steps: answer(parseQuery(text, { now }), request, new MessageWriter((line) => lines.push(line))) }
+    const request = { events, appId: 'me', order: 'asc' as const, slice: { isOver } }
+    return {
+      lines,
+      steps: evaluateQuery(parseQuery(text, { now }), request, new MessageWriter((line) => lines.push(line))),
+    }
   }
 
   test('a nested query yields when its time slice is used up', () => {
@@ -202,7 +205,7 @@ describe('cooperative scheduling of a query', () => {
     assert.match(lines[0] ?? '', /"payload":10000/)
   })
 
-  test('a query yields when the cursor returns later, and loses no event', () => {
+  test('a query yields when the cursor returns notReady, and loses no event', () => {
     let asked = 0
     const watched = new WatchedEvents(new MemoryEvents(numbers(10)), () => asked++ % 2 === 0)
     const { lines, steps } = run("FROM 'n' AGGREGATE SUM(_)", watched, () => false)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import {
   AqlError,
   checkFeatures,
-  givenEvents,
+  inlineEvents,
   parseQuery,
   parseTagExpr,
   print,
@@ -128,7 +128,7 @@ test('variable names and tags are normalised to NFC, property names are not', ()
   )
 })
 
-const given = (lines: string) => givenEvents(parseQuery(`PRAGMA events\n${lines}\nENDPRAGMA\nFROM 'a'`, options), now)
+const given = (lines: string) => inlineEvents(parseQuery(`PRAGMA events\n${lines}\nENDPRAGMA\nFROM 'a'`, options), now)
 
 test('an inline event keeps its payload verbatim', () => {
   assert.deepEqual(
@@ -150,7 +150,7 @@ test('an inline event keeps its payload verbatim', () => {
       { payload: '1', tags: [], appId: 'com.actyx.test', time: now },
     ],
   )
-  assert.equal(givenEvents(parseQuery("FROM 'a'", options), now), undefined)
+  assert.equal(inlineEvents(parseQuery("FROM 'a'", options), now), undefined)
 })
 
 test('the tags of an inline event are deduplicated and sorted by bytes', () => {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileSteps } from '../../src/aql/eval/compile.ts'
-import { type Cursor, type Events, later } from '../../src/aql/eval/event-source.ts'
+import { type Cursor, type Events, notReady } from '../../src/aql/eval/event-source.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
-import { answer, rootScope } from '../../src/aql/eval/query.ts'
+import { evaluateQuery, rootScope } from '../../src/aql/eval/query.ts'
 import {
   aqlLimits,
   featuresUsed,
-  finish,
-  givenSteps,
+  inlineEventSteps,
   type MainQuery,
   type Plan,
   parseQuery,
   parseTagExpr,
   plainSteps,
   printSteps,
+  runToEnd,
   type Steps,
 } from '../../src/aql/index.ts'
 import { readSteps } from '../../src/aql/parse.ts'
@@ -94,7 +94,7 @@ describe('a long query is prepared cooperatively', () => {
 
   test('many inline events are parsed in several time slices', () => {
     const text = `PRAGMA events\n${many(() => '{"payload":1}', '\n')}\nENDPRAGMA\nFROM allEvents`
-    const { value, turns } = counted(givenSteps(parseQuery(text, { now }), now), () => 0)
+    const { value, turns } = counted(inlineEventSteps(parseQuery(text, { now }), now), () => 0)
     assert.equal(value?.length, count)
     assert.ok(turns >= count / unitsPerStep)
   })
@@ -193,9 +193,9 @@ describe('the plan of a nested query', () => {
       events: new MemoryEvents(events.slice(0, 1)),
       appId: 'me',
       order: 'asc' as const,
-      turn: { isOver: () => false },
+      slice: { isOver: () => false },
     }
-    const { turns } = counted(answer(parseQuery(text, { now }), request, new MessageWriter(() => {})), () => 0)
+    const { turns } = counted(evaluateQuery(parseQuery(text, { now }), request, new MessageWriter(() => {})), () => 0)
     assert.ok(turns >= count / unitsPerStep, `${turns} turns`)
   })
 })
@@ -212,21 +212,26 @@ test('an in-memory cursor yields while it skips events that are not selected', (
     { anyOf, residual: undefined },
     'asc',
   )
-  for (let at = 0; at < 50; at++) assert.equal(cursor.next(), later)
+  for (let at = 0; at < 50; at++) assert.equal(cursor.next(), notReady)
   assert.equal(cursor.next(), undefined)
 })
 
 test('the steps per event grow with the number of AST nodes', () => {
   const stepsOf = (text: string): number => {
     let most = 0
-    const turn = {
+    const slice = {
       isOver: (steps: number) => {
         most = Math.max(most, steps)
         return false
       },
     }
-    const request = { events: new MemoryEvents(eventsFrom([{ payload: 1 }])), appId: 'me', order: 'asc' as const, turn }
-    finish(answer(parseQuery(text, { now }), request, new MessageWriter(() => {})))
+    const request = {
+      events: new MemoryEvents(eventsFrom([{ payload: 1 }])),
+      appId: 'me',
+      order: 'asc' as const,
+      slice,
+    }
+    runToEnd(evaluateQuery(parseQuery(text, { now }), request, new MessageWriter(() => {})))
     return most
   }
   assert.equal(stepsOf('FROM allEvents SELECT _ + 1'), 1)

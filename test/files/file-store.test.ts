@@ -10,7 +10,7 @@ import { Uploads } from '../../src/files/thread/uploads.ts'
 import { ChunkMemory } from '../../src/files/unixfs/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { BlockStore, NotedCount, openBlocks, Slots } from '../../src/store/index.ts'
+import { BlockStore, CountFile, openBlocks, Slots } from '../../src/store/index.ts'
 import { nodeId } from '../support/api.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { chunkOf, storeFile } from '../support/upload.ts'
@@ -93,7 +93,7 @@ test('after a disk error every upload that may have lost blocks fails, and later
     await slots.close()
     database.close()
   })
-  const noted = new NotedCount(join(folder, 'blocks.db'), 'commits')
+  const noted = new CountFile(join(folder, 'blocks.db'), 'commits')
   t.after(() => noted.close())
   const [blocks, batches] = [new BlockStore(database, slots, Date.now), new Batches(database, slots, noted)]
   const uploads = new Uploads(blocks, batches, systemRandom)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PublicKey } from '../../src/identity/index.ts'
-import { compareEvents, type OrderedEvent } from '../../src/replication/index.ts'
+import { nodeIdOf, type PublicKey } from '../../src/identity/index.ts'
+import { compareEventKeys, compareEvents, type EventKey, type OrderedEvent } from '../../src/replication/index.ts'
 import * as fc from '../support/property.ts'
 
 /** From small ranges, so that there are ties. */
@@ -30,6 +30,18 @@ test('two events compare equal only with the same stream and lamport timestamp',
     fc.property(events, events, (a, b) => {
       assert.equal(Math.sign(compareEvents(a, b)), -Math.sign(compareEvents(b, a)) || 0)
       assert.equal(compareEvents(a, b) === 0, textOf(a) === textOf(b))
+    }),
+  )
+})
+
+test('event keys with stream IDs as text have the same order', () => {
+  const keyOf = ({ lamport, stream: { key } }: OrderedEvent): EventKey => ({
+    lamport,
+    stream: `${nodeIdOf(key.node)}-${key.number}`,
+  })
+  fc.assert(
+    fc.property(events, events, (a, b) => {
+      assert.equal(Math.sign(compareEventKeys(keyOf(a), keyOf(b))), Math.sign(compareEvents(a, b)))
     }),
   )
 })

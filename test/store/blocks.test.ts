@@ -165,7 +165,7 @@ test('what a pin holds stays, what nothing holds goes with the next collection, 
         )
       } finally {
         database.exec('ROLLBACK')
-        slots.forget()
+        slots.reload()
       }
     }),
     { numRuns: 200 },
@@ -213,7 +213,7 @@ test('large blocks take the slots of those that are gone, but not before that is
   const commit = async (): Promise<void> => {
     await slots.sync()
     database.exec('COMMIT')
-    slots.settle()
+    slots.releaseFreed()
   }
   const slotOf = ({ cid }: Block) => database.prepare('SELECT slot FROM block WHERE cid = ?').get(cid)?.['slot']
   database.exec('BEGIN')
@@ -225,7 +225,7 @@ test('large blocks take the slots of those that are gone, but not before that is
   store.put(third.cid, third.bytes, [])
   assert.equal(slotOf(third), 2)
   database.exec('ROLLBACK')
-  slots.forget()
+  slots.reload()
   assert.deepEqual(store.get(first.cid), new Uint8Array(first.bytes))
   database.exec('BEGIN')
   store.collect({ count: 0, bytes: 0 })
@@ -244,11 +244,11 @@ test('what is free between large blocks is given back to the disk', (t) => {
   for (const { cid, bytes } of blocks) store.put(cid, bytes, [])
   for (const { cid } of kept) store.pin('a', cid)
   while (store.collect({ count: 0, bytes: 0 }));
-  slots.settle()
+  slots.releaseFreed()
   for (let more = true; more; ) {
-    more = store.closeGaps()
-    slots.settle()
-    slots.shorten()
+    more = store.compactSlots()
+    slots.releaseFreed()
+    slots.truncate()
   }
   database.exec('COMMIT')
   for (const { cid, bytes } of kept) assert.deepEqual(store.get(cid), new Uint8Array(bytes))

@@ -31,7 +31,7 @@ test('a cursor that finds nothing for long gives way at the deadline, and goes o
   do {
     cursor.begin(longAgo)
     equal(cursor.next(), undefined)
-  } while (cursor.isOnItsWay && ++turns < 1000)
+  } while (cursor.isPending && ++turns < 1000)
   ok(turns >= 3000 / 64 - 1 && turns < 1000, `${turns} turns`)
 })
 
@@ -58,7 +58,7 @@ test('the first events of many streams are looked for in as many turns as it tak
       for (let at = cursor.next(); at !== undefined; at = cursor.next())
         found.push(at.block.lamports[at.index] as number)
       turns++
-    } while (cursor.isOnItsWay && turns < 1000)
+    } while (cursor.isPending && turns < 1000)
     ok(turns >= streams / 32, `${turns} turns`)
     const expected = [...found].sort((a, b) => (order === 'asc' ? a - b : b - a))
     deepEqual(found, expected)

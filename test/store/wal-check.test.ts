@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { NotedCount } from '../../src/store/disk/count-file.ts'
+import { CountFile } from '../../src/store/disk/count-file.ts'
 import { scanWal } from '../../src/store/disk/wal-check.ts'
 import { LogReader, type LogWriter } from '../../src/store/sqlite/index.ts'
 import { testRandom } from '../support/seed.ts'
@@ -238,8 +238,8 @@ test('a clean stop notes how many events there are, and a sound log has no damag
   writer.append([request(3, 10)])
   writer.close()
   assert.ok(!existsSync(`${file}-wal`))
-  assert.equal(new NotedCount(file, 'events').compare(9), undefined)
-  assert.match(new NotedCount(file, 'events').compare(8)?.text ?? '', /1 of 9 events/)
+  assert.equal(new CountFile(file, 'events').compare(9), undefined)
+  assert.match(new CountFile(file, 'events').compare(8)?.text ?? '', /1 of 9 events/)
   // A log of an earlier version has no count.
   rmSync(`${file}-count`)
   const again = openWriter(file)
@@ -250,12 +250,12 @@ test('a clean stop notes how many events there are, and a sound log has no damag
 
 test('every flipped bit of a noted count is told, and is no certain damage', (t) => {
   const file = join(memoryFolder(t), 'log.db')
-  const noted = new NotedCount(file, 'events')
+  const noted = new CountFile(file, 'events')
   noted.note(1234)
   noted.close()
   const sound = readFileSync(`${file}-count`)
   for (let bit = 0; bit < 8 * sound.length; bit++) {
     writeFileSync(`${file}-count`, flipped(sound, bit))
-    assert.equal(new NotedCount(file, 'events').compare(1234)?.isCertain, false, `bit ${bit}`)
+    assert.equal(new CountFile(file, 'events').compare(1234)?.isCertain, false, `bit ${bit}`)
   }
 })

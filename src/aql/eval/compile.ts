@@ -1,7 +1,7 @@
 import type { Entry, Expr, Item, Query, Stage } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { DeferredCall, finish, type Nested, Pace, type Steps, trampoline } from '../steps.ts'
+import { DeferredCall, type Nested, Pace, runToEnd, type Steps, trampoline } from '../steps.ts'
 import { overflowFailure } from '../values/arithmetic.ts'
 import { Failure } from '../values/failure.ts'
 import { decimal, integer } from '../values/numbers.ts'
@@ -28,7 +28,7 @@ import { keyLiteral, metadataAccess, variable } from './variables.ts'
 
 /** Compiles a query to closures. `outer` is the enclosing scope. */
 export function compileQuery(query: Query, outer: Scope): Program {
-  return finish(compileSteps(query, outer))
+  return runToEnd(compileSteps(query, outer))
 }
 
 /** Cooperative variant: yields between units of work. */
@@ -37,7 +37,7 @@ export function compileSteps(query: Query, outer: Scope): Steps<Program> {
 }
 
 export function compileExpr(expr: Expr, scope: Scope): Code {
-  return finish(trampoline(new Compiler().expr(expr, scope)))
+  return runToEnd(trampoline(new Compiler().expr(expr, scope)))
 }
 
 /** Nesting levels that run on one stack before a call is deferred to the trampoline. */

@@ -1,7 +1,7 @@
 import type { Order } from '../ast.ts'
 import type { Steps } from '../steps.ts'
 import type { Aggregate } from './aggregate.ts'
-import { type Cursor, later } from './event-source.ts'
+import { type Cursor, notReady } from './event-source.ts'
 import { evaluateItem } from './items.ts'
 import {
   type ArraySource,
@@ -56,7 +56,7 @@ function* feedEvents<T>(
       while (!frame.done) {
         const event = cursor.next()
         if (event === undefined) break
-        if (event === later) {
+        if (event === notReady) {
           yield
           continue
         }

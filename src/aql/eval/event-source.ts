@@ -16,19 +16,19 @@ export interface Events {
 
 export interface Cursor {
   /**
-   * The next event, `undefined` at the end, or `later` when the time slice is used up: the query then yields and calls
-   * again. Events must stay valid as long as they are referenced.
+   * The next event, `undefined` at the end, or `notReady` when the time slice is used up: the query then yields and
+   * calls again. Events must stay valid as long as they are referenced.
    */
-  next(): AqlEvent | typeof later | undefined
+  next(): AqlEvent | typeof notReady | undefined
   /** Always called, also when the query stops before the end. */
   close(): void
 }
 
 /** Returned by a cursor that has to yield before the end. */
-export const later: unique symbol = Symbol('later')
+export const notReady: unique symbol = Symbol('notReady')
 
 /** The time slice of a query in cooperative scheduling. */
-export interface Turn {
+export interface Slice {
   /** Whether the time slice is used up, given the steps since the last call. Called after every event. */
   isOver(steps: number): boolean
   /** Backpressure: whether the output buffer is full. Checked after every event. */

@@ -1,10 +1,10 @@
 import type { Order } from '../ast.ts'
-import type { GivenEvent } from '../inline-events.ts'
+import type { InlineEvent } from '../inline-events.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOfBranch } from '../plan/predicate.ts'
 import { Pace } from '../steps.ts'
 import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
-import { type Cursor, type Events, later } from './event-source.ts'
+import { type Cursor, type Events, notReady } from './event-source.ts'
 
 /** An in-memory event source: inline events of a query, or the events of a file. */
 export class MemoryEvents implements Events {
@@ -30,7 +30,7 @@ export class MemoryEvents implements Events {
         while (next < events.length) {
           const event = events[isDescending ? events.length - ++next : next++] as AqlEvent
           if (anyOf.some((branch) => isOfBranch(branch, event)) && (residual?.(event) ?? true)) return event
-          if (pace.isDue(anyOf.length + residualSteps)) return later
+          if (pace.isDue(anyOf.length + residualSteps)) return notReady
         }
         return undefined
       },
@@ -45,7 +45,7 @@ export class MemoryEvents implements Events {
 export const privateStream: EventStream = { node: `${'.'.repeat(42)}2`, number: 0 }
 
 /** Turns inline events into one stream with offsets from zero. */
-export function eventsOfStream(given: readonly GivenEvent[], stream = privateStream): AqlEvent[] {
+export function eventsOfStream(given: readonly InlineEvent[], stream = privateStream): AqlEvent[] {
   return given.map(({ payload, tags, appId, time }, at) => ({
     lamport: at,
     stream,

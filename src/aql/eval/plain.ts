@@ -1,7 +1,7 @@
 import type { Order, Query } from '../ast.ts'
 import type { Plan } from '../plan/plan.ts'
 import { limitsPerQuery, planSteps } from '../plan/tag-plan.ts'
-import { finish, Pace, type Steps } from '../steps.ts'
+import { Pace, runToEnd, type Steps } from '../steps.ts'
 import { tagAtoms } from '../walk.ts'
 
 /** A query that returns unmodified events. */
@@ -12,7 +12,7 @@ export interface PlainQuery {
 
 /** Recognises a query that returns unmodified events: it needs a plan, but no evaluation. */
 export function plainQuery(query: Query, appId: string): PlainQuery | undefined {
-  return finish(plainSteps(query, appId))
+  return runToEnd(plainSteps(query, appId))
 }
 
 /** Cooperative variant: yields between units of work. */

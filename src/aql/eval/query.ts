@@ -7,7 +7,7 @@ import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery, compileSteps } from './compile.ts'
 import { type Completion, drive } from './drive.ts'
-import type { Events, Turn } from './event-source.ts'
+import type { Events, Slice } from './event-source.ts'
 import type { Sink } from './messages.ts'
 import type { Program } from './program.ts'
 import { Frame, type Output, Session } from './variable-frame.ts'
@@ -21,31 +21,31 @@ export interface Request {
   readonly appId: string
   /** The order of the request; the query may override it. */
   readonly order: Order
-  readonly turn: Turn
+  readonly slice: Slice
 }
 
 /**
  * Compiles and runs a query, and hands the results to the sink. Static errors are thrown before the first step. Returns
- * whether the answer is complete; if not, the last message says why.
+ * whether the result is complete; if not, the last message says why.
  */
-export function answer(query: Query, request: Request, sink: Sink): Steps<boolean> {
+export function evaluateQuery(query: Query, request: Request, sink: Sink): Steps<boolean> {
   return runProgram(compileQuery(query, rootScope), request, sink)
 }
 
 /** Runs a compiled query. */
 export function runProgram(program: Program, request: Request, sink: Sink): Steps<boolean> {
-  const session = new Session(request.events, request.appId, request.turn, program.stepsPerEvent)
-  return accounted(session, request.turn, run(program, session, request, sink))
+  const session = new Session(request.events, request.appId, request.slice, program.stepsPerEvent)
+  return accounted(session, request.slice, run(program, session, request, sink))
 }
 
 /** Activates the allowance of this query after each yield, because other queries ran in between. */
-function* accounted(session: Session, turn: Turn, steps: Steps<boolean>): Steps<boolean> {
+function* accounted(session: Session, slice: Slice, steps: Steps<boolean>): Steps<boolean> {
   try {
     for (;;) {
       session.allowance.activate()
       const step = steps.next()
       if (step.done === true) return step.value
-      turn.heldBytes = session.heldBytes
+      slice.heldBytes = session.heldBytes
       yield
     }
   } finally {

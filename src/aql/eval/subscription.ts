@@ -1,7 +1,7 @@
 import type { Query } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import type { Plan } from '../plan/plan.ts'
-import { finish, type Steps } from '../steps.ts'
+import { runToEnd, type Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { caught, Failure } from '../values/failure.ts'
 import { compileSteps } from './compile.ts'
@@ -30,7 +30,7 @@ export class Subscription {
   readonly stepsPerEvent: number
 
   /** `appId` is the requesting app. Throws static errors and failures of tag templates. */
-  constructor(query: Query, appId: string, sink: Sink, prepared: Prepared = finish(prepare(query, appId, sink))) {
+  constructor(query: Query, appId: string, sink: Sink, prepared: Prepared = runToEnd(prepare(query, appId, sink))) {
     const { program, outer, plan } = prepared
     this.plan = plan
     this.stepsPerEvent = program.stepsPerEvent

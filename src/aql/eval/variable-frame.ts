@@ -8,7 +8,7 @@ import type { FieldReader } from '../values/json-field.ts'
 import { readJson } from '../values/json-read.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
-import type { Events, Turn } from './event-source.ts'
+import type { Events, Slice } from './event-source.ts'
 
 /** Field lookups after which parsing the whole payload is cheaper. */
 const maxFieldLookups = 3
@@ -31,14 +31,14 @@ export class Session {
   /** Counts work that is not per event: planning, and opening cursors. */
   readonly pace = new Pace()
   readonly allowance = new Allowance()
-  readonly #turn: Turn
+  readonly #slice: Slice
   readonly #stepsPerEvent: number
   readonly #holders: { readonly heldBytes: number }[] = []
 
-  constructor(events: Events, appId: string, turn: Turn, stepsPerEvent = 1) {
+  constructor(events: Events, appId: string, slice: Slice, stepsPerEvent = 1) {
     this.events = events
     this.appId = appId
-    this.#turn = turn
+    this.#slice = slice
     this.#stepsPerEvent = stepsPerEvent
   }
 
@@ -60,7 +60,7 @@ export class Session {
   step(): boolean {
     // Work on large values counts like many events.
     const steps = this.#stepsPerEvent + (this.allowance.releaseTransient() >> 10)
-    return this.#turn.isFull === true || this.#turn.isOver(steps)
+    return this.#slice.isFull === true || this.#slice.isOver(steps)
   }
 }
 

@@ -1,4 +1,4 @@
-import { finish, Pace, type Steps } from '../steps.ts'
+import { Pace, runToEnd, type Steps } from '../steps.ts'
 import { intersectKeys, intersectTimes, keysSubsumed, timesSubsumed } from './key-ranges.ts'
 import type { Branch } from './plan.ts'
 
@@ -31,7 +31,7 @@ function intersectConditions(a: Conditions, b: Conditions): Conditions | undefin
 
 /** Removes branches that are subsumed by another one (absorption). */
 export function removeSubsumed(branches: readonly Branch[]): readonly Branch[] {
-  return finish(removeSubsumedSteps(branches, new Pace()))
+  return runToEnd(removeSubsumedSteps(branches, new Pace()))
 }
 
 /** Cooperative variant: yields between units of work. */

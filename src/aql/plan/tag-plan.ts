@@ -1,6 +1,6 @@
 import type { TagAtom, TagExpr } from '../ast.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { finish, Pace, type Steps } from '../steps.ts'
+import { Pace, runToEnd, type Steps } from '../steps.ts'
 import { removeSubsumedSteps } from './branches.ts'
 import { atomBranch, Branching, type BranchingLimits } from './branching.ts'
 import type { Plan } from './plan.ts'
@@ -23,7 +23,7 @@ const atomsPerStep = 16
 
 /** Plans a tag expression without yielding. */
 export function planFor(tags: TagExpr, context: TagContext): Plan {
-  return finish(planSteps(tags, context, limitsPerQuery, new Pace()))
+  return runToEnd(planSteps(tags, context, limitsPerQuery, new Pace()))
 }
 
 /** Plans a single tag, the most common source of nested queries. */

@@ -1,6 +1,6 @@
 import type { Expr, MainQuery, Pragma, TagExpr } from '../ast.ts'
 import { aqlLimits } from '../language-limits.ts'
-import { finish, type Nested, Pace, type Steps, trampoline } from '../steps.ts'
+import { type Nested, Pace, runToEnd, type Steps, trampoline } from '../steps.ts'
 import { flatSteps, type Layout, render } from './layout.ts'
 import { Printer } from './printer.ts'
 
@@ -9,7 +9,7 @@ const width = 100
 
 /** The canonical text of a query: one line, without pragmas. */
 export function print(query: MainQuery): string {
-  return finish(printSteps(query))
+  return runToEnd(printSteps(query))
 }
 
 /** Cooperative variant: yields between units of work. */
@@ -20,11 +20,11 @@ export function printSteps(query: MainQuery): Steps<string> {
 }
 
 export function printExpr(expr: Expr): string {
-  return finish(canonical((printer) => printer.expr(expr)))
+  return runToEnd(canonical((printer) => printer.expr(expr)))
 }
 
 export function printTagExpr(tags: TagExpr): string {
-  return finish(canonical((printer) => printer.tags(tags)))
+  return runToEnd(canonical((printer) => printer.tags(tags)))
 }
 
 /**
@@ -32,7 +32,7 @@ export function printTagExpr(tags: TagExpr): string {
  * the AST.
  */
 export function format(query: MainQuery): string {
-  const layout = finish(trampoline(new Printer('needed', new Pace()).query(query)))
+  const layout = runToEnd(trampoline(new Printer('needed', new Pace()).query(query)))
   return `${query.pragmas.map(printPragma).join('')}${featureList(query).replace(/ $/, '\n')}${render(layout, width)}\n`
 }
 

@@ -1,4 +1,4 @@
-import { finish, Pace, type Steps } from '../steps.ts'
+import { Pace, runToEnd, type Steps } from '../steps.ts'
 
 /** A document of the pretty-printer: text with optional line breaks. */
 export type Layout = string | Break | Indent | Group | readonly Layout[]
@@ -42,7 +42,7 @@ export function join(parts: readonly Layout[], separator: Layout): Layout {
 
 /** Renders on one line. */
 export function flat(layout: Layout): string {
-  return finish(flatSteps(layout, new Pace()))
+  return runToEnd(flatSteps(layout, new Pace()))
 }
 
 /** Cooperative variant: yields between units of work. */
@@ -52,7 +52,7 @@ export function flatSteps(layout: Layout, pace: Pace): Steps<string> {
 
 /** Renders with lines of at most this width, as far as the breaks allow it. */
 export function render(layout: Layout, width: number): string {
-  return finish(rendered({ part: layout, margin: 0, broken: true }, width, new Pace()))
+  return runToEnd(rendered({ part: layout, margin: 0, broken: true }, width, new Pace()))
 }
 
 interface Pending {

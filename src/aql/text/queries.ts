@@ -1,5 +1,5 @@
 import type { Expr, MainQuery, Order, Pragma, Query, Source, Stage, TagExpr } from '../ast.ts'
-import { finish, type Nested, type Steps, trampoline } from '../steps.ts'
+import { type Nested, runToEnd, type Steps, trampoline } from '../steps.ts'
 import type { RuleName } from './expected.ts'
 import { ExprRules } from './expressions.ts'
 import { readPragma } from './pragmas.ts'
@@ -17,15 +17,15 @@ export class QueryRules extends ExprRules {
 
   /** Parses a whole text without yielding. */
   mainQuery(): MainQuery | undefined {
-    return finish(this.mainQuerySteps())
+    return runToEnd(this.mainQuerySteps())
   }
 
   expr(): Expr | undefined {
-    return finish(trampoline(this.exprSteps()))
+    return runToEnd(trampoline(this.exprSteps()))
   }
 
   tagExpr(): TagExpr | undefined {
-    return finish(trampoline(this.tagExprSteps()))
+    return runToEnd(trampoline(this.tagExprSteps()))
   }
 
   /** Cooperative variant: yields between units of work. */

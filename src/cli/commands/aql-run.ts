@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { AqlError, type GivenEvent, type MainQuery, type Order, parseEvents, readsEvents } from '../../aql/index.ts'
+import { AqlError, type InlineEvent, type MainQuery, type Order, parseEvents, readsEvents } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { queryGiven } from '../../events/query/offline-query.ts'
+import { queryEventList } from '../../events/query/offline-query.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
@@ -27,7 +27,7 @@ export function runQuery(argument: string, { events, folder, order }: RunQueryOp
       if (events === undefined && (folder !== undefined || needsStore(query)))
         return await (await import('./aql-stored.ts')).queryDataFolder(text, storeAt(folder), order)
       const given = events === undefined ? [] : eventsIn(events)
-      return await writeResults(queryGiven(given, { query: text, appId: localApp, order }, systemClock))
+      return await writeResults(queryEventList(given, { query: text, appId: localApp, order }, systemClock))
     },
   }
 }
@@ -43,7 +43,7 @@ function storeAt(option: string | undefined): string {
   throw new ShoalError('ERR_INVALID_INPUT', message)
 }
 
-function eventsIn(file: string): readonly GivenEvent[] {
+function eventsIn(file: string): readonly InlineEvent[] {
   try {
     return parseEvents(readSource(file), BigInt(systemClock.now()))
   } catch (thrown) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Order } from '../../aql/index.ts'
 import { ShoalError } from '../../base/errors.ts'
-import { queryStopped } from '../../events/query/offline-query.ts'
+import { queryOfflineLog } from '../../events/query/offline-query.ts'
 import type { PublicKey } from '../../identity/index.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { Settings } from '../../settings/index.ts'
@@ -13,7 +13,7 @@ export function queryDataFolder(query: string, folder: string, order: Order): Pr
   return withTopic(folder, async (file, own) => {
     const reader = openOfflineLog(file, own, systemClock)
     try {
-      return await writeResults(queryStopped(reader, { query, appId: localApp, order }, systemClock))
+      return await writeResults(queryOfflineLog(reader, { query, appId: localApp, order }, systemClock))
     } finally {
       reader.close()
     }

@@ -5,7 +5,7 @@ import {
   type Endpoint,
   enabledFeatures,
   format,
-  givenEvents,
+  inlineEvents,
   type MainQuery,
   parseQuery,
   print,
@@ -45,7 +45,7 @@ export function parsed(text: string): MainQuery {
   const now = BigInt(systemClock.now())
   try {
     const query = parseQuery(text, { now })
-    givenEvents(query, now)
+    inlineEvents(query, now)
     compile(query)
     return query
   } catch (thrown) {

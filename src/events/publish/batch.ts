@@ -2,7 +2,7 @@ import { limits } from '../../base/limits.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import type { AppendRequest } from '../../store/index.ts'
 
-/** Bytes of a small event, by which room is made for as many as there may be. */
+/** Size of a small event, for estimating the number of events from the size of the body. */
 const smallEventBytes = 128
 
 /** The events of one publish request, in the form in which the store takes them. */
@@ -20,7 +20,7 @@ export class Batch {
     this.#streams = new Uint32Array(events)
   }
 
-  /** Adds an event for an own stream, whose labels and payload are in the source. */
+  /** Adds an event whose labels and payload are in `source` already. */
   add(stream: number, labels: number, labelsEnd: number, payload: number, payloadEnd: number): void {
     if (this.#count === this.#streams.length) this.#grow()
     const spans = this.#spans
@@ -32,7 +32,7 @@ export class Batch {
     this.#streams[this.#count++] = stream
   }
 
-  /** What was added; good until more is. */
+  /** The request with all added events; valid until the next `add` or `clear`. */
   request(): AppendRequest {
     return {
       source: this.source.written,
@@ -41,7 +41,7 @@ export class Batch {
     }
   }
 
-  /** Begins anew; what was made of it before is no longer good. */
+  /** Removes all events. Invalidates requests that were made before. */
   clear(): this {
     this.source.clear()
     this.#count = 0

@@ -8,13 +8,13 @@ import type { RoutingTable } from '../routing-table.ts'
 import { Batch } from './batch.ts'
 import { TagLists } from './tag-lists.ts'
 
-/** Bytes of a body from which on its events are skimmed: one event is read as fast without. */
-const skimmedFrom = 1024
+/** Body size from which the fast path is used: a single event is scanned as fast without it. */
+const skimThresholdBytes = 1024
 
 interface ScannerOptions {
-  /** Where the events go to; whatever was there before is gone. */
+  /** A batch to reuse; it is cleared. */
   readonly batch?: Batch
-  /** Without one, every event is read by itself. */
+  /** The fast path for runs of simple events; `none` scans each event separately. */
   readonly skimmer?: EventSkimmer | 'none'
 }
 
@@ -23,15 +23,15 @@ const eventNames = [Buffer.from('tags'), Buffer.from('payload')]
 const [tagsName, payloadName] = [0, 1]
 
 /**
- * Reads the body of a publish call: `{"data":[{"tags":[…],"payload":…},…]}`. One walk over its bytes checks all of it, cuts
- * out tags and payloads, and parses neither. Other members are passed over; a member that is asked for may be there once.
+ * Scans the body of a publish request: `{"data":[{"tags":[…],"payload":…},…]}`. A single pass validates the JSON and
+ * copies tags and payloads without parsing them. Unknown members are skipped; duplicates of known ones are errors.
  */
 export class PublishScanner {
   readonly #batch: Batch
   readonly #json: JsonScanner
   readonly #tagLists: TagLists
   readonly #skimmer: EventSkimmer | 'none'
-  /** By which the skimmer knows this. */
+  /** The ID of this scanner for the skimmer. */
   readonly #reader: number
   /** Events read so far. */
   #count = 0
@@ -45,7 +45,7 @@ export class PublishScanner {
     this.#reader = skimmer === 'none' ? 0 : skimmer.newReader()
   }
 
-  /** Reads all of the body; gives way after every so many bytes, since others wait, and returns the request that it makes. */
+  /** Scans the whole body and returns the request. Yields after every `sliceBytes` bytes. */
   *whole(sliceBytes: number): Generator<void, AppendRequest> {
     const json = this.#json
     let end = json.at + sliceBytes
@@ -56,7 +56,7 @@ export class PublishScanner {
     return this.#batch.request()
   }
 
-  /** Goes from event to event, and stops whenever there is nothing left of the bytes that are wanted. */
+  /** Scans event by event. Yields whenever `left` returns 0 or less. */
   *#events(left: () => number): Generator<void, void> {
     const json = this.#json
     json.open(openObject, 'struct PublishRequest')
@@ -84,14 +84,14 @@ export class PublishScanner {
     }
   }
 
-  /** Reads events that are as most are, until they take so many bytes of the batch; answers whether there was one. */
+  /** Fast path: scans a run of simple events of up to `bytes` bytes. Returns whether there was one. */
   #skim(bytes: number): boolean {
     const skimmer = this.#skimmer
     if (skimmer === 'none') return false
     const json = this.#json
     const { appIdBytes } = this.#tagLists
-    const most = limits.eventsPerPublish - this.#count
-    const count = skimmer.read(this.#reader, json.bytes, json.at, appIdBytes, bytes, most)
+    const maxEvents = limits.eventsPerPublish - this.#count
+    const count = skimmer.read(this.#reader, json.bytes, json.at, appIdBytes, bytes, maxEvents)
     if (count === 0) return false
     const { source } = this.#batch
     const first = source.length
@@ -134,7 +134,7 @@ export class PublishScanner {
     batch.add(stream, labels, labelsEnd, payload, payloadEnd)
   }
 
-  /** Copies a payload into the batch; answers where it ends there. */
+  /** Copies a payload into the batch. Returns its end there. */
   #payload(): number {
     const json = this.#json
     const { source } = this.#batch
@@ -147,5 +147,5 @@ export class PublishScanner {
 }
 
 function skimmerFor(body: Buffer): EventSkimmer | 'none' {
-  return body.length < skimmedFrom ? 'none' : fastPaths.eventSkimmer()
+  return body.length < skimThresholdBytes ? 'none' : fastPaths.eventSkimmer()
 }

@@ -5,16 +5,16 @@ import type { Appended } from '../../store/index.ts'
 const beginning = '{"data":['
 const lamportKey = '{"lamport":'
 
-/** A number within the text of a record, how many digits it has, and where they begin there. */
-interface Place {
+/** A number in the text of a record: its value, and the length and start of its digits. */
+interface NumberField {
   readonly value: number
   readonly digits: number
   readonly start: number
 }
 
 /**
- * The answer to a publish call: for each event, in the order of the call, what it got. Most of it is the same for all of them,
- * so the first record is copied, and the digits are changed that are others: texts for each would be much to collect.
+ * The response to a publish request: lamport timestamp, stream and offset of each event. The records of a run differ in
+ * digits only, so the first one is copied and the digits are patched, which leaves no garbage strings.
  */
 export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): string | Buffer<ArrayBuffer> {
   const count = runs.reduce((sum, run) => sum + run.count, 0)
@@ -38,28 +38,28 @@ export function publishedJson(node: NodeId, { lamport, time, runs }: Appended): 
       const lamports = { value: next, digits: digitsOf(next, 1), start: lamportKey.length }
       const offsetDigits = digitsOf(offset, 1)
       const offsets = { value: offset, digits: offsetDigits, start: text.length - end.length - offsetDigits }
-      const alike = Math.min(run.count - i, leftOfDigits(lamports), leftOfDigits(offsets))
-      writeRecords(json, at, text, [lamports, offsets], alike)
-      at += alike * text.length
-      next += alike
-      i += alike
+      const sameLength = Math.min(run.count - i, countOfSameLength(lamports), countOfSameLength(offsets))
+      writeRecords(json, at, text, [lamports, offsets], sameLength)
+      at += sameLength * text.length
+      next += sameLength
+      i += sameLength
     }
   }
   json.write(']}', at - 1, 'latin1')
   return json.subarray(0, at + 1)
 }
 
-/** How many numbers from this one on have as many digits. */
-function leftOfDigits({ value, digits }: Place): number {
+/** The number of consecutive values, from this one on, with the same number of digits. */
+function countOfSameLength({ value, digits }: NumberField): number {
   return 10 ** digits - value
 }
 
-/** Writes a record so often, with numbers that rise by one. */
-function writeRecords(json: Buffer, at: number, text: string, places: readonly Place[], count: number): void {
+/** Writes a record `count` times, with numbers that increase by one. */
+function writeRecords(json: Buffer, at: number, text: string, fields: readonly NumberField[], count: number): void {
   const { length } = text
   json.write(text, at, 'latin1')
   for (let done = 1; done < count; done *= 2)
     json.copyWithin(at + done * length, at, at + Math.min(done, count - done) * length)
-  for (const { value, digits, start } of places)
+  for (const { value, digits, start } of fields)
     for (let i = 1; i < count; i++) putDigits(json, at + i * length + start, digits, value + i)
 }

@@ -8,17 +8,17 @@ import type { Routing } from '../routing.ts'
 import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
 
-/** Bytes of a body up to which its events are read into memory that is there: to make that takes longer than to read them. */
+/** Body size up to which a preallocated batch is used: allocating one would take longer than scanning. */
 const smallBytes = 1024
 
-/** Publishes events: reads them, routes them, has them stored. What waits for the disk has a limit. */
+/** Publishes events: scans, routes and stores them. The number and size of pending requests are limited. */
 export class Publisher {
   readonly #store: EventLog
   readonly #routing: Routing
   readonly #timers: Timers
   #requests = 0
   #bytes = 0
-  /** For what is small: it is read and handed over in one go. */
+  /** Shared by small requests: each is scanned and handed over without yielding. */
   readonly #small = new Batch(smallBytes)
 
   constructor(store: EventLog, routing: Routing, timers: Timers) {
@@ -28,14 +28,14 @@ export class Publisher {
   }
 
   /**
-   * Stores the events of a request for an app: all of them or none. What it answers is on the disk. A body that cannot be
-   * read throws a `JsonError`.
+   * Stores the events of a request for an app: all of them or none. They are durable when the promise resolves. A
+   * malformed body throws a `JsonError`.
    */
   async publish(appId: string, body: Buffer): Promise<Appended> {
     if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
-      const routes = this.#routing.settled ?? (await this.#routing.current())
+      const routes = this.#routing.ready ?? (await this.#routing.current())
       const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
       return await this.#storeWhole(scanner, body.length)
     } finally {
@@ -43,7 +43,7 @@ export class Publisher {
     }
   }
 
-  /** Reads all of a request before anything is handed over; while a large one is read, others have their turns. */
+  /** Scans the whole request before it is stored. A large one is scanned in slices. */
   #storeWhole(scanner: PublishScanner, size: number): Promise<Appended> {
     const slices = scanner.whole(tuning.scanSliceBytes)
     const first = slices.next()
@@ -60,13 +60,13 @@ export class Publisher {
 
   #append(request: AppendRequest, size: number): Promise<Appended> {
     if (request.streams.length === 0) return Promise.resolve({ lamport: 0, time: 0, runs: [] })
-    // The memory of the request is used again once it is handed over.
+    // Read before the append, after which the memory of the request is reused.
     const events = request.streams.length
-    return this.#within(size, () => this.#store.append(request), events)
+    return this.#withinLimit(size, () => this.#store.append(request), events)
   }
 
-  /** Has something of so many bytes stored, and so many events where that is known, if not too much waits for that already. */
-  async #within(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
+  /** Stores a request unless the limit of pending bytes is exceeded. Checks the number of stored events, if known. */
+  async #withinLimit(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
     if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {

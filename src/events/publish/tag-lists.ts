@@ -4,11 +4,11 @@ import { closeList, type JsonScanner, openList } from '../../json/json-scanner.t
 import { ByteReader, ByteWriter, decodeLabels, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
 
-/** Where the text of each tag of a list starts and ends: for all readers, since none of them stops within a list. */
+/** Start and end of each tag of the current list. Shared by all scanners, since none yields within a list. */
 const starts = new Int32Array(format.tagsPerEvent)
 const ends = new Int32Array(format.tagsPerEvent)
 
-/** The app whose events were read last, most of which come again, and how labels of its events begin. */
+/** Cache of one entry: the encoded app ID of the last request. */
 let lastApp: { readonly id: string; readonly bytes: Buffer } | undefined
 
 function appIdBytes(id: string): Buffer {
@@ -17,21 +17,21 @@ function appIdBytes(id: string): Buffer {
 }
 
 /**
- * Reads lists of tags and writes the labels that they mean. Tags are a set, normalised and in the order of their bytes;
- * those in plain ASCII, which most are, are sorted and copied where they stand, without a string being made of them.
+ * Scans lists of tags and writes labels. Tags are a set, normalised and in byte order. Plain ASCII tags, the common
+ * case, are sorted and copied as bytes, without creating strings.
  */
 export class TagLists {
   readonly #json: JsonScanner
   readonly #target: ByteWriter
   readonly #appId: string
-  /** As labels begin. */
+  /** The encoded app ID, with which labels begin. */
   readonly appIdBytes: Buffer
   readonly #routes: RoutingTable
   readonly #isRouted: boolean
   readonly #starts = starts
   readonly #ends = ends
-  /** Whether two tags of a list are the same. */
-  #hasDoubles = false
+  /** Whether the current list has duplicate tags. */
+  #hasDuplicates = false
 
   constructor(json: JsonScanner, target: ByteWriter, appId: string, routes: RoutingTable) {
     this.#json = json
@@ -39,27 +39,27 @@ export class TagLists {
     this.#appId = appId
     this.appIdBytes = appIdBytes(appId)
     this.#routes = routes
-    this.#isRouted = appId === nodeAppId || routes.splits
+    this.#isRouted = appId === nodeAppId || routes.dependsOnTags
   }
 
-  /** Passes over a list and writes its labels; answers with the stream that such an event goes to. */
+  /** Scans a list and writes its labels. Returns the stream that the event is routed to. */
   next(): number {
     const json = this.#json
     json.open(openList, 'a sequence')
     let count = 0
     let arePlain = true
-    this.#hasDoubles = false
+    this.#hasDuplicates = false
     for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
       if (count === format.tagsPerEvent) throw json.error(`more than ${format.tagsPerEvent} tags of one event`)
       json.next()
       const start = json.at + 1
       if (!json.string()) arePlain = false
-      this.#place(count++, start, json.at - 1)
+      this.#insertSorted(count++, start, json.at - 1)
     }
-    return arePlain ? this.#plain(count) : this.#any(count)
+    return arePlain ? this.#plainLabels(count) : this.#decodedLabels(count)
   }
 
-  /** The stream that an event goes to whose labels were written from there to there. */
+  /** The stream for the labels in a range of the target. */
   streamOf(labels: number, labelsEnd: number): number {
     if (!this.#isRouted) return defaultStream.number
     const { written } = this.#target
@@ -67,29 +67,29 @@ export class TagLists {
     return this.#routes.streamForLabels(written.toString('latin1', labels, labelsEnd), this.#appId, tags)
   }
 
-  /** Tags in plain ASCII. */
-  #plain(count: number): number {
+  /** Labels of plain ASCII tags. */
+  #plainLabels(count: number): number {
     const { length } = this.#target
     this.#copySet(count)
     return this.streamOf(length, this.#target.length)
   }
 
-  /** Tags of any characters, or with escapes. */
-  #any(count: number): number {
+  /** Labels of tags with escapes or non-ASCII characters. */
+  #decodedLabels(count: number): number {
     const tags = Array.from({ length: count }, (_, i) => this.#tag(i))
     this.#target.bytes(encodeLabels(this.#appId, tags))
     return this.#routes.streamFor(this.#appId, tags)
   }
 
-  /** Puts a tag in its place among those before it. */
-  #place(count: number, start: number, end: number): void {
+  /** Insertion sort: adds a tag to those before it. */
+  #insertSorted(count: number, start: number, end: number): void {
     if (end === start) throw this.#json.error('invalid value: expected non-empty string', start)
     const starts = this.#starts
     const ends = this.#ends
     let i = count
     for (; i > 0; i--) {
       const order = this.#compare(starts[i - 1] as number, ends[i - 1] as number, start, end)
-      if (order === 0) this.#hasDoubles = true
+      if (order === 0) this.#hasDuplicates = true
       if (order <= 0) break
       starts[i] = starts[i - 1] as number
       ends[i] = ends[i - 1] as number
@@ -98,9 +98,9 @@ export class TagLists {
     ends[i] = end
   }
 
-  /** Writes labels of tags that stand in the text as they are, each of them once. */
+  /** Writes the labels of sorted plain tags, without duplicates. */
   #copySet(count: number): void {
-    const unique = this.#hasDoubles ? this.#withoutDoubles(count) : count
+    const unique = this.#hasDuplicates ? this.#removeDuplicates(count) : count
     const starts = this.#starts
     const ends = this.#ends
     const target = this.#target.bytes(this.appIdBytes).uvarint(unique)
@@ -113,8 +113,8 @@ export class TagLists {
     }
   }
 
-  /** Leaves each tag once; answers how many that are. */
-  #withoutDoubles(count: number): number {
+  /** Removes duplicates of the sorted tags. Returns the new count. */
+  #removeDuplicates(count: number): number {
     const starts = this.#starts
     const ends = this.#ends
     let unique = 0
@@ -141,12 +141,12 @@ export class TagLists {
     return end - start - (otherEnd - otherStart)
   }
 
-  /** A tag as text, normalised. */
+  /** A tag as normalised text. */
   #tag(index: number): string {
     const json = this.#json
     const start = this.#starts[index] as number
     const text = json.text(start, this.#ends[index] as number)
-    // Only an escape can stand for half of a character.
+    // Only an escape can be a lone surrogate: the bytes are valid UTF-8.
     if (!text.isWellFormed()) throw json.error('lone surrogate in hex escape', start)
     const tag = text.normalize('NFC')
     if (Buffer.byteLength(tag) > format.tagBytes) throw this.#tooLong(start)

@@ -2,13 +2,13 @@ import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
 import type { EventReader, ReadStream, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 
-/** From where to where a request reads, by the numbers of streams in the store. */
+/** The bounds of a request, by stream number. */
 export interface Bounds {
   readonly lower: ReadonlyMap<StreamNumber, number>
   readonly upper?: ReadonlyMap<StreamNumber, number>
 }
 
-/** Which offsets are here after one commit, under the names of the streams. */
+/** The last offset of each stream in a snapshot, by stream ID. */
 export function presentOf(reader: EventReader, snapshot: Snapshot = reader.snapshot()): OffsetMap {
   const present: Record<string, number> = {}
   for (const stream of reader.streams()) {
@@ -18,7 +18,7 @@ export function presentOf(reader: EventReader, snapshot: Snapshot = reader.snaps
   return present
 }
 
-/** The offsets of streams that are known here. */
+/** Maps offsets by stream ID to stream numbers; unknown streams are left out. */
 export function byNumber(reader: EventReader, offsets: OffsetMap): Map<StreamNumber, number> {
   const found = new Map<StreamNumber, number>()
   for (const stream of reader.streams()) {
@@ -28,12 +28,11 @@ export function byNumber(reader: EventReader, offsets: OffsetMap): Map<StreamNum
   return found
 }
 
-/** The offset of one stream of the store. */
 export function offsetOf(reader: EventReader, offsets: OffsetMap, number: StreamNumber): number | undefined {
   return offsets[nameOf(reader.streams()[number] as ReadStream)]
 }
 
-/** Whether everything up to these offsets is here. */
+/** Whether all events up to these offsets are present. */
 export function isWithin(offsets: OffsetMap, present: OffsetMap): boolean {
   return Object.entries(offsets).every(([stream, offset]) => offset <= (present[stream] ?? -1))
 }

@@ -7,21 +7,21 @@ const ends = { false: Buffer.from(',"caughtUp":false}\n'), true: Buffer.from(',"
 const endOfLine = '}\n'.length
 
 /**
- * Holds one result back until it is known whether another one follows: the last of those that are known says so. What is
- * said between two results waits with the first, to stay in its place.
+ * Buffers one result until it is known whether another one follows, because only the last one is marked as caught up.
+ * Diagnostics after the buffered result are buffered with it, to keep their order.
  */
 export class HeldResults implements Sink {
   readonly #lines: NdjsonWriter
   readonly #held = new NdjsonWriter(1024)
   readonly #sink = new LinesSink(this.#held)
-  /** Where the result ends that is held; 0 when there is none. */
+  /** End of the buffered result; 0 when there is none. */
   #resultEnd = 0
 
   constructor(lines: NdjsonWriter) {
     this.#lines = lines
   }
 
-  /** The message of an error, which is the last one. */
+  /** The message of a fatal error, which ends the results. */
   get error(): string | undefined {
     return this.#sink.error
   }
@@ -43,7 +43,7 @@ export class HeldResults implements Sink {
     if (this.#resultEnd === 0 || this.#held.written.length > tuning.pieceBytes) this.release(false)
   }
 
-  /** Lets go what is held. */
+  /** Writes the buffered lines. */
   release(caughtUp: boolean): void {
     const held = this.#held.written
     if (this.#resultEnd > 0) {

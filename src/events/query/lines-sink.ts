@@ -2,11 +2,11 @@ import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink }
 import type { NdjsonWriter } from '../../store/reading/index.ts'
 import { StoredEvent } from './stored-event.ts'
 
-/** Writes the messages of a query as lines; events that are as they were stored are copied byte by byte. */
+/** Writes the messages of a query as lines. Unchanged events are copied as stored bytes. */
 export class LinesSink implements Sink {
   readonly #lines: NdjsonWriter
   readonly #writer: MessageWriter
-  /** The message of an error, which is the last one. */
+  /** The message of a fatal error, which ends the results. */
   error: string | undefined
 
   constructor(lines: NdjsonWriter) {

@@ -1,16 +1,23 @@
-import { type AqlEvent, comparePlaces, later, type Place, type Steps, Subscription } from '../../aql/index.ts'
+import { type AqlEvent, comparePlaces, notReady, type Place, type Steps, Subscription } from '../../aql/index.ts'
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import { byNumber, isWithin, offsetsLine, outOfRange } from './bounds.ts'
-import { Following } from './following.ts'
 import { HeldResults } from './held-results.ts'
+import { JobSlice } from './job-slice.ts'
+import { LiveCursor } from './live-cursor.ts'
 import { PlanCursor } from './plan-cursor.ts'
 import { selectionOf } from './plan-selection.ts'
-import { errorLine, queryOf, refused, requestBytes, type SubscribeRequest, told } from './query-requests.ts'
-import { JobTurn } from './turn.ts'
+import {
+  badRequest,
+  errorLine,
+  mapQueryErrors,
+  queryOf,
+  requestBytes,
+  type SubscribeRequest,
+} from './query-requests.ts'
 
 interface Prepared {
   readonly clock: Clock
@@ -20,62 +27,60 @@ interface Prepared {
 }
 
 /**
- * Answers a query with what there is, and then with what comes, in the order of all events only: it ends with the first
- * event that has to be sorted in before one that was seen already.
+ * Runs a subscription in the total order: stored events, then new ones. It ends with the first event that sorts before
+ * one that was read already (time travel).
  */
 class MonotonicJob implements Job {
   readonly isLive = true
   readonly #request: SubscribeRequest
   readonly #requestBytes: number
   readonly #lines: NdjsonWriter
-  readonly #turn: JobTurn
+  readonly #slice: JobSlice
   readonly #results: HeldResults
   readonly #subscription: Subscription
-  readonly #following: Following
-  /** Looks for the last event within the lower bound. */
+  readonly #events: LiveCursor
+  /** Finds the last event within the lower bound. */
   readonly #before: PlanCursor
   #phase: 'before' | 'past' | 'live' = 'before'
-  /** The last event that was seen, whether it was filtered out or not. */
+  /** The last event that was read, including filtered ones. */
   #latest: Place | undefined
 
   constructor(reader: EventReader, request: SubscribeRequest, { clock, lines, results, subscription }: Prepared) {
     this.#request = request
     this.#requestBytes = requestBytes(request)
     this.#lines = lines
-    this.#turn = new JobTurn(lines, clock)
+    this.#slice = new JobSlice(lines, clock)
     this.#results = results
     this.#subscription = subscription
     const { plan } = subscription
-    this.#following = new Following(reader, plan, request.lowerBound, this.#turn)
-    if (!isWithin(request.lowerBound, this.#following.present)) throw refused(request.via, outOfRange)
+    this.#events = new LiveCursor(reader, plan, request.lowerBound, this.#slice)
+    if (!isWithin(request.lowerBound, this.#events.present)) throw badRequest(request.via, outOfRange)
     const upTo = { lower: new Map(), upper: byNumber(reader, request.lowerBound) }
-    this.#before = new PlanCursor(reader, plan, selectionOf(plan, 'desc', upTo), this.#turn)
+    this.#before = new PlanCursor(reader, plan, selectionOf(plan, 'desc', upTo), this.#slice)
   }
 
   get appId(): string | undefined {
-    return this.#following.appId
+    return this.#events.appId
   }
 
   run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#lines.clear()
-    this.#turn.begin(deadline)
+    this.#slice.begin(deadline)
     if (this.#phase === 'before' && !this.#findLatest()) return 'busy'
     for (;;) {
       const read = this.#read()
       if (read !== 'all') return read === 'end' ? 'done' : 'busy'
       this.#results.release(true)
-      if (this.#phase === 'past') this.#lines.line(offsetsLine(this.#following.present))
+      if (this.#phase === 'past') this.#lines.line(offsetsLine(this.#events.present))
       this.#phase = 'live'
-      if (!this.#following.extend()) return 'waiting'
-      // Commits may come as fast as they are read.
-      if (this.#turn.isOver()) return 'busy'
+      if (!this.#events.extend()) return 'waiting'
+      // A busy writer may commit as fast as this reads.
+      if (this.#slice.isOver()) return 'busy'
     }
   }
 
   get heldBytes(): number {
-    return (
-      this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#following.heldBytes + this.#lines.heldBytes
-    )
+    return this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#events.heldBytes + this.#lines.heldBytes
   }
 
   take(): Uint8Array<ArrayBuffer> {
@@ -84,7 +89,7 @@ class MonotonicJob implements Job {
 
   #findLatest(): boolean {
     const event = this.#before.next()
-    if (event === later) return false
+    if (event === notReady) return false
     this.#latest = event && placeOf(event)
     this.#phase = 'past'
     return true
@@ -92,11 +97,11 @@ class MonotonicJob implements Job {
 
   #read(): 'all' | 'some' | 'end' {
     for (;;) {
-      const event = this.#following.next()
+      const event = this.#events.next()
       if (event === undefined) return 'all'
-      if (event === later) return 'some'
+      if (event === notReady) return 'some'
       if (this.#latest !== undefined && comparePlaces(event, this.#latest) <= 0) {
-        this.#travel(event)
+        this.#timeTravel(event)
         return 'end'
       }
       this.#latest = placeOf(event)
@@ -105,16 +110,16 @@ class MonotonicJob implements Job {
         this.#fail()
         return 'end'
       }
-      if (this.#lines.isFull || this.#turn.isOver(this.#subscription.stepsPerEvent)) return 'some'
+      if (this.#lines.isFull || this.#slice.isOver(this.#subscription.stepsPerEvent)) return 'some'
     }
   }
 
   /**
-   * Events between two snapshots come in order, so this is the earliest one of those that came late. An own event never does:
-   * lamport timestamps of own events rise with commits, and a lower bound is the only way to have seen a later one before.
+   * Events between two snapshots are read in order, so this is the earliest of the late ones. Own events are never
+   * late, because their lamport timestamps ascend with commits, unless the lower bound includes later events.
    */
-  #travel({ lamport, stream, offset, own }: AqlEvent): void {
-    assert(this.#phase === 'past' || !own, 'own events come in the order of all events')
+  #timeTravel({ lamport, stream, offset, own }: AqlEvent): void {
+    assert(this.#phase === 'past' || !own, 'own events are appended in the total order')
     this.#results.release(false)
     const newStart = { lamport, stream: `${stream.node}-${stream.number}`, offset }
     this.#lines.line(JSON.stringify({ type: 'timeTravel', newStart }))
@@ -131,14 +136,14 @@ function* prepare(reader: EventReader, request: SubscribeRequest, clock: Clock):
   const query = yield* queryOf(request, 'subscribe_monotonic', clock)
   const lines = new NdjsonWriter(tuning.pieceBytes)
   const results = new HeldResults(lines)
-  const subscription = yield* told(Subscription.open(query, request.appId, results))
+  const subscription = yield* mapQueryErrors(Subscription.open(query, request.appId, results))
   return new MonotonicJob(reader, request, { clock, lines, results, subscription })
 }
 
 export const makeMonotonicJob = ((reader, request, clock) =>
   prepare(reader, request as SubscribeRequest, clock)) satisfies JobMaker
 
-/** The place of an event without the event, which would keep the block that it is in. */
+/** Copies the place of an event: a reference to the event would keep its block in memory. */
 function placeOf({ lamport, stream }: AqlEvent): Place {
   return { lamport, stream }
 }

@@ -1,23 +1,23 @@
-import { finish, type GivenEvent } from '../../aql/index.ts'
+import { type InlineEvent, runToEnd } from '../../aql/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventReader, Job } from '../../store/reading/index.ts'
-import { makeGivenJob, makeQueryJob } from './query-job.ts'
+import { makeEventListJob, makeQueryJob } from './query-job.ts'
 import type { QueryRequest } from './query-requests.ts'
 
-type Asked = Pick<QueryRequest, 'query' | 'appId' | 'order'>
+type OfflineQuery = Pick<QueryRequest, 'query' | 'appId' | 'order'>
 
-/** Answers a query from a log that no node uses, in pieces of whole lines. */
-export function queryStopped(reader: EventReader, asked: Asked, clock: Clock): Generator<string> {
-  return lines(finish(makeQueryJob(reader, requestOf(asked), clock)))
+/** Runs a query on the log of a stopped node. Yields pieces of whole lines. */
+export function queryOfflineLog(reader: EventReader, query: OfflineQuery, clock: Clock): Generator<string> {
+  return lines(runToEnd(makeQueryJob(reader, requestOf(query), clock)))
 }
 
-/** Answers a query from events that somebody has, in the same way. */
-export function queryGiven(events: readonly GivenEvent[], asked: Asked, clock: Clock): Generator<string> {
-  return lines(finish(makeGivenJob(events, requestOf(asked), clock)))
+/** Runs a query on a list of events, in the same way. */
+export function queryEventList(events: readonly InlineEvent[], query: OfflineQuery, clock: Clock): Generator<string> {
+  return lines(runToEnd(makeEventListJob(events, requestOf(query), clock)))
 }
 
-function requestOf(asked: Asked): QueryRequest {
-  return { ...asked, via: 'http', lowerBound: {}, upperBound: undefined }
+function requestOf(query: OfflineQuery): QueryRequest {
+  return { ...query, via: 'http', lowerBound: {}, upperBound: undefined }
 }
 
 function* lines(job: Job): Generator<string> {

@@ -1,4 +1,4 @@
-import { type Cursor, later, type Plan } from '../../aql/index.ts'
+import { type Cursor, notReady, type Plan } from '../../aql/index.ts'
 import { nodeIdOf } from '../../identity/index.ts'
 import type {
   EventCursor,
@@ -8,8 +8,8 @@ import type {
   Snapshot,
   StreamNumber,
 } from '../../store/reading/index.ts'
+import type { JobSlice } from './job-slice.ts'
 import { type NamedStream, StoredEvent } from './stored-event.ts'
-import type { JobTurn } from './turn.ts'
 
 interface CursorOptions {
   readonly live?: Snapshot
@@ -17,48 +17,47 @@ interface CursorOptions {
   readonly closed?: () => void
 }
 
-/** The events of a plan, one by one, as long as the turn lasts. */
+/** A cursor over the events of a plan that stops at the end of the slice. */
 export class PlanCursor implements Cursor {
   readonly #cursor: EventCursor
   readonly #residual: Plan['residual']
   readonly #residualSteps: number
-  readonly #turn: JobTurn
+  readonly #slice: JobSlice
   readonly #streams = new Map<StreamNumber, NamedStream>()
   readonly #closed: (() => void) | undefined
   #begun = -1
 
-  /** A live one reads up to a given snapshot, and can be extended to later ones. */
+  /** A live cursor reads up to a given snapshot, and can be extended to later ones. */
   constructor(
     reader: EventReader,
     plan: Plan,
     selection: Selection,
-    turn: JobTurn,
+    slice: JobSlice,
     { live, closed }: CursorOptions = {},
   ) {
     this.#cursor = reader.cursor(selection, live)
     this.#closed = closed
     this.#residual = plan.residual
     this.#residualSteps = plan.residualSteps ?? 1
-    this.#turn = turn
+    this.#slice = slice
   }
 
-  next(): StoredEvent | typeof later | undefined {
+  next(): StoredEvent | typeof notReady | undefined {
     this.#begin()
     for (;;) {
       const at = this.#cursor.next()
-      if (at === undefined) return this.#cursor.isOnItsWay ? later : undefined
+      if (at === undefined) return this.#cursor.isPending ? notReady : undefined
       const event = new StoredEvent(this.#named(at.stream), at.block, at.index)
       if (this.#residual?.(event) !== false) return event
-      if (this.#turn.isOver(this.#residualSteps)) return later
+      if (this.#slice.isOver(this.#residualSteps)) return notReady
     }
   }
 
-  /** Bytes that it holds until it goes on. */
+  /** Bytes that it holds between two slices. */
   get heldBytes(): number {
     return this.#cursor.heldBytes
   }
 
-  /** Goes on to a later snapshot. */
   extend(snapshot: Snapshot): void {
     this.#cursor.extend(snapshot)
     this.#begun = -1
@@ -68,11 +67,11 @@ export class PlanCursor implements Cursor {
     this.#closed?.()
   }
 
-  /** Between two turns something may have been removed. */
+  /** Events may have been removed since the last slice. */
   #begin(): void {
-    if (this.#begun === this.#turn.number) return
-    this.#begun = this.#turn.number
-    this.#cursor.begin(this.#turn.deadline)
+    if (this.#begun === this.#slice.number) return
+    this.#begun = this.#slice.number
+    this.#cursor.begin(this.#slice.deadline)
   }
 
   #named(read: ReadStream): NamedStream {

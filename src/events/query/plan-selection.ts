@@ -4,12 +4,12 @@ import type { Bounds } from './bounds.ts'
 
 type Selected = Pick<Selection, 'anyOf' | 'lamports'>
 
-/** What the store has to read for a plan. Ranges of keys it knows by their lamport timestamps; the rest the plan looks at itself. */
+/** The selection for a plan. Key ranges become ranges of lamport timestamps; the residual predicate does the rest. */
 export function selectionOf(plan: Plan, order: Order, { lower, upper }: Bounds): Selection {
   return { ...selectedBy(plan), order, lower, ...(upper && { upper }) }
 }
 
-/** A nested query may open a cursor for the same plan with every event. */
+/** Cache: a nested query may open a cursor for the same plan with every event. */
 const known = new WeakMap<Plan, Selected>()
 
 function selectedBy(plan: Plan): Selected {
@@ -26,7 +26,7 @@ function newSelected({ anyOf }: Plan): Selected {
   }
 }
 
-/** The lamport timestamps outside of which no branch has events. */
+/** The range of lamport timestamps that covers all branches. */
 function lamportsOf(branches: readonly Branch[]): { from: number; to: number } | undefined {
   if (branches.every(({ key }) => key === undefined)) return undefined
   let [from, to] = [Number.POSITIVE_INFINITY, 0]

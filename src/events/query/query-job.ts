@@ -4,8 +4,8 @@ import {
   type Events,
   eventsOfStream,
   Failure,
-  type GivenEvent,
-  givenSteps,
+  type InlineEvent,
+  inlineEventSteps,
   MemoryEvents,
   type Order,
   type PlainQuery,
@@ -22,52 +22,52 @@ import type { Clock } from '../../runtime/clock.ts'
 import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { type Bounds, byNumber, isWithin, offsetsLine, outOfRange, presentOf } from './bounds.ts'
+import { JobSlice } from './job-slice.ts'
 import { LinesSink } from './lines-sink.ts'
 import { PlanCursor } from './plan-cursor.ts'
 import { selectionOf } from './plan-selection.ts'
-import { errorLine, type QueryRequest, queryOf, requestBytes, told } from './query-requests.ts'
-import { JobTurn } from './turn.ts'
+import { errorLine, mapQueryErrors, type QueryRequest, queryOf, requestBytes } from './query-requests.ts'
 
-/** The stream of the events that a query brings along. */
+/** The stream ID of inline events. */
 const privateName = `${privateStream.node}-${privateStream.number}`
 
-/** What is known of a query before anything is read. */
+/** A parsed and compiled query. */
 interface Prepared {
   readonly clock: Clock
-  /** The events that it brings along. */
-  readonly brought: readonly GivenEvent[] | undefined
+  /** The events of `PRAGMA events`. */
+  readonly inline: readonly InlineEvent[] | undefined
   readonly plain: PlainQuery | undefined
   readonly program: Program
 }
 
-/** Answers a query once, with everything that is there. */
+/** Runs a query over one snapshot. */
 class QueryJob implements Job {
   readonly #request: QueryRequest
   readonly #requestBytes: number
   readonly #lines = new NdjsonWriter(tuning.pieceBytes)
   readonly #clock: Clock
-  readonly #turn: JobTurn
+  readonly #slice: JobSlice
   readonly #sink = new LinesSink(this.#lines)
-  /** The upper bound that counts, which the client is told at the end. */
+  /** The effective upper bound, which is sent to the client at the end. */
   readonly #upper: OffsetMap
   readonly #steps: Steps<boolean>
-  /** The cursors that it has open. */
+  /** Open cursors. */
   readonly #cursors = new Set<{ readonly heldBytes: number }>()
 
   constructor(
-    source: EventReader | readonly GivenEvent[],
+    source: EventReader | readonly InlineEvent[],
     request: QueryRequest,
-    { clock, brought, plain, program }: Prepared,
+    { clock, inline, plain, program }: Prepared,
   ) {
     this.#request = request
     this.#clock = clock
-    this.#turn = new JobTurn(this.#lines, clock)
+    this.#slice = new JobSlice(this.#lines, clock)
     this.#requestBytes = requestBytes(request)
-    if (brought !== undefined || !('cursor' in source)) {
-      const given = brought ?? (source as readonly GivenEvent[])
-      const present = given.length === 0 ? {} : { [privateName]: given.length - 1 }
+    if (inline !== undefined || !('cursor' in source)) {
+      const listed = inline ?? (source as readonly InlineEvent[])
+      const present = listed.length === 0 ? {} : { [privateName]: listed.length - 1 }
       this.#upper = request.upperBound ?? present
-      const events = eventsOfStream(given).filter(({ offset }) => isInBounds(offset, request, this.#upper))
+      const events = eventsOfStream(listed).filter(({ offset }) => isInBounds(offset, request, this.#upper))
       this.#steps = this.#evaluation(program, isWithin(this.#upper, present) ? new MemoryEvents(events) : unavailable)
       return
     }
@@ -81,13 +81,13 @@ class QueryJob implements Job {
     else
       this.#steps = this.#evaluation(
         program,
-        available ? new StoredEvents(reader, bounds, this.#turn, this.#cursors) : unavailable,
+        available ? new StoredEvents(reader, bounds, this.#slice, this.#cursors) : unavailable,
       )
   }
 
   run(deadline: number): 'busy' | 'done' {
     this.#lines.clear()
-    this.#turn.begin(deadline)
+    this.#slice.begin(deadline)
     do {
       const step = this.#steps.next()
       if (step.done !== true) continue
@@ -98,7 +98,7 @@ class QueryJob implements Job {
   }
 
   get heldBytes(): number {
-    let bytes = this.#requestBytes + heapCost(this.#turn.heldBytes) + this.#lines.heldBytes
+    let bytes = this.#requestBytes + heapCost(this.#slice.heldBytes) + this.#lines.heldBytes
     for (const cursor of this.#cursors) bytes += cursor.heldBytes
     return bytes
   }
@@ -115,14 +115,14 @@ class QueryJob implements Job {
 
   #evaluation(program: Program, events: Events): Steps<boolean> {
     const { appId, order } = this.#request
-    return runProgram(program, { events, appId, order, turn: this.#turn }, this.#sink)
+    return runProgram(program, { events, appId, order, slice: this.#slice }, this.#sink)
   }
 
-  /** Events as they are: their bytes are copied, and nobody looks at them one by one. */
+  /** Fast path for unchanged events: copies stored lines without parsing events. */
   *#copying(reader: EventReader, plan: Plan, order: Order, bounds: Bounds): Steps<boolean> {
     const cursor = reader.cursor(selectionOf(plan, order, bounds))
     this.#cursors.add(cursor)
-    while (!cursor.run(this.#lines, this.#turn.deadline)) yield
+    while (!cursor.run(this.#lines, this.#slice.deadline)) yield
     return true
   }
 }
@@ -135,45 +135,45 @@ function isInBounds(offset: number, { lowerBound }: QueryRequest, upper: OffsetM
 class StoredEvents implements Events {
   readonly #reader: EventReader
   readonly #bounds: Bounds
-  readonly #turn: JobTurn
+  readonly #slice: JobSlice
   readonly #open: Set<{ readonly heldBytes: number }>
 
-  /** Cursors are in the given set as long as they are open. */
-  constructor(reader: EventReader, bounds: Bounds, turn: JobTurn, open: Set<{ readonly heldBytes: number }>) {
+  /** Registers open cursors in the given set. */
+  constructor(reader: EventReader, bounds: Bounds, slice: JobSlice, open: Set<{ readonly heldBytes: number }>) {
     this.#reader = reader
     this.#bounds = bounds
-    this.#turn = turn
+    this.#slice = slice
     this.#open = open
   }
 
   open(plan: Plan, order: Order): Cursor {
     const closed = (): void => void this.#open.delete(cursor)
     const selection = selectionOf(plan, order, this.#bounds)
-    const cursor = new PlanCursor(this.#reader, plan, selection, this.#turn, { closed })
+    const cursor = new PlanCursor(this.#reader, plan, selection, this.#slice, { closed })
     this.#open.add(cursor)
     return cursor
   }
 }
 
-/** What is asked for is not here. */
+/** The event source for an upper bound beyond the present. */
 const unavailable: Events = {
   open: () => {
     throw new Failure(outOfRange)
   },
 }
 
-function* prepare(source: EventReader | readonly GivenEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
+function* prepare(source: EventReader | readonly InlineEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
   const query = yield* queryOf(request, 'query', clock)
-  const brought = yield* told(givenSteps(query, BigInt(clock.now())))
-  const program = yield* told(compiled(query))
+  const inline = yield* mapQueryErrors(inlineEventSteps(query, BigInt(clock.now())))
+  const program = yield* mapQueryErrors(compiled(query))
   const plain = yield* plainSteps(query, request.appId)
-  return new QueryJob(source, request, { clock, brought, plain, program })
+  return new QueryJob(source, request, { clock, inline, plain, program })
 }
 
 export const makeQueryJob = ((reader, request, clock) =>
   prepare(reader, request as QueryRequest, clock)) satisfies JobMaker
 
-/** The same where there is nothing but some events. */
-export function makeGivenJob(events: readonly GivenEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
+/** Makes a query job for a list of events instead of a store. */
+export function makeEventListJob(events: readonly InlineEvent[], request: QueryRequest, clock: Clock): Steps<Job> {
   return prepare(events, request, clock)
 }

@@ -5,7 +5,7 @@ import { appOf, requestBytes } from './query-requests.ts'
 import { makeSubscribeJob } from './subscribe-job.ts'
 import { makeValidateJob } from './validate-job.ts'
 
-/** All jobs that a store runs for the events of a topic, in whichever thread it reads. */
+/** All jobs that a store runs for the events of a topic. */
 export const queryJobs: JobSet = {
   makers: {
     read: makeReadJob,

@@ -4,12 +4,12 @@ import { limits } from '../../base/limits.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { OffsetMap } from '../offsets.ts'
 
-/** What a request to read events has in common with others, on its way to the thread that reads. */
+/** The common part of requests to the reader thread. */
 export interface ReadRequest {
   readonly query: string
-  /** The app that asks. */
+  /** The requesting app. */
   readonly appId: string
-  /** How it came: errors are told in other words, and ends of streams in another way. Some the node asks for itself. */
+  /** The API of the request, which decides the form of errors; `node` for the node itself. */
   readonly via: 'http' | 'websocket' | 'node'
 }
 
@@ -23,35 +23,35 @@ export interface SubscribeRequest extends ReadRequest {
   readonly lowerBound: OffsetMap
 }
 
-/** The app that asks; none where the node reads for itself. */
+/** The requesting app; empty when the node reads for itself. */
 export function appOf(request: unknown): string {
   return (request as Partial<ReadRequest>).appId ?? ''
 }
 
-/** Bytes that a request takes up while it is open, roughly: the maps of offsets, and what its text is made into. */
+/** Estimated memory of a request while it is open: its offset maps, and the parsed and compiled query. */
 export function requestBytes(request: unknown): number {
   const { query = '', lowerBound = {}, upperBound = {} } = request as Partial<QueryRequest>
   const offsets = Object.keys(lowerBound).length + Object.keys(upperBound).length
   return limits.openStreamBytes + limits.openBytesPerCharacter * query.length + limits.openBytesPerOffset * offsets
 }
 
-/** The query of a request, if its endpoint takes it. */
+/** Parses the query of a request, and checks that the endpoint supports its features. */
 export function* queryOf({ query: text, via }: ReadRequest, endpoint: Endpoint, clock: Clock): Steps<MainQuery> {
-  const query = yield* told(parseSteps(text, { now: BigInt(clock.now()) }))
+  const query = yield* mapQueryErrors(parseSteps(text, { now: BigInt(clock.now()) }))
   const problem = yield* featureProblem(query, endpoint)
   if (problem === undefined) return query
   const { kind, message, socketMessage } = problem
   if (kind === 'unsupported' && via === 'http') throw new ShoalError('ERR_UNSUPPORTED_FEATURE', message)
-  throw refused(via, via === 'http' ? message : socketMessage)
+  throw badRequest(via, via === 'http' ? message : socketMessage)
 }
 
-/** An error of whoever sent a request, in the words of the way it came. */
-export function refused(via: ReadRequest['via'], message: string): ShoalError {
+/** The error for an invalid request, in the form of its API. */
+export function badRequest(via: ReadRequest['via'], message: string): ShoalError {
   return via === 'http' ? failure('ERR_BAD_REQUEST', { cause: message }) : new ShoalError('ERR_BAD_REQUEST', message)
 }
 
-/** Work on the text of a query: what is wrong with that is an error of whoever sent it. */
-export function* told<T>(work: Steps<T>): Steps<T> {
+/** Turns errors in the text of a query into `ERR_BAD_REQUEST`. */
+export function* mapQueryErrors<T>(work: Steps<T>): Steps<T> {
   try {
     return yield* work
   } catch (error) {
@@ -60,7 +60,7 @@ export function* told<T>(work: Steps<T>): Steps<T> {
   }
 }
 
-/** The last line of a stream over HTTP that ends with an error. */
+/** The last line of an HTTP response that ends with an error. */
 export function errorLine(message: string): string {
   return JSON.stringify({ code: 'ERR_BAD_REQUEST', message: `Invalid request. ${message}` })
 }

@@ -1,13 +1,13 @@
 import type { AqlEvent, EventStream } from '../../aql/index.ts'
 import type { EventBlock, ReadStream } from '../../store/reading/index.ts'
 
-/** A stream under both of its names: as the store knows it, and as a query does. */
+/** A stream with its identity in the store and in queries. */
 export interface NamedStream {
   readonly read: ReadStream
   readonly id: EventStream
 }
 
-/** An event in a block of the store, as a query sees it. Tags and payload are only read when the query looks at them. */
+/** An event of a block, as a query sees it. Tags and payload are decoded lazily. */
 export class StoredEvent implements AqlEvent {
   readonly block: EventBlock
   readonly index: number

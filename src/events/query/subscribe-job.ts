@@ -1,13 +1,13 @@
-import { later, type Steps, Subscription } from '../../aql/index.ts'
+import { notReady, type Steps, Subscription } from '../../aql/index.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type EventReader, type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import { offsetsLine } from './bounds.ts'
-import { Following } from './following.ts'
+import { JobSlice } from './job-slice.ts'
 import { LinesSink } from './lines-sink.ts'
-import { errorLine, queryOf, requestBytes, type SubscribeRequest, told } from './query-requests.ts'
-import { JobTurn } from './turn.ts'
+import { LiveCursor } from './live-cursor.ts'
+import { errorLine, mapQueryErrors, queryOf, requestBytes, type SubscribeRequest } from './query-requests.ts'
 
 interface Prepared {
   readonly clock: Clock
@@ -16,66 +16,64 @@ interface Prepared {
   readonly subscription: Subscription
 }
 
-/** Answers a query with what there is, and then with what comes, until somebody ends it. */
+/** Runs a subscription: stored events, then new ones, until it is cancelled. */
 class SubscribeJob implements Job {
   readonly isLive = true
   readonly #request: SubscribeRequest
   readonly #requestBytes: number
   readonly #lines: NdjsonWriter
-  readonly #turn: JobTurn
+  readonly #slice: JobSlice
   readonly #sink: LinesSink
   readonly #subscription: Subscription
-  readonly #following: Following
+  readonly #events: LiveCursor
   #isCaughtUp = false
 
   constructor(reader: EventReader, request: SubscribeRequest, { clock, lines, sink, subscription }: Prepared) {
     this.#request = request
     this.#requestBytes = requestBytes(request)
     this.#lines = lines
-    this.#turn = new JobTurn(lines, clock)
+    this.#slice = new JobSlice(lines, clock)
     this.#sink = sink
     this.#subscription = subscription
-    this.#following = new Following(reader, subscription.plan, request.lowerBound, this.#turn)
+    this.#events = new LiveCursor(reader, subscription.plan, request.lowerBound, this.#slice)
   }
 
   get appId(): string | undefined {
-    return this.#following.appId
+    return this.#events.appId
   }
 
   run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#lines.clear()
-    this.#turn.begin(deadline)
+    this.#slice.begin(deadline)
     while (this.#read()) {
       this.#subscription.flush()
-      if (!this.#isCaughtUp && this.#sink.error === undefined) this.#lines.line(offsetsLine(this.#following.present))
+      if (!this.#isCaughtUp && this.#sink.error === undefined) this.#lines.line(offsetsLine(this.#events.present))
       this.#isCaughtUp = true
       if (this.#subscription.done) return this.#end()
-      if (!this.#following.extend()) return 'waiting'
-      // Commits may come as fast as they are read.
-      if (this.#turn.isOver()) return 'busy'
+      if (!this.#events.extend()) return 'waiting'
+      // A busy writer may commit as fast as this reads.
+      if (this.#slice.isOver()) return 'busy'
     }
     return 'busy'
   }
 
   get heldBytes(): number {
-    return (
-      this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#following.heldBytes + this.#lines.heldBytes
-    )
+    return this.#requestBytes + heapCost(this.#subscription.heldBytes) + this.#events.heldBytes + this.#lines.heldBytes
   }
 
   take(): Uint8Array<ArrayBuffer> {
     return this.#lines.written
   }
 
-  /** Reads on, and answers whether everything was read that there is, or that can matter. */
+  /** Reads events. Returns whether it is caught up, or further events cannot change the result. */
   #read(): boolean {
     for (;;) {
       if (this.#subscription.done) return true
-      const event = this.#following.next()
+      const event = this.#events.next()
       if (event === undefined) return true
-      if (event === later) return false
+      if (event === notReady) return false
       this.#subscription.push(event)
-      if (this.#lines.isFull || this.#turn.isOver(this.#subscription.stepsPerEvent)) return false
+      if (this.#lines.isFull || this.#slice.isOver(this.#subscription.stepsPerEvent)) return false
     }
   }
 
@@ -90,7 +88,7 @@ function* prepare(reader: EventReader, request: SubscribeRequest, clock: Clock):
   const query = yield* queryOf(request, 'subscribe', clock)
   const lines = new NdjsonWriter(tuning.pieceBytes)
   const sink = new LinesSink(lines)
-  const subscription = yield* told(Subscription.open(query, request.appId, sink))
+  const subscription = yield* mapQueryErrors(Subscription.open(query, request.appId, sink))
   return new SubscribeJob(reader, request, { clock, lines, sink, subscription })
 }
 

@@ -12,12 +12,12 @@ import type { Clock } from '../../runtime/clock.ts'
 import { type Job, type JobMaker, NdjsonWriter } from '../../store/reading/index.ts'
 import type { ReadRequest } from './query-requests.ts'
 
-/** A query, and where it is to be sent to. */
+/** A query, and the endpoint that it is meant for. */
 export interface ValidateRequest extends ReadRequest {
   readonly endpoint: Endpoint
 }
 
-/** Looks at a query without running it. A long one takes its time, which only the thread that reads has. */
+/** Validates a query without running it. It is a job because a long query takes several slices. */
 class ValidateJob implements Job {
   readonly #steps: Steps<Record<string, unknown>>
   readonly #lines = new NdjsonWriter(1024)
@@ -43,7 +43,7 @@ class ValidateJob implements Job {
   }
 }
 
-/** What the query says and uses, or what is wrong with it. */
+/** The canonical form and features of a query, or its error. */
 function* validation({ query: text, endpoint }: ValidateRequest, clock: Clock): Steps<Record<string, unknown>> {
   try {
     const query = yield* parseSteps(text, { now: BigInt(clock.now()) })

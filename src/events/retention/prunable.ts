@@ -1,12 +1,12 @@
 import type { Retention } from '../../settings/index.ts'
 import type { ChunkSize } from '../../store/index.ts'
 
-/** Whether all events of a chunk, from an offset in it on, are from before a time in microseconds. */
+/** Whether all events of a chunk, from an offset on, are older than a time in microseconds. */
 export type IsBefore = (chunk: ChunkSize, from: number, time: number) => Promise<boolean>
 
 /**
- * How many events from the start of a stream are beyond its limits, in whole chunks: an event has to meet all limits to
- * stay, and a chunk goes when all of its events may.
+ * How many events from the start of a stream exceed its limits, in whole chunks: an event is kept while it meets all
+ * limits, and a chunk is pruned when none of its events is kept.
  */
 export async function prunable(
   chunks: readonly ChunkSize[],
@@ -24,7 +24,7 @@ export async function prunable(
     const isBeyond =
       chunk.end <= keptFrom ||
       (maxBytes !== undefined && bytesAfter >= maxBytes) ||
-      // Times do not rise for sure, and this is the only limit that has to read them: it comes last.
+      // Last, because it reads events: timestamps are not guaranteed to ascend.
       (oldestTime !== undefined && (await isBefore(chunk, keptFrom, oldestTime)))
     if (!isBeyond) break
     pruned = chunk.end

@@ -7,16 +7,16 @@ import type { Retention } from '../../settings/index.ts'
 import type { ChunkSize, EventLog, Maintenance, StreamStatus } from '../../store/index.ts'
 import { defaultStream } from '../routing-table.ts'
 import type { StreamNames } from '../stream-names.ts'
-import { ClockWatch } from './clock-watch.ts'
+import { ClockJumps } from './clock-jumps.ts'
 import { type IsBefore, prunable } from './prunable.ts'
 import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
-/** Removes events of own streams that are beyond their limits. What it goes by is in the store, so a restart changes nothing. */
+/** Prunes own streams by their retention limits. All of its state is in the store, so a restart changes nothing. */
 export class Pruner {
   readonly #store: EventLog & Maintenance
   readonly #names: StreamNames
   readonly #clock: Clock
-  readonly #watch: ClockWatch
+  readonly #clockJumps: ClockJumps
   readonly #log: Logger
   #limits = streamLimits({})
   #stopped = false
@@ -25,7 +25,7 @@ export class Pruner {
     this.#store = store
     this.#names = names
     this.#clock = clock
-    this.#watch = new ClockWatch(clock)
+    this.#clockJumps = new ClockJumps(clock)
     this.#log = log
   }
 
@@ -33,15 +33,15 @@ export class Pruner {
     this.#limits = streamLimits(settings)
   }
 
-  /** Looks at all streams once. A failure in one of them is thrown after the others have had their turn. */
+  /** Prunes all streams once. A failure in one of them is thrown after the others were pruned. */
   async run(): Promise<void> {
-    const knowsAges = this.#knowsAges()
+    const isClockTrusted = this.#isClockTrusted()
     const own = (await this.#store.streams()).filter((stream) => stream.own)
     let failed: Error | undefined
     for (const [name, { maxAgeSeconds, ...others }] of this.#limits) {
       const stream = own.find(({ key }) => key.number === this.#names.numbers.get(name))
       if (stream === undefined) continue
-      const kept = knowsAges && maxAgeSeconds !== undefined ? { ...others, maxAgeSeconds } : others
+      const kept = isClockTrusted && maxAgeSeconds !== undefined ? { ...others, maxAgeSeconds } : others
       try {
         await this.#prune(name, stream, kept)
       } catch (error) {
@@ -52,17 +52,17 @@ export class Pruner {
     if (failed !== undefined) throw failed
   }
 
-  /** Ends a run that is under way: what it has not removed by then stays. */
+  /** Stops a run in progress. */
   stop(): void {
     this.#stopped = true
   }
 
   /**
-   * A clock that was set may be wrong, and what is removed by a wrong clock is lost. Whoever set it has until the next run
-   * to see that; then the clock counts as right.
+   * False once after the clock was set: it may be wrong, and pruned events are lost. The operator has until the next
+   * run to correct it.
    */
-  #knowsAges(): boolean {
-    const jump = this.#watch.look()
+  #isClockTrusted(): boolean {
+    const jump = this.#clockJumps.sinceLastCall()
     if (Math.abs(jump) <= limits.clockJump) return true
     if ([...this.#limits.values()].some(({ maxAgeSeconds }) => maxAgeSeconds !== undefined))
       this.#log.warn(
@@ -76,7 +76,7 @@ export class Pruner {
     const isBefore: IsBefore = (chunk, from, time) => this.#isBefore(number, chunk, from, time)
     const end = await prunable(chunks, kept, this.#clock.now(), isBefore)
     if (end === 0) return
-    if (key.number === defaultStream.number) await this.#names.keepFrom(end)
+    if (key.number === defaultStream.number) await this.#names.republishBefore(end)
     const gone = chunks.filter((chunk) => chunk.end <= end)
     for (let i = 0; i < gone.length; i += tuning.chunksPerPrune) {
       if (this.#stopped) return
@@ -86,7 +86,7 @@ export class Pruner {
     this.#log.info(`removed ${end - (gone[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`)
   }
 
-  /** The newest events come first: mostly they are too young already, and nothing else has to be read. */
+  /** Starts with the newest events: usually they are too young, and no others have to be read. */
   async #isBefore(stream: number, { first, end }: ChunkSize, from: number, time: number): Promise<boolean> {
     const start = Math.max(first, from)
     for (let to = end - 1; to >= start; ) {

@@ -2,13 +2,13 @@ import { type Retention, type RetentionSettings, retentionOf } from '../../setti
 
 export type StreamSettings = Readonly<Record<string, RetentionSettings>>
 
-/** What the node says about itself is of interest for a while; settings for such a stream come in the place of this. */
+/** Default limits for the streams that the node itself writes; settings replace them. */
 const builtIn: Readonly<Record<string, Retention>> = {
   discovery: { maxEvents: 1000 },
   metrics: { maxEvents: 1000 },
 }
 
-/** The limits of streams by their names, of those that have any. */
+/** Limits by stream name, for the streams that have any. */
 export function streamLimits(settings: StreamSettings): Map<string, Retention> {
   const set = Object.entries(settings).map(([name, limits]) => [name, retentionOf(limits)] as const)
   const all = new Map([...Object.entries(builtIn), ...set])

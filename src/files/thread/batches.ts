@@ -1,19 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ShoalError } from '../../base/errors.ts'
 import { tuning } from '../../base/tuning.ts'
-import { type NotedCount, type Slots, storageError } from '../../store/index.ts'
+import { type CountFile, type Slots, storageError } from '../../store/index.ts'
 
 /** Group commit: collects changes in one transaction until it is large enough. */
 export class Batches {
   readonly #database: DatabaseSync
   readonly #slots: Slots
-  readonly #noted: NotedCount
+  readonly #noted: CountFile
   #bytes = 0
   /** The number of rollbacks. Each may have lost blocks of uploads in progress. */
   rollbacks = 0
 
   /** Commits are counted in the database and in the count file. */
-  constructor(database: DatabaseSync, slots: Slots, noted: NotedCount) {
+  constructor(database: DatabaseSync, slots: Slots, noted: CountFile) {
     this.#database = database
     this.#slots = slots
     this.#noted = noted
@@ -47,7 +47,7 @@ export class Batches {
       const count = this.#database.prepare('UPDATE change SET count = count + 1 RETURNING count').get()?.['count']
       await this.#slots.sync()
       this.#database.exec('COMMIT')
-      this.#slots.settle()
+      this.#slots.releaseFreed()
       if (typeof count === 'number') this.#noted.note(count)
     } catch (error) {
       throw this.#rollback(error)
@@ -61,7 +61,7 @@ export class Batches {
     this.rollbacks++
     this.#bytes = 0
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-    this.#slots.forget()
+    this.#slots.reload()
     return storageError(error, this.#database.location() ?? '')
   }
 }

@@ -31,7 +31,7 @@ export class Catalogue {
 
   /** The name for a host. Host names are case-insensitive, names of files are not. */
   nameOfHost(host: string): string | undefined {
-    return this.#registers.keyInAnyCase('name', host)
+    return this.#registers.keyIgnoringCase('name', host)
   }
 
   /** Whether the website of a name requires a token. */

@@ -8,10 +8,10 @@ import {
   BlockStore,
   type BlockUsage,
   type CacheLimits,
+  type CountFile,
   type DiskSync,
   diskSync,
-  type NotedCount,
-  openSoundBlocks,
+  openCheckedBlocks,
   Registers,
   rewriteBlockVersion,
   Slots,
@@ -72,14 +72,14 @@ export class FileStore {
 
   /** Damage that was found when the store was opened. */
   readonly damage: readonly StoreDamage[]
-  readonly #noted: NotedCount
+  readonly #noted: CountFile
 
   constructor(
     file: string,
     { clock, random }: Pick<Runtime, 'clock' | 'random'>,
     { sync = diskSync, background }: FileStoreOptions = {},
   ) {
-    const { database, damage, noted } = openSoundBlocks(file, sync, background)
+    const { database, damage, noted } = openCheckedBlocks(file, sync, background)
     this.damage = damage
     this.#noted = noted
     this.#database = database
@@ -196,10 +196,10 @@ export class FileStore {
 
   /** Returns some free space to the file system. Returns whether there is more. */
   async #shrink(): Promise<boolean> {
-    const more = this.#batches.change(() => this.#blocks.closeGaps())
+    const more = this.#batches.change(() => this.#blocks.compactSlots())
     await this.#batches.commit()
     try {
-      this.#slots.shorten()
+      this.#slots.truncate()
       this.#database.exec(`PRAGMA incremental_vacuum(${freedPagesPerTurn})`)
     } catch (error) {
       throw storageError(error, this.#database.location() ?? '')

@@ -2,29 +2,29 @@ import type { DatabaseSync } from 'node:sqlite'
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { DamagedData } from '../sqlite/index.ts'
 
-/** Everything that is known of a blob, without its body. */
+/** The metadata of a blob. */
 export interface BlobRow {
   readonly app: string
   readonly path: string
   readonly type: string
   readonly size: number
-  /** Bytes of the body. */
+  /** Compressed size: bytes of the body. */
   readonly packed: number
   readonly ctime: number
   readonly atime: number | null
 }
 
-// With names of their own: a damaged schema may call a column by another one, such as `Atime`.
+// With aliases: a damaged schema may have another column name, such as `Atime`.
 const columns =
   'app AS app, path AS path, type AS type, size AS size, length(body) AS packed, ctime AS ctime, atime AS atime'
 
 export interface WholeBlobRow extends BlobRow {
   readonly body: Uint8Array
-  /** Nothing for a blob of an earlier version that was not read since. */
+  /** Undefined for a blob of an earlier version that was not read since. */
   readonly bodyCrc: number | undefined
 }
 
-/** Checksums of a body, and of everything else with that. */
+/** The checksum of the body, and the checksum of the metadata, which includes it. */
 interface Check {
   readonly body: number
   readonly crc: number
@@ -38,8 +38,8 @@ function checkRow(row: BlobRow, check: Check | undefined): void {
   if (check !== undefined && rowCrc(row, check.body) !== check.crc) throw damaged(row.app, row.path, 'is damaged')
 }
 
-/** The bytes of a blob, if they are as they were written. */
-export function soundBytes({ app, path, size, body, bodyCrc }: WholeBlobRow): Buffer {
+/** The decompressed bytes of a blob. Throws when it is damaged. */
+export function checkedBytes({ app, path, size, body, bodyCrc }: WholeBlobRow): Buffer {
   if (bodyCrc !== undefined && crc32(body) !== bodyCrc) throw damaged(app, path, 'is damaged')
   const bytes = unpacked(body, size)
   if (bytes?.length !== size) throw damaged(app, path, 'is damaged')
@@ -50,7 +50,7 @@ function unpacked(body: Uint8Array, size: number): Buffer | undefined {
   try {
     return zstdDecompressSync(body, { maxOutputLength: size + 64 })
   } catch {
-    // The caller says which blob is damaged.
+    // The caller throws the error with the name of the blob.
     return undefined
   }
 }
@@ -59,7 +59,7 @@ function damaged(app: string, path: string, how: string): DamagedData {
   return new DamagedData(`the blob '${path}' of the app '${app}' ${how}`)
 }
 
-/** A blob whose checksum fits, apart from its body; nothing when there is none by that name. */
+/** A blob with verified metadata; its body is not verified. Undefined when it does not exist. */
 export function blobRow(database: DatabaseSync, app: string, path: string): WholeBlobRow | undefined {
   const row = database
     .prepare(`SELECT ${columns}, body FROM blob WHERE app = ? AND path = ?`)
@@ -74,7 +74,7 @@ export function blobRow(database: DatabaseSync, app: string, path: string): Whol
   return { ...row, bodyCrc: check?.body }
 }
 
-/** All blobs below a path, without their bodies. */
+/** The metadata of all blobs below a path. */
 export function blobRows(database: DatabaseSync, app: string, prefix: string): BlobRow[] {
   const below = 'WHERE app = ? AND substr(path, 1, ?) = ? ORDER BY path'
   const rows = database

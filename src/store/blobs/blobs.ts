@@ -4,12 +4,12 @@ import { crc32, zstdCompressSync } from 'node:zlib'
 import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { BackgroundReporter } from '../disk/background.ts'
-import { NotedCount } from '../disk/count-file.ts'
+import { CountFile } from '../disk/count-file.ts'
 import { openingError, refusalIn, storageError } from '../disk/disk-refusal.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
 import { detectDamage } from '../sqlite/index.ts'
-import { type BlobRow, blobRow, blobRows, rowCrc, soundBytes, type WholeBlobRow } from './blob-rows.ts'
+import { type BlobRow, blobRow, blobRows, checkedBytes, rowCrc, type WholeBlobRow } from './blob-rows.ts'
 
 export interface Blob {
   readonly type: string
@@ -28,9 +28,9 @@ export type BlobEntry =
     }
 
 /**
- * The format of the tables. A higher one is not touched.
+ * The version of the schema. A database of a higher version is not touched.
  * 1: blobs have no checksums.
- * 2: their checksums are in a table of their own, by the same names: a blob that one of the two has lost is missed.
+ * 2: checksums are in a separate table with the same keys, so that a blob that is lost in one of the two is detected.
  */
 const formatVersion = 2
 
@@ -48,21 +48,21 @@ const tablesOfVersion2 = `
 
 export interface BlobStoreOptions {
   readonly sync?: DiskSync
-  /** Where failures of work that no caller waits for are reported. */
+  /** Reports failures of background work. */
   readonly background?: BackgroundReporter
 }
 
-/** What apps keep for themselves on this node: bytes by path, not replicated. A path is a file or a folder, never both. */
+/** The blobs of apps: bytes by path, not replicated. A path is a file or a folder, never both. */
 export class BlobStore {
-  /** Damage that was found when it was opened. */
+  /** Damage that was found while opening. */
   readonly damage: readonly StoreDamage[]
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #noted: NotedCount
+  readonly #noted: CountFile
   readonly #now: () => number
   readonly #background: BackgroundReporter
 
-  /** `now` answers in milliseconds since the Unix epoch. */
+  /** @param now the wall clock, in milliseconds since the Unix epoch */
   constructor(
     file: string,
     now: () => number,
@@ -74,7 +74,7 @@ export class BlobStore {
     this.#now = now
     this.#file = file
     this.#background = background
-    this.#noted = new NotedCount(file, 'changes of blobs', { background, work: 'count_blobs' })
+    this.#noted = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
     this.#database = new DatabaseSync(file)
     try {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
@@ -98,12 +98,12 @@ export class BlobStore {
   get(app: string, path: string): Blob | undefined {
     const row = detectDamage(() => blobRow(this.#database, app, path))
     if (row === undefined) return undefined
-    const bytes = soundBytes(row)
+    const bytes = checkedBytes(row)
     this.#noteRead(row)
     return { type: row.type, bytes }
   }
 
-  /** What is directly below a path; nothing when there is nothing. */
+  /** The entries directly below a path; undefined when there are none. */
   list(app: string, path: string): Map<string, BlobEntry> | undefined {
     const prefix = path === '' ? '' : `${path}/`
     const rows = detectDamage(() => blobRows(this.#database, app, prefix))
@@ -123,7 +123,7 @@ export class BlobStore {
     return entries
   }
 
-  /** Stores a blob. Whatever was below the path, and any blob that the path goes through, is gone. */
+  /** Stores a blob. Removes blobs below the path, and blobs at its parents. */
   put(app: string, path: string, { type, bytes }: Blob): void {
     if (bytes.length > limits.blobBytes)
       throw failure('ERR_PAYLOAD_TOO_LARGE', { size: bytes.length, limit: limits.blobBytes })
@@ -157,11 +157,11 @@ export class BlobStore {
     this.#noted.note(this.#changes)
   }
 
-  /** Writes something that changes nothing, to see whether the disk works. */
+  /** Writes without changing anything, to check whether the disk works. */
   probe(): void {
     this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
     this.#noted.note(this.#changes)
-    // It is noted again when a blob is read, which may be never: what could be written now can be then.
+    // The read time is written with the next read only, which may never come; if this write works, that one would too.
     this.#background.succeeded('blob_read_time')
   }
 
@@ -178,7 +178,7 @@ export class BlobStore {
     this.#database.exec(`BEGIN IMMEDIATE; ${missing} PRAGMA user_version = ${formatVersion}; COMMIT`)
   }
 
-  /** How often something was stored or removed. */
+  /** The number of changes so far. */
   get #changes(): number {
     return Number(this.#database.prepare('SELECT count FROM change').get()?.['count'] ?? 0)
   }
@@ -187,7 +187,7 @@ export class BlobStore {
     this.#database.exec('UPDATE change SET count = count + 1')
   }
 
-  /** Notes when a blob was read, and adds the checksum that an earlier version has not made. */
+  /** Updates the read time of a blob, and adds the checksum if an earlier version stored it without. */
   #noteRead(row: WholeBlobRow): void {
     const { app, path } = row
     const atime = this.#now()
@@ -199,7 +199,7 @@ export class BlobStore {
       this.#background.succeeded('blob_read_time')
     } catch (error) {
       if (refusalIn(error) === undefined) throw error
-      // On a full disk blobs can be read nevertheless, so the caller is not told.
+      // Blobs can be read on a full disk, so this is only reported.
       this.#background.failed('blob_read_time', error)
     }
   }
@@ -235,7 +235,7 @@ export class BlobStore {
   }
 }
 
-/** Removes what is left of a database that could not be made: nothing is in it. */
+/** Removes the files of a new database that could not be created. */
 function removeDatabase(file: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(file + suffix, { force: true })
 }

@@ -1,29 +1,29 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf } from '../../base/errors.ts'
 import { detectDamage } from '../sqlite/index.ts'
-import { blobRow, soundBytes } from './blob-rows.ts'
+import { blobRow, checkedBytes } from './blob-rows.ts'
 
-/** What reading every blob has shown. */
+/** The result of verifying all blobs. */
 export interface BlobsReport {
   readonly blobs: number
-  /** What is not as it was written; nothing when all is well. */
+  /** Damage that was found; empty if there is none. */
   readonly problems: readonly string[]
 }
 
-/** Reads every blob of a stopped node; nothing is changed. */
+/** Verifies all blobs of a stopped node, read-only. */
 export function verifyBlobs(file: string, progress: (blobs: number) => void = () => {}): BlobsReport {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
     const structure = database.prepare('PRAGMA integrity_check(20)').all()
     const problems = structure.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok')
-    // One of an earlier version has no checksums yet.
+    // Earlier versions have no checksums.
     if (Number(database.prepare('PRAGMA user_version').get()?.['user_version']) < 2) return { blobs: 0, problems }
     let blobs = 0
     const names = 'SELECT app, path FROM blob UNION SELECT app, path FROM blob_check'
     for (const { app, path } of detectDamage(() => database.prepare(names).all())) {
       try {
         const row = detectDamage(() => blobRow(database, String(app), String(path)))
-        if (row !== undefined) soundBytes(row)
+        if (row !== undefined) checkedBytes(row)
       } catch (error) {
         problems.push(messageOf(error))
       }

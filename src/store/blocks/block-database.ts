@@ -6,15 +6,15 @@ import { DamagedData } from '../sqlite/index.ts'
 /** "shbl": the blocks of a topic. */
 const applicationId = 0x7368626c
 /**
- * The format of the tables. A higher one is not touched.
+ * The version of the schema. A database of a higher version is not touched.
  * 1: rows of `register` and `followed` have no checksums.
- * 2: they have, unless an earlier version wrote them, and changes are counted.
+ * 2: new rows have checksums, and changes are counted.
  */
 const formatVersion = 2
-/** Identifiers are random, so every new block changes another page of their index; but small files should not need many. */
+/** A compromise: CIDs are random, so every new block changes another page of their index, but files may be small. */
 const pageBytes = 8 * 1024
 
-/** Bytes have a table of their own, or a slot in another file: what is known of a block changes often, its bytes never do. */
+/** Bytes of blocks are in a separate table, or in a slot: metadata changes often, bytes never do. */
 const tables = `
   CREATE TABLE block (id INTEGER PRIMARY KEY, cid BLOB NOT NULL UNIQUE, refs INTEGER NOT NULL, used INTEGER NOT NULL, size INTEGER, slot INTEGER, evicted INTEGER NOT NULL) STRICT;
   CREATE INDEX cached ON block (used, size) WHERE refs = 0 AND size IS NOT NULL;
@@ -34,7 +34,7 @@ const changesOfVersion2 = `
   INSERT INTO change VALUES (0);
 `
 
-/** Opens the database with the blocks of a topic, and makes it when it is not there, unless it is only to be read. */
+/** Opens the block database of a topic. Creates it if it is missing, unless `readOnly` is set. */
 export function openBlocks(file: string, { readOnly = false, sync = diskSync }: BlocksOptions = {}): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
@@ -42,9 +42,9 @@ export function openBlocks(file: string, { readOnly = false, sync = diskSync }: 
     database = new DatabaseSync(file, { readOnly })
     if (!readOnly) prepare(database)
     else if (versionOf(database) !== formatVersion) {
-      // A damaged write-ahead log may have taken everything along; it stays as it is.
+      // A damaged write-ahead log may have lost the schema; nothing is changed.
       if (versionOf(database) === 0) throw new Error('it holds no blocks')
-      // One of an earlier version becomes one of this first; a later one is refused.
+      // An earlier version is upgraded first; a later one is rejected.
       database.close()
       openBlocks(file).close()
       database = new DatabaseSync(file, { readOnly })
@@ -61,7 +61,7 @@ interface BlocksOptions {
   readonly sync?: DiskSync
 }
 
-/** Writes the version of the format once more: a write that changes nothing. */
+/** Rewrites the schema version: a write that changes nothing. */
 export function rewriteBlockVersion(database: DatabaseSync): void {
   database.exec(`PRAGMA user_version = ${formatVersion}`)
 }
@@ -76,7 +76,7 @@ function prepare(database: DatabaseSync): void {
   const mark = Number(database.prepare('PRAGMA application_id').get()?.['application_id'])
   if (version > 0 && mark !== applicationId) throw new Error('it holds no blocks')
   if (version === 0) database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA auto_vacuum = INCREMENTAL`)
-  // A commit is one sync and not four. What is written twice is little: large blocks are not in here.
+  // A commit needs one sync instead of four. Little is written twice, because large blocks are in slots.
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 8388608')
   database.exec('PRAGMA cache_size = -4096')
   if (version < formatVersion) {
@@ -88,8 +88,8 @@ function prepare(database: DatabaseSync): void {
 }
 
 /**
- * Throws unless everything is in its place: a name or a block that an index does not find any more would be answered as
- * if it had never been there. Bytes of blocks are not read: they are checked against their identifiers when they are.
+ * Checks tables and indexes, and throws when they are damaged: a name or block that is missing in an index would look
+ * as if it had never existed. Bytes of blocks are not checked here: each read verifies them against the CID.
  */
 export function checkBlocks(database: DatabaseSync): void {
   const checks = ['quick_check(register)', 'quick_check(followed)', 'quick_check(pin)', 'integrity_check(block)']

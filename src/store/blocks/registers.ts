@@ -1,21 +1,16 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
+import { compareEventKeys, type EventKey } from '../../replication/index.ts'
 import { DamagedData, detectDamage } from '../sqlite/index.ts'
 
-/** The place of an event in the order of all events. */
-export interface Place {
-  readonly lamport: number
-  readonly stream: string
-}
-
 /**
- * What events say of things by their keys: of several that speak of one, the last in the order of all events is believed,
- * in whichever order they come. Nothing as a value says that there is none any more.
+ * Last-writer-wins registers: the event that is last in the total order sets the value, regardless of the order of
+ * arrival. A register without a value is a tombstone.
  */
 export class Registers {
   readonly #get: StatementSync
   readonly #every: StatementSync
-  readonly #inAnyCase: StatementSync
+  readonly #ignoringCase: StatementSync
   readonly #all: StatementSync
   readonly #newest: StatementSync
   readonly #set: StatementSync
@@ -25,7 +20,7 @@ export class Registers {
   constructor(database: DatabaseSync) {
     this.#get = database.prepare(`SELECT ${columns} FROM register WHERE kind = ? AND key = ?`)
     this.#every = database.prepare(`SELECT ${columns} FROM register`)
-    this.#inAnyCase = database.prepare(
+    this.#ignoringCase = database.prepare(
       'SELECT key FROM register WHERE kind = ? AND key = ? COLLATE NOCASE AND value IS NOT NULL ORDER BY key DESC',
     )
     this.#all = database.prepare(`SELECT ${columns} FROM register WHERE kind = ? AND value IS NOT NULL ORDER BY key`)
@@ -37,10 +32,10 @@ export class Registers {
     this.#follow = database.prepare('INSERT OR REPLACE INTO followed VALUES (?, ?, ?)')
   }
 
-  /** Throws unless every row is as it was written. */
+  /** Verifies the checksums of all rows. */
   check(): void {
     detectDamage(() => {
-      for (const row of this.#every.iterate()) soundRegister(row)
+      for (const row of this.#every.iterate()) checkedRegister(row)
       this.followed()
     })
   }
@@ -49,35 +44,35 @@ export class Registers {
     return this.#register(kind, key)?.value ?? undefined
   }
 
-  /** A key with a value that is the same but for capital letters; before others one that has none. */
-  keyInAnyCase(kind: string, key: string): string | undefined {
-    const found = this.#inAnyCase.get(kind, key)?.['key']
+  /** A key with a value that matches case-insensitively, preferably one in lower case. */
+  keyIgnoringCase(kind: string, key: string): string | undefined {
+    const found = this.#ignoringCase.get(kind, key)?.['key']
     return typeof found === 'string' ? found : undefined
   }
 
-  /** Keys and values, by key. */
+  /** Keys and values, sorted by key. */
   all(kind: string): [string, string][] {
     return this.#all.all(kind).map((row) => {
-      const { key, value } = soundRegister(row)
+      const { key, value } = checkedRegister(row)
       return [key, value ?? '']
     })
   }
 
-  /** Keys with a value, the one that was set last first. */
+  /** Keys with a value, the most recently set first. */
   *newest(kind: string): Generator<string> {
-    for (const row of this.#newest.iterate(kind)) yield soundRegister(row).key
+    for (const row of this.#newest.iterate(kind)) yield checkedRegister(row).key
   }
 
-  /** Believes an event, unless a later one is known; answers whether it does. */
-  set(kind: string, key: string, place: Place, value: string | undefined): boolean {
+  /** Applies an event, unless a later one was applied before. Returns whether it was applied. */
+  set(kind: string, key: string, eventKey: EventKey, value: string | undefined): boolean {
     const known = this.#register(kind, key)
-    if (known !== undefined && comparePlaces(place, known) < 0) return false
-    const row = { kind, key, ...place, value: value ?? null }
+    if (known !== undefined && compareEventKeys(eventKey, known) < 0) return false
+    const row = { kind, key, ...eventKey, value: value ?? null }
     this.#set.run(kind, key, row.lamport, row.stream, row.value, registerCrc(row))
     return true
   }
 
-  /** Up to which offsets of which streams events were followed. */
+  /** The offsets up to which events were applied, by stream. */
   followed(): Record<string, number> {
     const rows = this.#followed.all() as unknown as { stream: string; offset: number; crc: number | null }[]
     for (const { stream, offset, crc } of rows)
@@ -96,14 +91,14 @@ export class Registers {
 
   #register(kind: string, key: string): Register | undefined {
     const row = this.#get.get(kind, key)
-    return row && soundRegister(row)
+    return row && checkedRegister(row)
   }
 }
 
 const columns = 'kind, key, lamport, stream, value, crc'
 
-/** What an event has said of a thing. */
-interface Register extends Place {
+/** The row of a register. */
+interface Register extends EventKey {
   readonly kind: string
   readonly key: string
   readonly value: string | null
@@ -117,19 +112,10 @@ function followedCrc(stream: string, offset: number): number {
   return crc32(JSON.stringify([stream, offset]))
 }
 
-/** Rows of an earlier version have no checksum. */
-function soundRegister(row: object): Register {
+/** Verifies the checksum of a row; rows of an earlier version have none. */
+function checkedRegister(row: object): Register {
   const register = row as Register & { readonly crc: number | null }
   const { kind, key, crc } = register
   if (crc !== null && crc !== registerCrc(register)) throw new DamagedData(`the ${kind} '${key}' is damaged`)
   return register
-}
-
-/** By lamport timestamp, then by node, whose ID sorts like its bytes, then by the number of the stream. */
-function comparePlaces(a: Place, b: Place): number {
-  if (a.lamport !== b.lamport) return a.lamport - b.lamport
-  const [aNode = '', aNumber = ''] = a.stream.split('-')
-  const [bNode = '', bNumber = ''] = b.stream.split('-')
-  if (aNode !== bNode) return aNode < bNode ? -1 : 1
-  return Number(BigInt(aNumber) - BigInt(bNumber))
 }

@@ -5,35 +5,35 @@ import { tuning } from '../../base/tuning.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 
 /**
- * Bytes of one slot. A block with a full chunk of a file has the chunk and a few bytes around it; the slot goes on to the
- * end of a page of the disk, so that writing one touches no other.
+ * Size of a slot: a full chunk of a file with its encoding, padded to a page of the disk, so that writing a slot does
+ * not touch another one.
  */
 const slotBytes = format.fileChunkBytes + 4096
 
-/** Whether the bytes of a block go to a slot. Smaller ones would waste it, and the database is good at them. */
+/** Whether a block is stored in a slot. Small ones would waste space, and are stored in the database. */
 export function needsSlot(bytes: Uint8Array): boolean {
   return bytes.length > slotBytes / 2 && bytes.length <= slotBytes
 }
 
 /**
- * A file of equal slots for the bytes of large blocks, beside the database that says which block is in which slot. What is
- * written is on the disk before a transaction says so. A slot that a transaction gives up is taken again only after it: if
- * it never comes to that, the bytes are still needed.
+ * A file of slots of equal size for large blocks, beside the database, which assigns slots to blocks. Slots are synced
+ * before the transaction is committed. A slot that a transaction frees is reused only after the commit: if the
+ * transaction is rolled back, the bytes are still needed.
  */
 export class Slots {
   readonly #descriptor: number
   readonly #sync: DiskSync
   readonly #used: StatementSync
-  /** The first one last. */
+  /** Free slots, in descending order. */
   #free: number[] = []
-  /** Given up by changes that are not stored for good yet. */
-  #givenUp: number[] = []
+  /** Freed by the open transaction. */
+  #freed: number[] = []
   #count = 0
-  /** Whether the transaction under way has written to slots that were not synced since. */
+  /** Whether the open transaction has unsynced writes. */
   #isDirty = false
-  /** Bytes since the last background sync began. */
+  /** Bytes written since the start of the last background sync. */
   #ahead = 0
-  /** The background sync under way. It never rejects. */
+  /** The background sync in progress. It never rejects. */
   #syncing: Promise<void> | undefined
   /**
    * Why a sync failed since the transaction began. The kernel reports a write error to one sync only and may drop the
@@ -46,15 +46,15 @@ export class Slots {
     this.#descriptor = openSync(file, 'r+')
     this.#sync = sync
     this.#used = database.prepare('SELECT slot FROM block WHERE slot IS NOT NULL ORDER BY slot')
-    this.forget()
+    this.reload()
   }
 
-  /** The first slot that is free; those after the last one are not counted. */
+  /** The first free slot before the last used one. */
   get firstFree(): number | undefined {
     return this.#free.at(-1)
   }
 
-  /** Writes bytes to a slot; answers with its number. */
+  /** Writes bytes to a free slot. Returns its number. */
   write(bytes: Uint8Array): number {
     const slot = this.#free.pop() ?? this.#count++
     this.#isDirty = true
@@ -66,19 +66,19 @@ export class Slots {
     return slot
   }
 
-  /** What is in a slot; shorter than asked for when the file is damaged. */
+  /** Reads a slot. The result is shorter than `length` when the file is damaged. */
   read(slot: number, length: number): Uint8Array {
     const bytes = new Uint8Array(length)
     return bytes.subarray(0, readSync(this.#descriptor, bytes, 0, length, slot * slotBytes))
   }
 
-  giveUp(slot: number): void {
-    this.#givenUp.push(slot)
+  free(slot: number): void {
+    this.#freed.push(slot)
   }
 
   /**
-   * To be called before a transaction is committed: everything that it has written is on the disk when this is fulfilled.
-   * Rejects when any sync since the transaction began has failed, the background ones included.
+   * Must be called before a transaction is committed: syncs all of its writes. Rejects when any sync since the start of
+   * the transaction has failed, including background syncs.
    */
   async sync(): Promise<void> {
     await this.#syncing
@@ -87,18 +87,18 @@ export class Slots {
     this.#isDirty = false
   }
 
-  /** To be called after that: what it gave up can be taken again. */
-  settle(): void {
-    if (this.#givenUp.length === 0) return
-    this.#free = [...this.#free, ...this.#givenUp].sort((a, b) => b - a)
-    this.#givenUp = []
+  /** Must be called after the commit: makes the freed slots reusable. */
+  releaseFreed(): void {
+    if (this.#freed.length === 0) return
+    this.#free = [...this.#free, ...this.#freed].sort((a, b) => b - a)
+    this.#freed = []
   }
 
-  /** To be called when a transaction was rolled back: nothing of it has happened, and its failure was reported. */
-  forget(): void {
+  /** Rebuilds the list of free slots from the database, and clears the failure: at the start, and after a rollback. */
+  reload(): void {
     this.#failure = undefined
     this.#isDirty = false
-    this.#givenUp = []
+    this.#freed = []
     this.#count = 0
     const free: number[] = []
     for (const row of this.#used.iterate()) {
@@ -108,8 +108,8 @@ export class Slots {
     this.#free = free.reverse()
   }
 
-  /** Gives back to the disk what is free at the end. */
-  shorten(): void {
+  /** Truncates the file after the last used slot. */
+  truncate(): void {
     let kept = 0
     while (this.#free[kept] === this.#count - 1) {
       this.#count--
@@ -132,9 +132,8 @@ export class Slots {
   }
 
   /**
-   * Syncs while the next blocks are made: the less is left to do at the commit. A failure counts for the transaction that
-   * has written when it becomes known: a sync covers everything that was written before it ended, also what was written
-   * after it began.
+   * Syncs in the background, which shortens the sync of the commit. A failure fails the transaction that is open when
+   * it is reported, because a sync may cover writes that were made after it began.
    */
   #syncLater(): Promise<void> {
     this.#ahead = 0

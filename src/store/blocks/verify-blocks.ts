@@ -1,21 +1,21 @@
 import { base32 } from 'multiformats/bases/base32'
 import { messageOf } from '../../base/errors.ts'
 import type { BlockUsage } from '../port/index.ts'
-import { type OpenBlocks, withBlocks } from './upkeep.ts'
+import { type OpenBlocks, withBlocks } from './offline-blocks.ts'
 
-/** What reading every block has shown. */
+/** The result of verifying all blocks. */
 export interface BlocksReport {
   readonly blocks: number
   readonly bytes: number
-  /** Blocks that something holds and that have never come, or have gone before it held them. */
+  /** Referenced blocks that never arrived, or were evicted before they were referenced. */
   readonly missing: number
-  /** What is not as it was written; nothing when all is well. */
+  /** Damage that was found; empty if there is none. */
   readonly problems: readonly string[]
 }
 
 /**
- * Reads every block of a stopped node: its bytes are what its identifier says, it is counted as often as it is held, and
- * everything that this node has uploaded is complete.
+ * Verifies all blocks of a stopped node: bytes against CIDs, reference counts, and that all uploads of this node are
+ * complete.
  */
 export function verifyBlocks(file: string, node: string, progress: (blocks: number) => void = () => {}): BlocksReport {
   return withBlocks(file, (opened) => {
@@ -35,7 +35,7 @@ export function verifyBlocks(file: string, node: string, progress: (blocks: numb
   })
 }
 
-/** What cannot be read is one of the problems. */
+/** Unreadable data is reported as a problem. */
 function problemsOf(check: () => string[]): string[] {
   try {
     return check()
@@ -48,7 +48,7 @@ function attempt<T>(work: () => T, otherwise: T): T {
   try {
     return work()
   } catch {
-    // The checks that follow read the same tables, and list it as a problem.
+    // The checks below read the same tables, and report the problem.
     return otherwise
   }
 }
@@ -63,14 +63,14 @@ function number({ database }: OpenBlocks, sql: string): number {
 }
 
 function databaseProblems({ database }: OpenBlocks): string[] {
-  const answers = database.prepare('PRAGMA integrity_check(20)').all()
-  return answers.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok')
+  const rows = database.prepare('PRAGMA integrity_check(20)').all()
+  return rows.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok')
 }
 
 function bytesProblems({ database, blocks }: OpenBlocks, progress: (blocks: number) => void): string[] {
   const problems: string[] = []
   let count = 0
-  // In the order of the disk.
+  // In disk order.
   for (const row of database
     .prepare('SELECT cid, size FROM block WHERE size IS NOT NULL ORDER BY slot, id')
     .iterate()) {
@@ -102,7 +102,7 @@ function countProblems(opened: OpenBlocks): string[] {
   ]
 }
 
-/** The last word on an upload is an event of this node: everything was here then, and was held ever since. */
+/** Uploads that were last set by an event of this node: their blocks were complete then, and referenced ever since. */
 function uploadProblems({ database }: OpenBlocks, node: string): string[] {
   const uploads = database.prepare(
     "SELECT key FROM register WHERE kind = 'upload' AND value IS NOT NULL AND substr(stream, 1, ?) = ?",

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { diskSync } from './sync.ts'
 
-/** Copies a database that nobody else has open to where nothing is yet. */
+/** Copies a database that no other process has open to a new file. */
 export function copyDatabase(file: string, target: string): void {
   const database = new DatabaseSync(file)
   try {

@@ -4,35 +4,35 @@ import { systemCode } from '../../base/errors.ts'
 import type { BackgroundReporter, BackgroundWork } from './background.ts'
 import type { StoreDamage } from './wal-check.ts'
 
-/** The file always has this length, so that writing it anew changes one sector of the disk. */
+/** Fixed length of the file, so that overwriting it changes one sector of the disk. */
 const lineBytes = 64
 
-/** Where failures to note a count are reported, and as which work. */
-export interface NotingReport {
+/** Where write failures are reported, and as which work. */
+export interface CountFileReport {
   readonly background: BackgroundReporter
   readonly work: BackgroundWork
 }
 
 /**
- * How much a database had when it was last noted, in a small file beside it: a write-ahead log that is damaged or lost
- * cannot take it along. Noted after a commit is on the disk and never synced, so it may be behind the database and is
- * never ahead of it. A database that has less has lost something.
+ * The count file beside a database: the number of events or changes that were committed. It detects a damaged or lost
+ * write-ahead log: a database with less than the count has lost commits. It is written after each commit and never
+ * synced, so it may be behind the database, but never ahead.
  */
-export class NotedCount {
+export class CountFile {
   readonly #file: string
   readonly #what: string
-  readonly #report: NotingReport | undefined
+  readonly #report: CountFileReport | undefined
   #noted: number | undefined
   #descriptor: number | undefined
 
-  /** `what` is counted, in the plural. */
-  constructor(database: string, what: string, report?: NotingReport) {
+  /** @param what what is counted, in the plural */
+  constructor(database: string, what: string, report?: CountFileReport) {
     this.#file = `${database}-count`
     this.#what = what
     this.#report = report
   }
 
-  /** Compares what is there with what was noted. */
+  /** Compares the count of the database with the file. */
   compare(found: number): StoreDamage | undefined {
     const noted = this.#read()
     if (noted === 'damaged') {
@@ -44,7 +44,7 @@ export class NotedCount {
     return { text, isCertain: true }
   }
 
-  /** To be called after the commit. Whatever fails here loses nothing that is stored. */
+  /** Writes the count, after the commit. A failure loses no stored data. */
   note(count: number): void {
     if (count === this.#noted) return
     try {
@@ -54,7 +54,7 @@ export class NotedCount {
       this.#report?.background.succeeded(this.#report.work)
     } catch (error) {
       if (systemCode(error) === undefined) throw error
-      // The commit stands, so its caller is not told; the next commit tries again.
+      // The commit has succeeded, so this is only reported; the next commit retries.
       this.#report?.background.failed(this.#report.work, error)
     }
   }
@@ -72,7 +72,7 @@ export class NotedCount {
       if (systemCode(error) === 'ENOENT') return undefined
       throw error
     }
-    // Made, and not written to before the power failed.
+    // Created, and not written before the power failed.
     if (line === '') return undefined
     const count = Number(/^\d+/.exec(line)?.[0])
     return line === lineOf(count) ? count : 'damaged'

@@ -16,13 +16,13 @@ export type DiskWork =
   | 'blob_write'
   | 'blob_read'
 
-/** The disk has refused something, or, without a refusal, what it refused before works again. */
+/** A disk operation has failed, or, without `refused`, works again. */
 export interface DiskNotice {
   readonly work: DiskWork
   readonly refused?: string
 }
 
-/** Tells of each failure of the disk, and of the first success after one. As long as the disk works it does nothing. */
+/** Notifies of each disk failure, and of the first success after one. */
 export class DiskReporter {
   readonly #notify: (notice: DiskNotice) => void
   readonly #failing = new Set<DiskWork>()
@@ -31,7 +31,7 @@ export class DiskReporter {
     this.#notify = notify
   }
 
-  /** Reports an error of the disk and ignores all others; answers whether it was one. */
+  /** Reports disk errors and ignores others. Returns whether it was one. */
   failed(work: DiskWork, error: unknown, file?: string): boolean {
     const refused = refusalIn(error, file)
     if (refused === undefined) return false
@@ -44,7 +44,7 @@ export class DiskReporter {
     if (this.#failing.delete(work)) this.#notify({ work })
   }
 
-  /** Everything works that has failed. */
+  /** Reports success for several kinds of work. */
   recovered(works: readonly DiskWork[]): void {
     for (const work of works) this.succeeded(work)
   }

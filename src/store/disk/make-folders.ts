@@ -4,9 +4,9 @@ import { systemCode } from '../../base/errors.ts'
 import { type DiskSync, diskSync } from './sync.ts'
 
 /**
- * Creates a directory with its missing parents, readable by its owner only, and syncs the directory above each. Returns the ones that this call created, the
- * outermost first; on failure it removes them again. `mkdirSync` with `recursive` is not used: it loops forever where the
- * parent exists and the kernel still answers ENOENT, as in /proc.
+ * Creates a directory with its missing parents, readable by its owner only, and syncs the directory above each. Returns
+ * the ones that this call created, the outermost first; on failure it removes them again. `mkdirSync` with `recursive`
+ * is not used: it loops forever where the parent exists and the kernel still returns ENOENT, as in /proc.
  */
 export function makeFolders(path: string, sync: DiskSync = diskSync): string[] {
   const missing: string[] = []
@@ -24,13 +24,13 @@ export function makeFolders(path: string, sync: DiskSync = diskSync): string[] {
   return made
 }
 
-/** Removes directories that `makeFolders` created, the innermost first, as far as nothing is in them. */
+/** Removes directories that `makeFolders` created, the innermost first, as long as they are empty. */
 export function removeEmptyFolders(made: readonly string[]): void {
   for (const folder of made.toReversed())
     try {
       rmdirSync(folder)
     } catch {
-      // Something is in it, which must stay; the caller throws the error that led here.
+      // Not empty: it must stay. The caller throws the original error.
       return
     }
 }

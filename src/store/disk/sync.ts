@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The calls that make bytes and directory entries durable. Tests pass ones that fail, or that record what was synced. */
+/** The system calls that make bytes and directory entries durable. Tests pass failing or recording ones. */
 export interface DiskSync {
   /** Blocks until the bytes of a file are on the disk. */
   data(descriptor: number): void
@@ -26,7 +26,7 @@ export const diskSync: DiskSync = {
   },
 }
 
-/** Makes an empty file for its owner only, unless it is there, and syncs its directory. */
+/** Creates an empty file for its owner only, unless it exists, and syncs its directory. */
 export function createFile(path: string, sync: DiskSync = diskSync): void {
   if (existsSync(path)) return
   closeSync(openSync(path, 'a', 0o600))

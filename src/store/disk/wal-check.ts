@@ -6,40 +6,40 @@ import { messageOf } from '../../base/errors.ts'
 export interface StoreDamage {
   /** What is damaged, what is lost and what to do. */
   readonly text: string
-  /** False when a power failure could have left the same behind, with nothing lost that was acknowledged. */
+  /** False when a power failure could have caused it, without losing acknowledged data. */
   readonly isCertain: boolean
 }
 
-/** What a scan of a write-ahead log has found behind the frames that SQLite takes. */
+/** A broken write-ahead log: commits after the frames that SQLite accepts. */
 export interface BrokenWal {
-  /** The first frame that is broken, from 1 on; 0 for the header of the file. */
+  /** The first broken frame, from 1; 0 for the header of the file. */
   readonly frame: number
-  /** Commits behind it that SQLite drops, as far as they can be read. */
+  /** Readable commits after it, which SQLite drops. */
   readonly commits: number
   readonly isCertain: boolean
 }
 
 const headerBytes = 32
 const frameHeaderBytes = 24
-/** The last bit of the magic number says whether checksums are made of big-endian words. */
+/** The last bit of the magic number is set for checksums over big-endian words. */
 const magic = 0x377f0682
 
 /**
- * Scans the write-ahead log of a database that nobody has open. SQLite takes frames up to the first broken one and drops
- * the rest without a word, as it must after a power failure; to be called before SQLite opens the database, which writes
- * over what it dropped.
+ * Scans the write-ahead log of a database that is not open. SQLite accepts frames up to the first broken one and
+ * silently drops the rest, as it must after a power failure. Must be called before SQLite opens the database, which
+ * overwrites the dropped frames.
  *
- * The format (https://sqlite.org/fileformat2.html#the_write_ahead_log), all numbers big-endian: a header of 32 bytes with
- * magic number, version, page size, checkpoint number, two salts and two checksums of these 24 bytes; then frames, each a
- * header of 24 bytes (page number, size of the database for a commit and 0 otherwise, the two salts, two checksums) and a
- * page. The checksums of a frame go on from those of the frame before it, over the first 8 bytes of its header and its
- * page. They stand in the frame, so frames behind a broken one can still be checked, each from the one before it. Frames
- * with other salts are left from before the log was last begun anew.
+ * The format (https://sqlite.org/fileformat2.html#the_write_ahead_log), all numbers big-endian: a header of 32 bytes
+ * with magic number, version, page size, checkpoint number, two salts and two checksums of these 24 bytes; then frames,
+ * each a header of 24 bytes (page number, size of the database for a commit and 0 otherwise, the two salts, two
+ * checksums) and a page. The checksums of a frame continue those of the frame before it, over the first 8 bytes of its
+ * header and its page. They are stored in the frame, so frames after a broken one can still be verified, each from the
+ * one before it. Frames with other salts are from before the last reset of the log.
  *
- * A commit behind a broken frame is damage. It is certain when another commit is between the two: with
+ * A commit after a broken frame is damage. It is certain when another commit is between the two: with
  * `synchronous=FULL` a commit is on the disk before the next one is written, so all frames up to it had been complete.
- * Otherwise both are of the last transaction, whose frames a disk may have written in any order when the power failed.
- * Frames without a commit behind them are left from a transaction that was rolled back or never ended.
+ * Otherwise both belong to the last transaction, whose frames a disk may have written in any order when the power
+ * failed. Frames without a commit after them belong to a transaction that was rolled back or never ended.
  */
 export function scanWal(file: string): BrokenWal | undefined {
   const descriptor = openIfThere(`${file}-wal`)
@@ -52,7 +52,7 @@ export function scanWal(file: string): BrokenWal | undefined {
   }
 }
 
-/** The same in words, with a copy of the damaged log beside it: one at most, the newest. */
+/** The same as text for users. Keeps one copy of the damaged log beside it, the newest. */
 export function checkWal(file: string, { keep }: { keep: boolean }): StoreDamage | undefined {
   const broken = scanWal(file)
   if (broken === undefined) return undefined
@@ -79,8 +79,8 @@ function keepCopy(file: string): string {
   }
 }
 
-/** Removes the copy: what is redacted must not be left in it. */
-export function forgetCopy(file: string): void {
+/** Removes the copy, which may contain redacted payloads. */
+export function removeDamagedCopy(file: string): void {
   rmSync(`${file}-wal.damaged`, { force: true })
 }
 
@@ -99,27 +99,27 @@ class WalScan {
     this.#header = header
     this.#isBigEndian = header.readUInt32BE(0) === magic + 1
     this.#salts = header.subarray(16, 24)
-    const pageBytes = this.#isHeaderSound ? header.readUInt32BE(8) : databasePageBytes
+    const pageBytes = this.#isHeaderValid ? header.readUInt32BE(8) : databasePageBytes
     this.#frameBytes = frameHeaderBytes + pageBytes
     this.#frames = Math.floor((fstatSync(descriptor).size - headerBytes) / this.#frameBytes)
   }
 
   run(): BrokenWal | undefined {
-    if (!this.#isHeaderSound) {
-      // SQLite writes what the machine computes fastest.
+    if (!this.#isHeaderValid) {
+      // SQLite uses the native byte order.
       this.#isBigEndian = endianness() === 'BE'
-      return this.#behind(0)
+      return this.#commitsAfter(0)
     }
     let sums = sumsAt(this.#header, 24)
     for (let frame = 1; frame <= this.#frames; frame++) {
       const bytes = this.#read(frame)
-      if (!this.#isSound(bytes, sums)) return this.#behind(frame)
+      if (!this.#isValid(bytes, sums)) return this.#commitsAfter(frame)
       sums = sumsAt(bytes, 16)
     }
     return undefined
   }
 
-  get #isHeaderSound(): boolean {
+  get #isHeaderValid(): boolean {
     const [number, pageBytes] = [this.#header.readUInt32BE(0), this.#header.readUInt32BE(8)]
     if ((number & ~1) !== magic || pageBytes < 512 || pageBytes > 65536 || (pageBytes & (pageBytes - 1)) !== 0)
       return false
@@ -127,8 +127,8 @@ class WalScan {
     return isSame(expected, sumsAt(this.#header, 24))
   }
 
-  /** Looks for commits behind a broken frame, or behind a broken header. */
-  #behind(broken: number): BrokenWal | undefined {
+  /** Finds commits after a broken frame or header. */
+  #commitsAfter(broken: number): BrokenWal | undefined {
     let commits = 0
     let isCertain = false
     let boundary = broken === 0
@@ -136,9 +136,9 @@ class WalScan {
     if (before !== undefined) boundary = this.#isCommit(before)
     for (let frame = broken + 1; frame <= this.#frames; frame++) {
       const bytes = this.#read(frame)
-      // Without a header the salts are those that frames agree about.
+      // Without a header, the salts have to match between adjacent frames.
       if (broken === 0) this.#salts = bytes.subarray(8, 16)
-      if (before !== undefined && this.#isSound(bytes, sumsAt(before, 16)) && this.#isCommit(bytes)) {
+      if (before !== undefined && this.#isValid(bytes, sumsAt(before, 16)) && this.#isCommit(bytes)) {
         commits++
         isCertain ||= boundary
       }
@@ -161,7 +161,7 @@ class WalScan {
     return bytes.subarray(8, 16).equals(this.#salts)
   }
 
-  #isSound(bytes: Buffer, before: Sums): boolean {
+  #isValid(bytes: Buffer, before: Sums): boolean {
     if (bytes.readUInt32BE(0) === 0 || !this.#hasSalts(bytes)) return false
     const sums = this.#sums(bytes.subarray(frameHeaderBytes), this.#sums(bytes.subarray(0, 8), before))
     return isSame(sums, sumsAt(bytes, 16))
@@ -187,7 +187,7 @@ function isSame(a: Sums, b: Sums): boolean {
   return a[0] === b[0] && a[1] === b[1]
 }
 
-/** The page size in the header of a database; that of most when there is none. */
+/** The page size in the header of a database, or the default of SQLite. */
 function pageBytesOf(file: string): number {
   const descriptor = openIfThere(file)
   if (descriptor === undefined) return 4096

@@ -17,14 +17,14 @@ import { type DiskSync, diskSync } from '../disk/sync.ts'
 import { accessDenied, type Lock, takeLock } from './lock.ts'
 import { topicFiles, topicsFolder } from './topic-files.ts'
 
-/** The version of everything in a data folder. A folder with a higher one is not touched. */
+/** The format version of a data folder. A folder of a higher version is not touched. */
 const format = 1
 
-/** The folder with everything that a node keeps. One process at a time has it. */
+/** The data folder of a node. One process at a time can open it. */
 export class DataFolder {
   readonly path: string
   readonly #lock: Lock
-  /** The directories that did not exist before, the outermost first. */
+  /** The directories that were created, the outermost first. */
   readonly #made: readonly string[]
 
   private constructor(path: string, lock: Lock, made: readonly string[]) {
@@ -33,7 +33,7 @@ export class DataFolder {
     this.#made = made
   }
 
-  /** Opens the folder, and makes it with its parents when it is not there and `create` is set. */
+  /** Opens the folder. With `create` it is created, including its parents, if it is missing. */
   static open(folder: string, { create }: { create: boolean }, sync: DiskSync = diskSync): DataFolder {
     const path = resolve(folder)
     if (!create) requireFolder(path)
@@ -55,7 +55,7 @@ export class DataFolder {
     }
   }
 
-  /** Whether the folder holds a node already. */
+  /** Whether the folder belongs to a node. */
   static exists(folder: string): boolean {
     return existsSync(manifestOf(resolve(folder)))
   }
@@ -70,8 +70,8 @@ export class DataFolder {
   }
 
   /**
-   * Closes the folder after a failed start. If this process created it, it is removed with what a start writes into it;
-   * anything else in it stays. Must not be called once a client may have been told that something is stored.
+   * Closes the folder after a failed start. If this process created it, it is removed with the files that a start
+   * creates; other files stay. Must not be called after a write was acknowledged to a client.
    */
   discard(): void {
     if (this.#made.length === 0) {
@@ -107,7 +107,7 @@ function makeDataFolder(path: string, sync: DiskSync): string[] {
   throw new ShoalError('ERR_IO', `\`${path}\` is not a directory`)
 }
 
-/** Throws unless there is a data folder, and says whether it is missing, something else, or not for this user. */
+/** Throws unless there is a data folder: it is missing, something else, or not accessible. */
 function requireFolder(path: string): void {
   if (!isThere(path, path)) throw new ShoalError('ERR_INVALID_INPUT', `${path} does not exist`)
   if (!isThere(manifestOf(path), path))
@@ -117,7 +117,7 @@ function requireFolder(path: string): void {
     )
 }
 
-/** Unlike `existsSync`, tells a missing file from one that this user may not see. */
+/** Unlike `existsSync`, it distinguishes a missing file from an inaccessible one. */
 function isThere(file: string, folder: string): boolean {
   try {
     statSync(file)
@@ -129,7 +129,7 @@ function isThere(file: string, folder: string): boolean {
   }
 }
 
-/** The reference system keeps other files under such a path; its nodes must not find ours among them, nor we theirs. */
+/** Refuses a folder of the reference system, which has other files: the two must not be mixed. */
 function refuseForeign(path: string): void {
   if (existsSync(manifestOf(path)) || !existsSync(join(path, 'node.sqlite'))) return
   const cause = `\`${path}\` holds the data of an Actyx node, which shoal leaves alone. Choose another directory with --working-dir.`
@@ -156,14 +156,14 @@ function checkManifest(path: string, sync: DiskSync): void {
   }
 }
 
-/** Events are signed by the node that wrote them: another identity could never write on in their streams. */
+/** Refuses events without an identity: a new one could not continue their signed streams. */
 function checkIdentity(path: string): void {
   if (existsSync(nodeDatabaseOf(path)) || topicFiles(path).length === 0) return
   const cause = `\`${path}\` holds events, but \`node.db\` with the identity of their node is missing. Put it back from a backup, or choose another directory with --working-dir.`
   throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }
 
-/** The file is there with all of its bytes, or not at all, also after a power cut. */
+/** Atomic and durable: after a power failure the file is complete, or it does not exist. */
 function writeDurably(file: string, text: string, sync: DiskSync): void {
   const temporary = `${file}.new`
   const descriptor = openSync(temporary, 'w', 0o600)

@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { ShoalError, systemCode } from '../../base/errors.ts'
 
-/** SQLITE_BUSY: another connection has the lock. */
+/** SQLITE_BUSY: another connection holds the lock. */
 const busy = 5
 
 export interface Lock {
@@ -13,17 +13,17 @@ export interface Lock {
 }
 
 /**
- * Takes the lock of a data folder, which the operating system holds for this process and releases when it ends, however
- * it ends. Node has no call for such a lock, but SQLite takes one: the file is an empty database in an open transaction.
+ * Takes the lock of a data folder. It is a file lock, which the operating system releases when the process ends. Node
+ * has no API for file locks, but SQLite uses them: the lock file is an empty database in an open transaction.
  */
 export function takeLock(file: string, folder: string): Lock {
   let database: DatabaseSync | undefined
   try {
-    // For its owner only: whoever can open it can keep others from locking it.
+    // For its owner only: any process that can open it can block others from locking it.
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     database = new DatabaseSync(file, { timeout: 0 })
-    // No journal file beside it: nothing is ever written.
+    // Avoids a journal file: nothing is ever written.
     database.exec('PRAGMA journal_mode = MEMORY')
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -39,21 +39,21 @@ export function takeLock(file: string, folder: string): Lock {
     rmSync(pidFile(file), { force: true })
     held.close()
   }
-  // A failed start of another process has removed the file between our opening and our locking it.
+  // Race: a failed start of another process removed the file between opening and locking it here.
   if (!existsSync(file)) {
     held.close()
     throw new ShoalError('ERR_IO', `data directory \`${folder}\` was removed while it was being opened; try again`)
   }
   writePid(file)
   const remove = (): void => {
-    // Unlinked while it is still locked: nobody else can have locked it by then.
+    // Unlinked while it is locked, so that no other process can have locked it.
     rmSync(file, { force: true })
     release()
   }
   return { release, remove }
 }
 
-/** The error for a folder that this user may not use; nothing when the cause is another one. */
+/** The error for a folder without access for this user; undefined for other errors. */
 export function accessDenied(folder: string, error: unknown): ShoalError | undefined {
   const code = systemCode(error)
   if (code !== 'EACCES' && code !== 'EPERM') return undefined
@@ -61,7 +61,7 @@ export function accessDenied(folder: string, error: unknown): ShoalError | undef
   return new ShoalError('ERR_IO', message, { cause: error })
 }
 
-/** The process that holds the lock, beside the lock itself: SQLite would refuse a lock file with text in it. */
+/** The file with the PID of the process that holds the lock. It is separate, because the lock file is a database. */
 function pidFile(file: string): string {
   return `${file}.pid`
 }
@@ -70,7 +70,7 @@ function writePid(file: string): void {
   try {
     writeFileSync(pidFile(file), `${process.pid}\n`, { mode: 0o600 })
   } catch {
-    // It is for error messages only, and a full disk is noticed elsewhere.
+    // Only for error messages; a full disk is reported elsewhere.
   }
 }
 
@@ -82,7 +82,7 @@ function locked(file: string, folder: string): ShoalError {
   return new ShoalError('ERR_IO', message)
 }
 
-/** The process that has written its ID; one that was killed may have left a stale one. */
+/** The PID of the running process that holds the lock; the file of a killed process is stale. */
 function holderOf(file: string): number | undefined {
   try {
     const pid = Number(readFileSync(pidFile(file), 'utf8'))
@@ -90,7 +90,7 @@ function holderOf(file: string): number | undefined {
     process.kill(pid, 0)
     return pid
   } catch {
-    // It is for an error message, which does without it: the file is missing, or the process has gone.
+    // Optional detail of an error message: the file is missing, or the process has ended.
     return undefined
   }
 }
@@ -99,7 +99,7 @@ function currentUser(): string {
   try {
     return `the user '${userInfo().username}'`
   } catch {
-    // There are users without a name, in containers.
+    // In containers there are users without a name.
     return `the user with the ID ${process.getuid?.()}`
   }
 }
@@ -108,7 +108,7 @@ function ownerOf(folder: string): string {
   try {
     return `: it belongs to the user with the ID ${statSync(folder).uid}`
   } catch {
-    // It is for an error message, which does without it.
+    // Optional detail of an error message.
     return ''
   }
 }

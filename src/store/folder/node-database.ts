@@ -7,16 +7,16 @@ import type { Random } from '../../runtime/random.ts'
 import type { SettingsLog } from '../../settings/index.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { sameKey, writersOfFile } from '../sqlite/index.ts'
-import { identityRows, type StoredIdentity, soundIdentity } from './node-identity.ts'
+import { checkedIdentity, identityRows, type StoredIdentity } from './node-identity.ts'
 import { addSettingsChecksums, openSettingsLog, settingsProblems } from './settings-log.ts'
 
-/** "shol": lets `file` and other tools see whose database this is. */
+/** "shol": lets `file` and other tools identify the database. */
 const applicationId = 0x73686f6c
 /**
- * The format of the tables. A higher one is not touched.
+ * The version of the schema. A database of a higher version is not touched.
  * 1: rows have no checksums.
- * 2: each settings row has one, and so have the key and the start counter; the node ID is stored beside the key.
- * No single flipped bit turns the one number into the other.
+ * 2: each settings row, the key and the start counter have checksums; the node ID is stored beside the key.
+ * No single flipped bit turns 1 into 2 or vice versa.
  */
 const schemaVersion = 2
 
@@ -34,7 +34,7 @@ const tables = `
   PRAGMA user_version = ${schemaVersion};
 `
 
-/** Identity, start counter and settings: small, rarely written, and never lost. */
+/** Identity, start counter and settings: small and rarely written. */
 export class NodeDatabase {
   readonly settings: SettingsLog
   readonly #database: DatabaseSync
@@ -49,7 +49,7 @@ export class NodeDatabase {
   static open(file: string, sync: DiskSync = diskSync): NodeDatabase {
     let database: DatabaseSync | undefined
     try {
-      // It holds the private key: it must not be readable by others for a single moment.
+      // It holds the private key, and must never be readable by others.
       createFile(file, sync)
       chmodSync(file, 0o600)
       database = new DatabaseSync(file)
@@ -65,9 +65,9 @@ export class NodeDatabase {
   }
 
   /**
-   * The node's key, made when there is none, and the number of this start: 0 for the first, then one more each time.
-   * `logs` are the event logs of the data folder: a key that an earlier version stored without a checksum is compared
-   * with the node that has written them, and no key is made where there are events already.
+   * The node's key, generated at the first start, and the number of this start, from 0. `logs` are the event logs of
+   * the data folder: a key without a checksum, from an earlier version, is compared with the writers of the logs, and
+   * no key is generated if there are events.
    */
   beginStart(random: Random, logs: readonly string[] = []): { key: KeyPair; cycle: number } {
     const database = this.#database
@@ -89,7 +89,7 @@ export class NodeDatabase {
     }
   }
 
-  /** The public key of the node, once it was started. */
+  /** The public key of the node; undefined before its first start. */
   get publicKey(): PublicKey | undefined {
     try {
       return this.#identity()?.key.publicKey
@@ -98,7 +98,7 @@ export class NodeDatabase {
     }
   }
 
-  /** Reads everything, for `shoal store verify`: what is not as it was written. */
+  /** Verifies the whole database, for `shoal store verify`. Returns the damage that was found. */
   problems(): string[] {
     const rows = this.#database.prepare('PRAGMA integrity_check(20)').all()
     const structure = rows.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok')
@@ -117,9 +117,9 @@ export class NodeDatabase {
 
   #identity(): StoredIdentity | undefined {
     const statement = this.#database.prepare('SELECT name, value FROM node')
-    // A damaged number may be beyond what a JavaScript number can hold.
+    // A damaged integer may exceed the range of a JavaScript number.
     statement.setReadBigInts(true)
-    return soundIdentity(new Map(statement.all().map((row) => [row['name'], row['value']])), this.#file)
+    return checkedIdentity(new Map(statement.all().map((row) => [row['name'], row['value']])), this.#file)
   }
 
   #newIdentity(random: Random, logs: readonly string[]): { key: KeyPair; cycle: number } {
@@ -159,14 +159,14 @@ function prepare(database: DatabaseSync, file: string): void {
   if (version === 1) upgrade(database)
 }
 
-/** Rows of an earlier version are taken as they are, once; from then on every change of them is noticed. */
+/** Adds checksums to the rows of an earlier version, which are trusted as they are. */
 function upgrade(database: DatabaseSync): void {
   database.exec(`BEGIN IMMEDIATE; ALTER TABLE settings ADD COLUMN checksum TEXT NOT NULL DEFAULT ''`)
   addSettingsChecksums(database)
   database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`)
 }
 
-/** What the disk refuses is told as that; anything else means that the file is not what it should be. */
+/** Disk errors become `ERR_IO`; all others mean that the file is damaged. */
 function asNodeError(error: unknown, file: string): ShoalError {
   if (error instanceof ShoalError) return error
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined

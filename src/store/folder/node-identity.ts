@@ -6,20 +6,20 @@ export interface StoredIdentity {
   readonly key: KeyPair
   /** The number of the last start. */
   readonly cycle: number
-  /** False when an earlier version stored it, without node ID and checksum. */
+  /** False for an identity of an earlier version, without node ID and checksum. */
   readonly isChecked: boolean
 }
 
 type Rows = readonly (readonly [name: string, value: string | bigint])[]
 
 /**
- * The rows of the table `node`: the key, the start counter, and what shows that both are as they were written. The node ID
- * follows from the key, so a key with a flipped bit does not fit it.
+ * The rows of the table `node`: the key, the start counter, the node ID and a checksum. The node ID is derived from the
+ * key, so it does not match a damaged key.
  */
 export function identityRows(key: KeyPair, cycle: number): Rows {
   const values: Rows = [
     ['private_key', key.toPrivateText()],
-    // A JavaScript number would be stored as a real.
+    // A JavaScript number would be stored as REAL.
     ['cycles', BigInt(cycle)],
     ['node_id', nodeIdOf(key.publicKey)],
   ]
@@ -27,11 +27,11 @@ export function identityRows(key: KeyPair, cycle: number): Rows {
 }
 
 const names = ['private_key', 'cycles', 'node_id', 'checksum']
-/** What an earlier version has stored. Two rows would have to be lost before a checked identity looked like that. */
+/** The rows of an earlier version. An identity with checksum would have to lose two rows to look like it. */
 const unchecked = ['private_key', 'cycles']
 
-/** The identity in the rows of the table, if every bit of it is as it was written; nothing when there are no rows. */
-export function soundIdentity(rows: ReadonlyMap<unknown, unknown>, file: string): StoredIdentity | undefined {
+/** Verifies and returns the identity in the rows of the table; undefined when there are no rows. */
+export function checkedIdentity(rows: ReadonlyMap<unknown, unknown>, file: string): StoredIdentity | undefined {
   if (rows.size === 0) return undefined
   const has = (expected: readonly string[]): boolean =>
     rows.size === expected.length && expected.every((name) => rows.has(name))
@@ -58,7 +58,7 @@ function keyOf(text: unknown, file: string): KeyPair {
   }
 }
 
-/** Earlier versions have stored a real. */
+/** Earlier versions stored it as REAL. */
 function cycleOf(value: unknown, file: string): number {
   const cycle = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(cycle + 1) || cycle < 0) throw damaged('The start counter', file)

@@ -4,7 +4,7 @@ import type { SettingsLog, StoredVersion } from '../../settings/index.ts'
 
 type Row = Record<string, SQLOutputValue>
 
-/** A checksum over everything of a version but its seal, which each version of shoal makes anew. */
+/** A checksum over a revision of the settings, without its seal, which depends on the version of shoal. */
 export function settingsChecksum(version: Omit<StoredVersion, 'seal' | 'isDamaged'>): string {
   const { revision, time, origin, document } = version
   return createHash('sha256')
@@ -12,7 +12,7 @@ export function settingsChecksum(version: Omit<StoredVersion, 'seal' | 'isDamage
     .digest('hex')
 }
 
-/** The versions of the settings in the node database. */
+/** The revisions of the settings in the node database. */
 export function openSettingsLog(
   database: DatabaseSync,
   folder: string,
@@ -34,7 +34,7 @@ export function openSettingsLog(
       throw asNodeError(error)
     }
   }
-  /** A damaged schema may have lost a column that is read here. */
+  /** A damaged schema may lack a column. */
   const reading = <T>(work: () => T): T => {
     try {
       return work()
@@ -64,7 +64,7 @@ export function openSettingsLog(
   }
 }
 
-/** The next revision is the one after the newest that is left, and one more for a newest one that is gone. */
+/** Removes damaged revisions. The sequence continues after the newest one left, plus one if the newest was lost. */
 function removeDamaged(database: DatabaseSync, rows: readonly Row[]): void {
   const remove = database.prepare('DELETE FROM settings WHERE revision = ?')
   for (const row of rows) if (versionOf(row).isDamaged === true) remove.run(row['revision'] as bigint)
@@ -72,13 +72,13 @@ function removeDamaged(database: DatabaseSync, rows: readonly Row[]): void {
     UPDATE sqlite_sequence SET seq = min(seq, (SELECT ifnull(max(revision), 0) FROM settings) + 1) WHERE name = 'settings'`)
 }
 
-/** Gives every version a checksum, within the running transaction. */
+/** Adds a checksum to every revision, in the open transaction. */
 export function addSettingsChecksums(database: DatabaseSync): void {
   const rows = exact(database.prepare('SELECT revision, time, origin, document, seal, checksum FROM settings')).all()
   for (const row of rows) setChecksum(database, versionOf(row))
 }
 
-/** The versions that are not as they were written. */
+/** The damaged revisions, as text. */
 export function settingsProblems(log: SettingsLog): string[] {
   const damaged = [...log.versions()].filter(({ isDamaged }) => isDamaged === true)
   return damaged.map(({ revision }) => `revision ${revision} of the settings is damaged`)
@@ -90,7 +90,7 @@ function setChecksum(database: DatabaseSync, version: Omit<StoredVersion, 'seal'
     .run(settingsChecksum(version), version.revision)
 }
 
-/** A damaged number may be beyond what a JavaScript number can hold. */
+/** A damaged integer may exceed the range of a JavaScript number. */
 function exact(statement: StatementSync): StatementSync {
   statement.setReadBigInts(true)
   return statement
@@ -104,14 +104,14 @@ function versionOf(row: Row): StoredVersion {
   return {
     ...version,
     seal: String(seal),
-    // Computed when it is asked for: a start looks at the newest one only.
+    // Lazy: a start reads the newest one only.
     get isDamaged() {
       return !isWhole || checksum !== settingsChecksum(version)
     },
   }
 }
 
-/** SQLite counts revisions apart from the rows, so that the newest one cannot be lost unnoticed. */
+/** Detects a lost newest revision, because SQLite stores the sequence apart from the rows. */
 function lostVersion(database: DatabaseSync): StoredVersion[] {
   const counted = exact(database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'settings'")).get()?.['seq']
   const newest = exact(database.prepare('SELECT max(revision) AS newest FROM settings')).get()?.['newest']

@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Where the events of a topic are. The name of a topic can be anything, the name of a file cannot: a readable part of
- * it, and a hash that keeps `a/b` and `a_b` apart.
+ * The event database of a topic. Its file name has a readable part of the topic, and a hash that distinguishes topics
+ * such as `a/b` and `a_b`.
  */
 export function topicFile(folder: string, topic: string): string {
   const readable = topic.replace(/[^A-Za-z0-9.-]+/g, '_').slice(0, 40)
@@ -12,12 +12,12 @@ export function topicFile(folder: string, topic: string): string {
   return join(topicsFolder(folder), `${readable}-${hash}.db`)
 }
 
-/** Where apps keep their blobs beside the events of a topic. */
+/** The blob database of a topic. */
 export function blobFile(folder: string, topic: string): string {
   return blobsBeside(topicFile(folder, topic))
 }
 
-/** Where the blocks of files are. */
+/** The block database of a topic. */
 export function blockFile(folder: string, topic: string): string {
   return blocksBeside(topicFile(folder, topic))
 }
@@ -30,7 +30,7 @@ export function blocksBeside(events: string): string {
   return events.replace(/\.db$/, '-blocks.db')
 }
 
-/** Where the bytes of large blocks are, beside the database with the blocks. */
+/** The file with the slots for large blocks, beside the block database. */
 export function slotsFile(blocks: string): string {
   return blocks.replace(/\.db$/, '.slots')
 }
@@ -39,7 +39,7 @@ export function topicsFolder(folder: string): string {
   return join(folder, 'topics')
 }
 
-/** The files of all topics. */
+/** The event databases of all topics. */
 export function topicFiles(folder: string): string[] {
   const topics = topicsFolder(folder)
   if (!existsSync(topics)) return []

@@ -9,10 +9,10 @@ import { type VerifyReport, verifyLog } from '../sqlite/index.ts'
 import { NodeDatabase } from './node-database.ts'
 import { blobsBeside, blocksBeside, topicFile, topicsFolder } from './topic-files.ts'
 
-/** What reading all databases of a topic has shown; nothing for what is not there or cannot be read. */
+/** The result of verifying all databases of a topic; null for a database that is missing or unreadable. */
 export type TopicReport = VerifyReport & { readonly files: BlocksReport | null; readonly blobs: BlobsReport | null }
 
-/** Reads every byte of a data folder that nobody uses. */
+/** Verifies the whole data folder of a stopped node. */
 export function verifyFolder(
   path: string,
   progress: (text: string) => void = () => {},
@@ -25,7 +25,7 @@ export function verifyFolder(
   return { problems: found.problems, reports }
 }
 
-/** Collects what is damaged. A database that cannot be read at all is one more finding, not the end. */
+/** Collects damage. An unreadable database is one more finding and does not stop the verification. */
 class Findings {
   readonly problems: string[] = []
 
@@ -45,7 +45,7 @@ class Findings {
   }
 }
 
-/** The events of all topics, also of those of which only blocks or blobs are left. */
+/** The event databases of all topics, including topics of which only blocks or blobs are left. */
 function everyTopic(path: string): string[] {
   const folder = topicsFolder(path)
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.db')) : []
@@ -75,7 +75,7 @@ function verifyTopic(
   return { ...events, files: files ?? null, blobs: ofApps ?? null }
 }
 
-/** The node whose folder it is; nothing when it has never run. Throws when its key or its settings are damaged. */
+/** The node ID; empty for a node that was never started. Throws when its key or settings are damaged. */
 function nodeIn(file: string): string {
   const database = NodeDatabase.open(file)
   try {

@@ -1,16 +1,16 @@
 import { tuning } from '../../base/tuning.ts'
 
-/** What a queue knows of a job. */
+/** A job in the queue. */
 export interface Queued {
-  /** Who asked for it: apps take turns. */
+  /** The requesting app, for round robin. */
   readonly appId: string
-  /** Milliseconds that it has run, of all its slices together. */
+  /** Total run time of all its slices, in milliseconds. */
   ranMs: number
 }
 
-/** Jobs of apps that take turns, those of one app in the order in which they came. */
-class Turns<T extends Queued> {
-  /** In the order of their turns; none is empty. */
+/** Round robin by app; jobs of one app are FIFO. */
+class RoundRobin<T extends Queued> {
+  /** The next app first; no list is empty. */
   readonly #byApp = new Map<string, T[]>()
   size = 0
 
@@ -33,22 +33,25 @@ class Turns<T extends Queued> {
   }
 }
 
-/** Jobs that have run for about as long. */
+/** Jobs with a similar total run time. */
 interface Level<T extends Queued> {
-  readonly jobs: Turns<T>
-  /** Since when none of them had a turn, in milliseconds. */
-  waitsSince: number
+  readonly jobs: RoundRobin<T>
+  /** Since when none of them has run, in milliseconds. */
+  waitingSince: number
 }
 
 /**
- * A multilevel queue with aging: jobs that a commit has woken, then new, short and long ones. A level that had no turn for a
- * while goes first, so that it does not starve. Within a level it is round robin by app: an app with many jobs does not
- * delay the others.
+ * A multilevel queue with aging: jobs that a commit has woken, then new, short and long ones. A level that was not
+ * served for a while goes first, so that it does not starve. Within a level it is round robin by app: an app with many
+ * jobs does not delay the others.
  */
 export class JobQueue<T extends Queued> {
   readonly #woken: T[] = []
   #served: Level<T> | undefined
-  readonly #levels: readonly Level<T>[] = ['new', 'short', 'long'].map(() => ({ jobs: new Turns<T>(), waitsSince: 0 }))
+  readonly #levels: readonly Level<T>[] = ['new', 'short', 'long'].map(() => ({
+    jobs: new RoundRobin<T>(),
+    waitingSince: 0,
+  }))
 
   get size(): number {
     return this.#levels.reduce((sum, { jobs }) => sum + jobs.size, this.#woken.length)
@@ -64,10 +67,10 @@ export class JobQueue<T extends Queued> {
     for (const job of jobs) this.#woken.push(job)
   }
 
-  /** The next one in turn, at this time in milliseconds: the turn of the one before it has ended. */
+  /** Dequeues the next job, after the slice of the previous one has ended at `now`. */
   next(now: number): T | undefined {
-    // From the end of a turn, not from its start: a level with slow steps would be starving after each of them.
-    for (const level of this.#levels) if (level === this.#served || level.jobs.size === 0) level.waitsSince = now
+    // Measured from the end of a slice: else a level with slow steps would be starving after each of them.
+    for (const level of this.#levels) if (level === this.#served || level.jobs.size === 0) level.waitingSince = now
     this.#served = undefined
     const starving = this.#starving(now)
     const woken = starving === undefined ? this.#woken.shift() : undefined
@@ -76,10 +79,10 @@ export class JobQueue<T extends Queued> {
     return this.#served?.jobs.shift()
   }
 
-  /** The level that has waited the longest, if that is too long. */
+  /** The level that has waited longest, if beyond the starvation limit. */
   #starving(now: number): Level<T> | undefined {
     return this.#levels
-      .filter(({ jobs, waitsSince }) => jobs.size > 0 && now - waitsSince >= tuning.starvingMs)
-      .sort((a, b) => a.waitsSince - b.waitsSince)[0]
+      .filter(({ jobs, waitingSince }) => jobs.size > 0 && now - waitingSince >= tuning.starvingMs)
+      .sort((a, b) => a.waitingSince - b.waitingSince)[0]
   }
 }

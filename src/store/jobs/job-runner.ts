@@ -6,26 +6,26 @@ import type { EventReader } from '../port/index.ts'
 import type { Job, JobSet, Preparation } from './job.ts'
 import { JobQueue, type Queued } from './job-queue.ts'
 
-/** What a job has written; its memory may go away with it. */
+/** The output of a job. The consumer may take ownership of the memory. */
 export interface Piece {
   readonly id: number
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** Takes what jobs have to say. */
+/** Receives the output of jobs. */
 export interface JobOutput {
-  /** A job was prepared: nothing is wrong with its request. */
+  /** A job was prepared: its request is valid. */
   started(id: number): void
-  /** What the jobs of one round have written, one piece each; good until this returns. */
+  /** The output of one round, one piece per job; valid until this returns. */
   written(pieces: readonly Piece[]): void
-  /** A job is done, after all that it has written. */
+  /** A job has ended, after its last output. */
   ended(id: number, outcome: { readonly error?: unknown }): void
 }
 
-/** Whose new events live jobs wait for. */
-export type WaitedFor = 'all' | 'none' | { readonly appId: string }
+/** The apps whose new events wake live jobs. */
+export type WakeFilter = 'all' | 'none' | { readonly appId: string }
 
-/** When jobs run: by a steady clock, in turns of an event loop. */
+/** The clock and the event loop that jobs are scheduled with. */
 export type JobRuntime = Pick<Runtime, 'clock' | 'timers'>
 
 export interface JobRunnerOptions {
@@ -35,24 +35,21 @@ export interface JobRunnerOptions {
   readonly account: MemoryAccount
   readonly output: JobOutput
   readonly runtime: JobRuntime
-  /**
-   * Milliseconds of the slices of a round: fewer where jobs that were not done with their last slices have to give
-   * way.
-   */
+  /** Milliseconds for the slices of a round; may be shorter while there are long jobs. */
   readonly sliceMs?: (hasLongJob: boolean) => number
-  /** Told whose commits to be woken for, before a job takes the snapshot that it waits from. */
-  readonly waitFor?: (events: WaitedFor) => void
+  /** Called before a job takes the snapshot from which it waits, so that no commit is missed. */
+  readonly setWakeFilter?: (events: WakeFilter) => void
 }
 
 interface Running extends Queued {
   readonly id: number
-  /** There is none before it was prepared. */
+  /** Undefined until it is prepared. */
   job: Job | undefined
   readonly preparation: Preparation
-  /** Bytes that whoever reads it takes before it has to wait. */
+  /** Backpressure: bytes that it may still send to the consumer. */
   credit: number
   state: 'busy' | 'waiting' | 'done'
-  /** What it is charged for. */
+  /** Its charged memory. */
   readonly holding: Holding
 }
 
@@ -62,8 +59,8 @@ interface Ended {
 }
 
 /**
- * Runs jobs in slices, the short ones first, each only as far ahead of its reader as its credit goes. It knows the
- * log as an `EventReader` and is told of commits: threads and databases are the matter of whoever runs it.
+ * Runs jobs in slices, short ones first, each only as far ahead of its consumer as its credit allows. It is independent
+ * of threads and databases: it gets an `EventReader`, and `wake` is called after commits.
  */
 export class JobRunner {
   readonly #reader: EventReader
@@ -72,12 +69,12 @@ export class JobRunner {
   readonly #output: JobOutput
   readonly #runtime: JobRuntime
   readonly #sliceMs: (hasLongJob: boolean) => number
-  readonly #waitFor: (events: WaitedFor) => void
+  readonly #setWakeFilter: (events: WakeFilter) => void
   readonly #jobs = new Map<number, Running>()
-  /** Those that have something to do. */
+  /** Jobs that are ready to run. */
   readonly #queue = new JobQueue<Running>()
   #scheduled = false
-  /** Whether a job was not done with its slice of the last round. */
+  /** Whether a job of the last round needs more slices. */
   #hasLongJob = false
 
   constructor(options: JobRunnerOptions) {
@@ -87,13 +84,13 @@ export class JobRunner {
     this.#output = options.output
     this.#runtime = options.runtime
     this.#sliceMs = options.sliceMs ?? (() => tuning.sliceMs)
-    this.#waitFor = options.waitFor ?? (() => {})
-    this.#waitFor('none')
+    this.#setWakeFilter = options.setWakeFilter ?? (() => {})
+    this.#setWakeFilter('none')
   }
 
-  /** Starts a job, under a number that no other job has. */
+  /** Starts a job with a unique ID. */
   start(id: number, name: string, request: unknown): void {
-    assert(!this.#jobs.has(id), 'each job has a number of its own')
+    assert(!this.#jobs.has(id), 'each job has a unique ID')
     const running: Running = {
       id,
       job: undefined,
@@ -105,7 +102,7 @@ export class JobRunner {
       holding: new Holding(this.#account),
     }
     try {
-      // Before it is prepared: many that are prepared in turns hold as much as many that run.
+      // Before the preparation: many jobs in preparation hold as much memory as running ones.
       this.#charge(running, this.#jobSet.costOf?.(request) ?? 0)
     } catch (error) {
       this.#output.ended(id, { error })
@@ -116,13 +113,13 @@ export class JobRunner {
     this.#scheduleRound()
   }
 
-  /** So many bytes of a job were taken: as many may follow. */
+  /** Adds to the credit of a job the bytes that its consumer has taken. */
   credit(id: number, bytes: number): void {
     const running = this.#jobs.get(id)
     if (running === undefined) return
     const waited = running.credit <= 0
     running.credit += bytes
-    assert(bytes >= 0 && running.credit <= tuning.bytesAhead, 'no more bytes are taken than were sent')
+    assert(bytes >= 0 && running.credit <= tuning.bytesAhead, 'no more bytes are credited than were sent')
     if (!waited || running.credit <= 0 || running.state !== 'busy') return
     this.#queue.push(running)
     this.#scheduleRound()
@@ -130,16 +127,16 @@ export class JobRunner {
 
   cancel(id: number): void {
     this.#drop(id)
-    this.#wait()
+    this.#updateWakeFilter()
   }
 
-  /** Streams have grown: live jobs look again. */
+  /** Wakes live jobs after a commit. */
   wake(): void {
     const woken: Running[] = []
     for (const running of this.#jobs.values()) {
       if (running.state !== 'waiting') continue
       running.state = 'busy'
-      // What has come since is as much work as a new query.
+      // The new events are about as much work as a new query.
       running.ranMs = 0
       if (running.credit > 0) woken.push(running)
     }
@@ -163,7 +160,7 @@ export class JobRunner {
     this.#jobs.delete(id)
   }
 
-  /** Charges what a job holds; throws when there is no room for that. */
+  /** Adjusts the charged memory of a job. Throws at the limit. */
   #charge({ holding }: Running, bytes: number): void {
     const more = bytes - holding.bytes
     if (more < 0) holding.refund(-more)
@@ -171,12 +168,12 @@ export class JobRunner {
   }
 
   /** Updates the wake-up filter: only commits with events of these apps wake the reader. */
-  #wait(): void {
+  #updateWakeFilter(): void {
     const apps = new Set<string | undefined>()
     for (const { job } of this.#jobs.values()) if (job?.isLive === true) apps.add(job.appId)
     const [appId] = apps
-    if (apps.size === 0) this.#waitFor('none')
-    else this.#waitFor(apps.size > 1 || appId === undefined ? 'all' : { appId })
+    if (apps.size === 0) this.#setWakeFilter('none')
+    else this.#setWakeFilter(apps.size > 1 || appId === undefined ? 'all' : { appId })
   }
 
   #scheduleRound(): void {
@@ -185,10 +182,7 @@ export class JobRunner {
     this.#runtime.timers.setImmediate(() => this.#round())
   }
 
-  /**
-   * Slices for the jobs whose turn it is, until the time for one slice has passed; what they wrote goes out
-   * together.
-   */
+  /** Runs jobs until the time of one slice is used up, and sends their output together. */
   #round(): void {
     this.#scheduled = false
     const sliceMs = this.#sliceMs(this.#hasLongJob)
@@ -198,7 +192,7 @@ export class JobRunner {
     const pieces: Piece[] = []
     const ended: Ended[] = []
     const sliced: Running[] = []
-    // At most one slice for each: what a job has written stays as it is until it is sent.
+    // At most one slice for each: the output of a job is valid until its next slice.
     do {
       const running = this.#queue.next(now)
       if (running === undefined) break
@@ -212,14 +206,14 @@ export class JobRunner {
     } while (now < end)
     if (pieces.length > 0) this.#output.written(pieces)
     for (const { id, outcome } of ended) this.#output.ended(id, outcome)
-    // After what was written has been handed over: it is charged to the connection that it goes to.
-    for (const running of sliced) this.#goOn(running)
+    // After the output was handed over, which is charged to the connection from then on.
+    for (const running of sliced) this.#requeue(running)
     if (this.#queue.size > 0) this.#scheduleRound()
   }
 
-  /** Charges what a job holds until its next slice, and has it wait for that; ends it when there is no room. */
-  #goOn(running: Running): void {
-    // Whoever took what it has written may have cancelled it.
+  /** Charges the memory that a job holds until its next slice, and queues it. Ends it at the limit. */
+  #requeue(running: Running): void {
+    // The consumer may have cancelled it.
     if (!this.#jobs.has(running.id)) return
     const heldBytes = running.job?.heldBytes
     try {
@@ -228,7 +222,7 @@ export class JobRunner {
     } catch (error) {
       this.#drop(running.id)
       this.#output.ended(running.id, { error })
-      this.#wait()
+      this.#updateWakeFilter()
     }
   }
 
@@ -255,24 +249,23 @@ export class JobRunner {
     }
     running.holding.close()
     this.#jobs.delete(id)
-    this.#wait()
+    this.#updateWakeFilter()
   }
 
-  /** Prepares a job until the time is over. Nothing when that has to go on in its next slice. */
+  /** Prepares a job; undefined when the preparation continues in the next slice. */
   #prepare(running: Running, end: number): Job | undefined {
-    // From the moment on when a job looks at what is there it must not miss what comes.
-    this.#waitFor('all')
+    // Before a job takes its first snapshot, so that it misses no commit after it.
+    this.#setWakeFilter('all')
     try {
-      running.job = this.#stepsUntil(running.preparation, end)
+      running.job = this.#prepareUntil(running.preparation, end)
       if (running.job !== undefined) this.#output.started(running.id)
       return running.job
     } finally {
-      this.#wait()
+      this.#updateWakeFilter()
     }
   }
 
-  /** Goes on with a preparation until the time is over; nothing when it is not done then. */
-  #stepsUntil(preparation: Preparation, end: number): Job | undefined {
+  #prepareUntil(preparation: Preparation, end: number): Job | undefined {
     do {
       const step = preparation.next()
       if (step.done === true) return step.value

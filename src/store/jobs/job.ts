@@ -1,34 +1,31 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { EventReader } from '../port/index.ts'
 
-/** Something that is read for somebody, in slices: a query, or a subscription. */
+/** A query or subscription that runs in slices. */
 export interface Job {
-  /** Whether it waits for the next commit when it has read everything. */
+  /** Whether it waits for new commits at the end of the log. */
   readonly isLive?: boolean
-  /** The app whose events it waits for, where it waits for those of one app only. */
+  /** The app whose events it waits for, if it is only one. */
   readonly appId?: string | undefined
-  /**
-   * Works until the time is over, a piece is full, or there is nothing to do: for now, then it waits for the next
-   * commit, or for good.
-   */
+  /** Runs until the deadline or a full piece (`busy`), until it has caught up (`waiting`), or to its end (`done`). */
   run(deadline: number): 'busy' | 'waiting' | 'done'
-  /** What it has written since the last time: good until the job runs again, and its memory may be taken away. */
+  /** The output of the last run: valid until the next one, and its memory may be transferred. */
   take(): Uint8Array<ArrayBuffer>
-  /** Bytes that it holds until it runs again, roughly: charged to the memory of clients. */
+  /** Estimated bytes that it holds until the next run: charged to the account of client memory. */
   readonly heldBytes?: number
 }
 
-/** Makes a job in steps: it gives way at every `yield`. What is wrong with the request is thrown. */
+/** Makes a job in steps, and yields between them. An invalid request throws. */
 export type Preparation = Generator<void, Job>
 
-/** Makes a job, at once where that takes little time. Deadlines are times of the steady clock. */
+/** Makes a job, immediately if that is fast. Deadlines are times of the monotonic clock. */
 export type JobMaker = (reader: EventReader, request: unknown, clock: Clock) => Job | Preparation
 
-/** The jobs that a store runs, by name, and what it has to know of a request before it makes a job of it. */
+/** The jobs that a store runs, by name, and how to schedule and charge their requests. */
 export interface JobSet {
   readonly makers: Readonly<Record<string, JobMaker>>
-  /** The app that asks: apps take turns. */
+  /** The requesting app, for round robin. */
   appOf?(request: unknown): string
-  /** Bytes that a request takes up while it is open, whatever its job holds beside that. */
+  /** Estimated memory of a request before its job reports `heldBytes`. */
   costOf?(request: unknown): number
 }

@@ -10,12 +10,12 @@ export interface LocalJobsOptions {
   readonly runtime: JobRuntime
 }
 
-/** Runs jobs in the thread of whoever reads their results, with the same runner as a reader thread. */
+/** Runs jobs in the thread of their consumer, with the same runner as a reader thread. */
 export class LocalJobs {
   readonly #runner: JobRunner
   readonly #readings = new Map<number, PieceQueue>()
   #lastId = 0
-  /** Why no job runs any more. */
+  /** Set when it is closed. */
   #ended: Error | undefined
 
   constructor(reader: EventReader, { jobs, runtime }: LocalJobsOptions) {
@@ -26,7 +26,7 @@ export class LocalJobs {
       output: {
         started: (id) => this.#readings.get(id)?.start(),
         written: (pieces) => {
-          for (const piece of pieces) this.#hand(piece)
+          for (const piece of pieces) this.#deliver(piece)
         },
         ended: (id, outcome) => this.#end(id, 'error' in outcome ? asError(outcome.error) : undefined),
       },
@@ -52,12 +52,12 @@ export class LocalJobs {
     return queue
   }
 
-  /** Streams have grown: subscriptions look again. */
+  /** Wakes subscriptions after a commit. */
   wake(): void {
     this.#runner.wake()
   }
 
-  /** Ends all jobs, and those that are asked for later, with an error. */
+  /** Fails all jobs, and those that are started later, with an error. */
   close(error: Error): void {
     this.#ended = error
     for (const id of [...this.#readings.keys()]) {
@@ -66,8 +66,8 @@ export class LocalJobs {
     }
   }
 
-  /** A copy: the job goes on writing to its own memory. */
-  #hand({ id, bytes }: Piece): void {
+  /** Copies the piece, because the job reuses its memory. */
+  #deliver({ id, bytes }: Piece): void {
     const piece = Buffer.allocUnsafeSlow(bytes.length)
     piece.set(bytes)
     this.#readings.get(id)?.push(piece)

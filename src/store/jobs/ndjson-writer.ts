@@ -2,10 +2,10 @@ import { release } from '../../runtime/buffers.ts'
 import type { EventBlock, EventSink, ReadStream } from '../port/index.ts'
 
 const newline = 0x0a
-/** Room that has to be left for there to be a point in another line. */
-const leastRoom = 512
-/** What a writer begins with: most subscriptions have little to say at a time, and there may be many. */
-const firstBytes = 4096
+/** With less free space the buffer counts as full. */
+const minFreeBytes = 512
+/** Initial size of the buffer: there may be many subscriptions, and most write little at a time. */
+const initialBytes = 4096
 const noMemory = Buffer.allocUnsafeSlow(0)
 
 /**
@@ -15,17 +15,17 @@ const noMemory = Buffer.allocUnsafeSlow(0)
 export class NdjsonWriter implements EventSink {
   readonly #capacity: number
   #buffer: Buffer<ArrayBuffer>
-  /** Bytes of the buffer, also when it was taken away. */
+  /** Size of the buffer, also after it was transferred. */
   #size: number
   #length = 0
 
   constructor(capacity: number) {
     this.#capacity = capacity
-    this.#size = Math.min(capacity, firstBytes)
+    this.#size = Math.min(capacity, initialBytes)
     this.#buffer = Buffer.allocUnsafeSlow(this.#size)
   }
 
-  /** Bytes of its buffer, unless that was taken away. */
+  /** Size of the buffer; 0 after it was transferred. */
   get heldBytes(): number {
     return this.#buffer.length
   }
@@ -34,29 +34,29 @@ export class NdjsonWriter implements EventSink {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** Whether there is no room for another line of the ordinary kind. */
+  /** Whether there is no space for another line of ordinary length. */
   get isFull(): boolean {
-    return this.#length + leastRoom >= this.#capacity
+    return this.#length + minFreeBytes >= this.#capacity
   }
 
   clear(): void {
-    const isLittle = this.#length * 8 < this.#size && this.#size > firstBytes
+    const isLittle = this.#length * 8 < this.#size && this.#size > initialBytes
     this.#length = 0
-    // Memory that was taken away cannot even be looked at.
+    // A transferred buffer is detached and cannot be used.
     if (this.#buffer.length === 0) this.#buffer = noMemory
     else if (isLittle) this.#shrink()
-    if (this.#size > 4 * this.#capacity) this.#renew(this.#capacity)
+    if (this.#size > 4 * this.#capacity) this.#reallocate(this.#capacity)
   }
 
-  /** Writes a line that somebody else has made. */
+  /** Writes a line of text. */
   line(text: string): void {
-    // Counting takes time, which pays off where three times the length would be megabytes for nothing.
+    // Counting bytes takes time: only for long texts, where the worst case of three bytes per unit wastes megabytes.
     this.#reserve((text.length < this.#capacity ? 3 * text.length : Buffer.byteLength(text)) + 1)
     this.#length += this.#buffer.write(text, this.#length)
     this.#buffer[this.#length++] = newline
   }
 
-  /** Writes bytes that are lines, or become one. */
+  /** Writes whole lines, or parts of one. */
   bytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length)
     this.#buffer.set(bytes, this.#length)
@@ -78,25 +78,25 @@ export class NdjsonWriter implements EventSink {
   #reserve(more: number): void {
     const needed = this.#length + more
     if (needed <= this.#buffer.length) return
-    const isTaken = this.#buffer.length === 0
-    const usual = isTaken ? this.#size : Math.min(this.#capacity, 2 * this.#size)
-    this.#renew(Math.max(usual, needed + leastRoom))
+    const isTransferred = this.#buffer.length === 0
+    const usual = isTransferred ? this.#size : Math.min(this.#capacity, 2 * this.#size)
+    this.#reallocate(Math.max(usual, needed + minFreeBytes))
   }
 
   /** Shrinks the buffer of a subscription that has caught up. */
   #shrink(): void {
     release(this.#buffer)
     this.#buffer = noMemory
-    this.#size = Math.max(firstBytes, this.#size >> 1)
+    this.#size = Math.max(initialBytes, this.#size >> 1)
   }
 
-  #renew(size: number): void {
-    const renewed = Buffer.allocUnsafeSlow(size)
-    const before = this.#buffer
-    before.copy(renewed, 0, 0, this.#length)
-    this.#buffer = renewed
-    // At once: large lines would leave a multiple of themselves to the garbage collector.
-    if (before.length > 0) release(before)
-    this.#size = renewed.length
+  #reallocate(size: number): void {
+    const allocated = Buffer.allocUnsafeSlow(size)
+    const previous = this.#buffer
+    previous.copy(allocated, 0, 0, this.#length)
+    this.#buffer = allocated
+    // Immediately: large lines would leave a multiple of their size to the garbage collector.
+    if (previous.length > 0) release(previous)
+    this.#size = allocated.length
   }
 }

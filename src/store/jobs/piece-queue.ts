@@ -3,11 +3,11 @@ import type { MemoryHolder } from '../../client-memory/account.ts'
 import { release } from '../../runtime/buffers.ts'
 import type { Reading } from '../port/index.ts'
 
-const over = { done: true, value: undefined } as const
+const endOfIteration = { done: true, value: undefined } as const
 
 /**
- * Pieces between the thread that makes them and whoever takes them. There may be hundreds who take small ones, so it
- * is an iterator by hand: a generator takes several turns for each piece.
+ * The queue of pieces between the reader thread and a consumer. There may be hundreds of consumers of small pieces, so
+ * the iterator is written by hand: an async generator needs several microtasks per piece.
  */
 export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly started: Promise<void>
@@ -15,30 +15,30 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   readonly #pieces: Buffer[] = []
   readonly #started: { resolve(): void; reject(error: Error): void }
   readonly #end: () => void
-  readonly #taken: (bytes: number) => void
+  readonly #consumed: (bytes: number) => void
   readonly #cancelled: () => void
   #ended = false
   #error: Error | undefined
-  /** Whoever waits for the next piece. */
+  /** Resolves the pending `next` call. */
   #waiting: ((result: IteratorResult<Buffer> | Promise<IteratorResult<Buffer>>) => void) | undefined
-  /** Bytes of the piece that was given last: a consumer that asks for more is done with it. */
-  #given = 0
-  /** Bytes that were taken and not yet told. */
-  #untold = 0
-  /** Who is charged for the pieces that wait. */
+  /** Size of the last delivered piece: the consumer is done with it when it calls `next` again. */
+  #deliveredBytes = 0
+  /** Consumed bytes that were not credited to the producer yet. */
+  #unacknowledged = 0
+  /** Is charged for queued pieces. */
   #holder: MemoryHolder | undefined
   #charged = 0
 
-  constructor(taken: (bytes: number) => void, cancelled: () => void) {
+  constructor(consumed: (bytes: number) => void, cancelled: () => void) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.started = promise
     this.#started = { resolve, reject }
-    // Whoever does not ask for it is told when reading.
+    // The consumer gets the error from the iterator as well.
     promise.catch(() => {})
     const end = Promise.withResolvers<void>()
     this.ended = end.promise
     this.#end = end.resolve
-    this.#taken = taken
+    this.#consumed = consumed
     this.#cancelled = cancelled
   }
 
@@ -54,7 +54,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
     if (this.#ended) return
     const waiting = this.#waiting
     this.#waiting = undefined
-    if (waiting !== undefined) waiting(this.#give(piece))
+    if (waiting !== undefined) waiting(this.#deliver(piece))
     else if (this.#charge(piece)) this.#pieces.push(piece)
   }
 
@@ -71,7 +71,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
 
   cancel(): void {
     const ended = this.#ended
-    // At once: until the next garbage collection they could add up to a multiple of what is charged.
+    // Immediately: until the next garbage collection they could add up to a multiple of the charged memory.
     for (const piece of this.#pieces.splice(0)) release(piece)
     this.#refund(this.#charged)
     this.end(undefined)
@@ -89,12 +89,12 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   }
 
   next(): Promise<IteratorResult<Buffer>> {
-    this.#tell(this.#given)
-    this.#given = 0
+    this.#acknowledge(this.#deliveredBytes)
+    this.#deliveredBytes = 0
     const piece = this.#pieces.shift()
     if (piece !== undefined) {
       this.#refund(piece.length)
-      return Promise.resolve(this.#give(piece))
+      return Promise.resolve(this.#deliver(piece))
     }
     if (this.#ended) return this.#last()
     return new Promise((resolve) => {
@@ -104,7 +104,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
 
   return(): Promise<IteratorResult<Buffer>> {
     this.cancel()
-    return Promise.resolve(over)
+    return Promise.resolve(endOfIteration)
   }
 
   #charge(piece: Buffer): boolean {
@@ -120,29 +120,29 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   }
 
   #refund(bytes: number): void {
-    // What came before there was a holder was not charged.
+    // Pieces from before there was a holder were not charged.
     const refunded = Math.min(bytes, this.#charged)
     this.#charged -= refunded
     this.#holder?.refund(refunded)
   }
 
-  #give(piece: Buffer): IteratorResult<Buffer> {
-    this.#given = piece.length
+  #deliver(piece: Buffer): IteratorResult<Buffer> {
+    this.#deliveredBytes = piece.length
     return { done: false, value: piece }
   }
 
-  /** What comes after all pieces: an error, once, or nothing. */
+  /** The result after all pieces: the error, once, or the end. */
   #last(): Promise<IteratorResult<Buffer>> {
     const error = this.#error
     this.#error = undefined
-    return error === undefined ? Promise.resolve(over) : Promise.reject(error)
+    return error === undefined ? Promise.resolve(endOfIteration) : Promise.reject(error)
   }
 
-  /** Not for every small piece: there may be thousands in a second. */
-  #tell(bytes: number): void {
-    this.#untold += bytes
-    if (this.#untold < tuning.bytesAhead / 4) return
-    this.#taken(this.#untold)
-    this.#untold = 0
+  /** Credits consumed bytes in batches: there may be thousands of small pieces per second. */
+  #acknowledge(bytes: number): void {
+    this.#unacknowledged += bytes
+    if (this.#unacknowledged < tuning.bytesAhead / 4) return
+    this.#consumed(this.#unacknowledged)
+    this.#unacknowledged = 0
   }
 }

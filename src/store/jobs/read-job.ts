@@ -3,7 +3,7 @@ import type { EventCursor, EventReader, Selection } from '../port/index.ts'
 import type { Job, JobMaker } from './job.ts'
 import { NdjsonWriter } from './ndjson-writer.ts'
 
-/** Selected events as lines of JSON. */
+/** Reads selected events as NDJSON. */
 class ReadJob implements Job {
   readonly #cursor: EventCursor
   readonly #lines = new NdjsonWriter(tuning.pieceBytes)

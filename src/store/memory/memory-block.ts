@@ -6,7 +6,7 @@ import type { MemoryEvent } from './memory-stream.ts'
 export class MemoryBlock implements EventBlock {
   readonly first: number
   readonly count = 1
-  /** The event belongs to the store, whoever reads it. */
+  /** 0: the event is kept in memory by the store anyway. */
   readonly heldBytes = 0
   readonly lamports: Float64Array
   readonly times: Float64Array

@@ -1,20 +1,20 @@
 import { assert } from '../../base/assert.ts'
 import { compareEvents } from '../../replication/index.ts'
-import type { Branch, EventCursor, EventPlace, EventSink, Order, Selection, Snapshot } from '../port/index.ts'
+import type { BlockEvent, Branch, EventCursor, EventSink, Order, Selection, Snapshot } from '../port/index.ts'
 import { MemoryBlock } from './memory-block.ts'
 import type { MemoryEvent, MemoryStream } from './memory-stream.ts'
 
-/** A selected event by its place: it may be removed before its turn comes. */
+/** A selected event by stream and offset: it may be removed before it is read. */
 interface Found {
   readonly stream: MemoryStream
   readonly offset: number
   readonly lamport: number
 }
 
-/** Finds all selected events at once and sorts them. It needs no deadline: a sink is full long before that matters. */
+/** Collects and sorts all selected events at once. It ignores deadlines: the sink is full long before. */
 export class MemoryCursor implements EventCursor {
   readonly heldBytes = 0
-  readonly isOnItsWay = false
+  readonly isPending = false
   readonly #streams: readonly MemoryStream[]
   readonly #selection: Selection
   readonly #isLive: boolean
@@ -23,7 +23,7 @@ export class MemoryCursor implements EventCursor {
   #at = 0
 
   constructor(streams: readonly MemoryStream[], selection: Selection, snapshot: Snapshot, isLive: boolean) {
-    assert(!isLive || selection.order === 'asc', 'what comes later comes at the end')
+    assert(!isLive || selection.order === 'asc', 'a live cursor reads in ascending order')
     this.#streams = streams
     this.#selection = selection
     this.#isLive = isLive
@@ -36,10 +36,10 @@ export class MemoryCursor implements EventCursor {
     this.#sort()
   }
 
-  /** Nothing is kept from one slice to the next. */
+  /** Nothing to do: it has no state per slice. */
   begin(): void {}
 
-  next(): EventPlace | undefined {
+  next(): BlockEvent | undefined {
     while (this.#at < this.#found.length) {
       const { stream, offset } = this.#found[this.#at++] as Found
       const event = stream.events.get(offset)
@@ -62,28 +62,28 @@ export class MemoryCursor implements EventCursor {
     this.#sort()
   }
 
-  /** Adds the selected events of a stream from one offset up to another. */
+  /** Adds the selected events of a range of offsets. */
   #find(stream: MemoryStream, from: number, to: number): void {
     const { lower, lamports, anyOf } = this.#selection
     const after = lower?.get(stream.number) ?? -1
     const earliest = lamports?.from ?? 0
-    // What comes later comes with greater timestamps, and is looked at one by one.
+    // New events have greater lamport timestamps, which the residual predicate of the query checks.
     const latest = this.#isLive ? Number.POSITIVE_INFINITY : (lamports?.to ?? Number.POSITIVE_INFINITY)
     for (const event of stream.events.values()) {
       const { offset, lamport } = event
       if (offset < from || offset > to || offset <= after || lamport < earliest || lamport > latest) continue
-      if (anyOf.some((branch) => holds(branch, stream, event))) this.#found.push({ stream, offset, lamport })
+      if (anyOf.some((branch) => matches(branch, stream, event))) this.#found.push({ stream, offset, lamport })
     }
   }
 
-  /** Puts what is left in order, and forgets what was read. */
+  /** Sorts the remaining events, and drops those that were read. */
   #sort(): void {
     this.#found = this.#found.slice(this.#at).sort(comparison[this.#selection.order])
     this.#at = 0
   }
 }
 
-function holds({ tags, appId, own }: Branch, stream: MemoryStream, { labels }: MemoryEvent): boolean {
+function matches({ tags, appId, own }: Branch, stream: MemoryStream, { labels }: MemoryEvent): boolean {
   return (
     (own === undefined || own === stream.own) &&
     (appId === undefined || appId === labels.appId) &&

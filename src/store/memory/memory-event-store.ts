@@ -64,14 +64,14 @@ import { MemoryReader } from './memory-reader.ts'
 import { MemoryStream } from './memory-stream.ts'
 
 export interface MemoryEventStoreOptions extends TopicContext {
-  /** The jobs that it runs, `read` among them; only that one unless it is told. */
+  /** The jobs that it runs; by default only `read`. */
   readonly jobs?: JobSet
   readonly runtime: Runtime
 }
 
 /**
- * The events of a topic in memory, plainly written: what the store on disk has to do, without anything that makes it
- * fast. Every call does its work at once, so that a simulation from a seed always goes the same way.
+ * An in-memory event store: the reference implementation, without optimisations. Every call is synchronous inside, so
+ * that seeded simulations are deterministic.
  */
 export class MemoryEventStore implements EventStore {
   readonly #options: MemoryEventStoreOptions
@@ -94,7 +94,7 @@ export class MemoryEventStore implements EventStore {
     const lamport = this.#clock.take(request.streams.length)
     const targets = this.#targets(request)
     const runs = runsOf(request, targets)
-    // Nothing changes before all frames are made, which fails when the request makes no sense.
+    // All frames are built before any change, because that throws for an invalid request.
     const additions = [...targets.values()].map(
       (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
     )
@@ -105,7 +105,7 @@ export class MemoryEventStore implements EventStore {
 
   async receive(bytes: Uint8Array): Promise<Received> {
     this.#check()
-    // The bytes belong to whoever sent them; frames and heads are kept as parts of a copy.
+    // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
     const chunk = readChunk(Buffer.from(bytes))
     const known = this.#find(chunk.head.stream)
     const refusal = refusalOf(chunk, known?.position, this.#options)
@@ -132,7 +132,7 @@ export class MemoryEventStore implements EventStore {
   async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
     this.#check()
     this.#prune(record, head)
-    // Chunks that waited for those before them may be stored now.
+    // Waiting chunks may have been stored.
     this.#committed()
   }
 
@@ -225,7 +225,7 @@ export class MemoryEventStore implements EventStore {
     return this.#streams.find((stream) => isSameStream(stream.key, key))
   }
 
-  /** A stream that is not kept yet. */
+  /** Creates a stream without adding it to the store. */
   #newStream(key: StreamKey, number = this.#streams.length): MemoryStream {
     requireRoomForStream(number)
     const { topic, kind } = this.#options
@@ -237,7 +237,7 @@ export class MemoryEventStore implements EventStore {
     assert(this.#streams[stream.number] === stream, 'streams are numbered without gaps')
   }
 
-  /** The streams of a request by their numbers, in the order in which they come in it. */
+  /** The streams of a request by number, in order of first occurrence. */
   #targets({ streams }: AppendRequest): Map<number, MemoryStream> {
     const targets = new Map<number, MemoryStream>()
     let next = this.#streams.length
@@ -248,7 +248,7 @@ export class MemoryEventStore implements EventStore {
     return targets
   }
 
-  /** The frames that the events of a request become in one of its streams. */
+  /** Builds the frames of a request for one of its streams. */
   #framesOf(
     { source, spans, streams }: AppendRequest,
     { key, count }: StreamPosition,
@@ -308,9 +308,9 @@ export class MemoryEventStore implements EventStore {
       for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
   }
 
-  /** Moves a stream to a checkpoint, without what is before it. */
+  /** Moves a stream to a checkpoint, without the events before it. */
   #startAt(stream: MemoryStream, { head, signedHead }: PruneStart): void {
-    // The bytes belong to whoever sent them.
+    // Copied, because the caller may reuse its memory.
     const kept = Uint8Array.from(signedHead)
     this.#keep(stream)
     startAtCheckpoint(stream.position, head)
@@ -333,7 +333,7 @@ export class MemoryEventStore implements EventStore {
   }
 }
 
-/** Where the events of a request come to stand: one run for those that follow each other in a stream. */
+/** The offsets of the events of a request: one run for consecutive events of a stream. */
 function runsOf({ streams }: AppendRequest, targets: ReadonlyMap<number, MemoryStream>): Run[] {
   const ends = new Map([...targets].map(([number, { position }]) => [number, position.count]))
   const runs: Run[] = []

@@ -2,12 +2,12 @@ import { type EventReader, type Selection, Snapshot } from '../port/index.ts'
 import { MemoryCursor } from './memory-cursor.ts'
 import type { MemoryStream } from './memory-stream.ts'
 
-/** Reads the streams of a store in memory. */
+/** The reader of an in-memory store. */
 export class MemoryReader implements EventReader {
   readonly #streams: readonly MemoryStream[]
   #snapshot = new Snapshot(0, [])
 
-  /** The streams of the store, which goes on adding to them. */
+  /** @param streams the streams of the store, to which the store adds */
   constructor(streams: readonly MemoryStream[]) {
     this.#streams = streams
   }
@@ -16,7 +16,7 @@ export class MemoryReader implements EventReader {
     return this.#streams
   }
 
-  /** The last snapshot as long as nothing has grown. */
+  /** Returns the same snapshot until a stream has grown. */
   snapshot(): Snapshot {
     const last = this.#snapshot
     const counts = this.#streams.map(({ position }) => position.count)

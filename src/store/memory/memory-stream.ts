@@ -19,17 +19,17 @@ export interface MemoryEvent {
   readonly payload: Buffer
 }
 
-/** A stream as it stands in memory: its position, its frames, and the events in them that can be read. */
+/** A stream in memory: its position, its frames, and their readable events. */
 export class MemoryStream implements ReadStream {
   readonly number: number
   readonly key: StreamKey
   readonly own: boolean
   readonly position: StreamPosition
-  /** As it stands in the lines of its events. */
+  /** The stream ID in the lines of its events. */
   readonly id: string
   readonly events = new Map<number, MemoryEvent>()
   readonly checkpoints = new Map<number, Uint8Array>()
-  /** Of a stream of another node: the newest head that came. */
+  /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, Chunk>()
@@ -44,7 +44,7 @@ export class MemoryStream implements ReadStream {
     this.id = formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
   }
 
-  /** What the rules ask for while chunks are received. */
+  /** The interface for the admission of chunks. */
   receiving(clock: LamportClock): ReceivingStream {
     return {
       position: this.position,
@@ -66,7 +66,7 @@ export class MemoryStream implements ReadStream {
     endChunk(this.position)
   }
 
-  /** Keeps a chunk that came before those in front of it. */
+  /** Buffers an out-of-order chunk. */
   keepWaiting(chunk: Chunk): void {
     const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
     if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
@@ -86,14 +86,14 @@ export class MemoryStream implements ReadStream {
     return [...this.#redacted].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
   }
 
-  /** The records of the frames from one offset to another; nothing when they are not there as whole frames. */
+  /** The records of the frames in a range of offsets; undefined when no frame starts at its beginning. */
   records(from: number, to: number): Uint8Array[] | undefined {
     const frames = this.#frames.filter(({ first }) => first >= from && first < to)
     if (frames[0]?.first !== from) return undefined
     return frames.map(({ bytes, record }) => bytes.subarray(...record))
   }
 
-  /** The newest time of the events from one offset up to another; nothing when the last of them is not there. */
+  /** The newest timestamp in a range of offsets; undefined when its last event is not stored. */
   newestTime(from: number, to: number): number | undefined {
     const { pruned, count } = this.position
     return to < pruned || to >= count ? undefined : newestTimeIn(this.#frames, from, to)
@@ -110,7 +110,7 @@ export class MemoryStream implements ReadStream {
     )
   }
 
-  /** Removes everything before a count. */
+  /** Removes everything before an offset. */
   prune(count: number): void {
     this.position.pruned = count
     this.#frames = this.#frames.filter(({ first }) => first >= count)
@@ -119,17 +119,17 @@ export class MemoryStream implements ReadStream {
     for (const offset of this.#redacted) if (offset < count) this.#redacted.delete(offset)
   }
 
-  /** Removes a payload and its salt, also one that is still to come. */
+  /** Redacts an event, which may not have been received yet. */
   redact(offset: number): void {
     this.#redacted.add(offset)
     this.events.delete(offset)
     const frames = withoutPayloads(this.#frames, [offset])
-    // Its other events are parts of the bytes with the payload.
+    // The other events of the frame are subarrays of the bytes with the payload.
     for (const [i, frame] of frames.entries()) if (frame !== this.#frames[i]) this.#index(frame)
     this.#frames = [...frames]
   }
 
-  /** Makes the events of a frame what can be read at their offsets. */
+  /** Makes the events of a frame readable. */
   #index(frame: Frame): void {
     for (let i = 0; i < frame.count; i++)
       if ((frame.payloads[2 * i] as number) >= 0) this.events.set(frame.first + i, eventOf(frame, i))

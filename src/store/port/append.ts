@@ -1,16 +1,13 @@
-/**
- * Events to append to own streams: labels and payloads in one buffer, which goes from thread to thread without a
- * copy.
- */
+/** Events to append to own streams: labels and payloads in one buffer, which threads pass on without a copy. */
 export interface AppendRequest {
   readonly source: Buffer
-  /** For each event where its labels start and end, and where its payload starts and ends. */
+  /** For each event: start and end of its labels, start and end of its payload. */
   readonly spans: Int32Array
-  /** For each event the number of the own stream that it goes to. */
+  /** For each event: the number of its own stream. */
   readonly streams: Uint32Array
 }
 
-/** Events that follow each other in a stream. */
+/** Consecutive events of a stream. */
 export interface Run {
   /** The number of the own stream. */
   readonly stream: number
@@ -18,7 +15,7 @@ export interface Run {
   count: number
 }
 
-/** What became of a request. Its events have consecutive lamport timestamps, in the order of the request. */
+/** The result of a request. Its events have consecutive lamport timestamps, in the order of the request. */
 export interface Appended {
   readonly lamport: number
   readonly time: number

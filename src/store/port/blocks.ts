@@ -1,48 +1,44 @@
-/** What blocks that nothing holds may take up. */
+/** The size of the cache: blocks that nothing references. */
 export interface CacheLimits {
   readonly count: number
   readonly bytes: number
 }
 
-/** What blocks take up, in numbers and bytes. */
+/** The number and size of blocks. */
 export interface BlockUsage {
   readonly blocks: number
   readonly bytes: number
-  /** The part of it that nothing holds. */
+  /** The unreferenced part. */
   readonly cachedBlocks: number
   readonly cachedBytes: number
 }
 
 /**
- * Blocks of files by their content identifiers, and what holds them: a pin holds a block, and a block that is held
- * holds those it links to. A block can be known without being here: linked to or pinned and not yet come, or
- * evicted.
+ * Blocks of files by CID, with reference counts: a block is referenced by pins, and by links of referenced blocks. A
+ * block can be known without being stored: linked or pinned before it arrived, or evicted.
  */
 export interface Blocks {
-  /** The bytes of a block, if it is here. They are what the identifier says. */
+  /** The bytes of a block, if it is stored, verified against the CID. */
   get(cid: Uint8Array): Uint8Array | undefined
   has(cid: Uint8Array): boolean
-  /** Whether a block was here and had to go. */
+  /** Whether a block was stored and evicted. */
   isEvicted(cid: Uint8Array): boolean
-  /**
-   * Stores a block, whose bytes have been made for or checked against its identifier, with what it links to. Answers
-   * with the bytes that the database has to write for it.
-   */
+  /** Stores a block and its links. The CID must have been verified. Returns the bytes to write to the database. */
   put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number
-  /** Stores a block that an owner holds. */
+  /** Stores a block and pins it for an owner. */
   putPinned(owner: string, cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number
-  /** Holds a block, and all below it, for an owner; it need not be here yet. */
+  /** Pins a block, and thereby all below it, for an owner. It need not be stored yet. */
   pin(owner: string, cid: Uint8Array): void
   unpin(owner: string, cid: Uint8Array): void
-  /** What an owner holds. */
+  /** The blocks that an owner has pinned. */
   pinnedBy(owner: string): Uint8Array[]
-  /** All owners whose names begin like this. */
+  /** All owners of pins with this prefix. */
   owners(prefix: string): string[]
-  /** Gives up everything that an owner holds; what nobody else holds is gone at once. */
+  /** Removes all pins of an owner. Pinned blocks that are no longer referenced are deleted immediately. */
   discard(owner: string): void
   /**
-   * Evicts blocks that nothing holds, those first that were not read for longest, until the rest is within its limits.
-   * Does some of it, and answers whether there is more.
+   * Evicts unreferenced blocks, least recently used first, until the rest is within the limits. Evicts one batch, and
+   * returns whether there is more.
    */
   collect(cache: CacheLimits): boolean
   usage(): BlockUsage

@@ -1,22 +1,18 @@
 import type { Labels } from '../../protocol/index.ts'
 
-/**
- * Events of a stream that follow each other, in a form that is quick to read. Only what is asked for is made of
- * them.
- */
+/** Consecutive events of a stream, in a form that is fast to read. Fields are decoded lazily. */
 export interface EventBlock {
   /** Offset of the first event. */
   readonly first: number
   readonly count: number
-  /** Bytes of memory that it takes up. */
+  /** Memory size. */
   readonly heldBytes: number
   readonly lamports: Float64Array
   readonly times: Float64Array
   labels(index: number): Labels
-  /** The text of a payload. */
   payload(index: number): string
-  /** Bytes of the lines of the events from one to before another; removed events have none. */
+  /** Bytes of the NDJSON lines of events from `from` to before `to`; removed events have none. */
   lineBytes(from: number, to: number): number
-  /** Copies these lines to a place that has room for them. */
+  /** Copies these lines to `target`, which must have enough space. */
   copyLines(from: number, to: number, target: Buffer, at: number): void
 }

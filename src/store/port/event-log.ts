@@ -3,35 +3,27 @@ import type { Appended, AppendRequest } from './append.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
- * The log of a topic: appended to by this node, filled with chunks of other nodes, handed out in chunks. Whatever a
- * promise has been fulfilled for is stored for good. A failure leaves everything as it was.
+ * The event log of a topic: own events are appended, chunks of other nodes are received, chunks are read for other
+ * nodes. Changes are durable when the promise resolves. A failure changes nothing.
  */
 export interface EventLog {
-  /**
-   * Appends events to streams of this node: all of the request or nothing. Its memory is the caller's again when
-   * this returns.
-   */
+  /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
   /** Verifies and stores a chunk of a stream of another node. */
   receive(chunk: Uint8Array): Promise<Received>
-  /** Removes events of an own stream up to a checkpoint, and answers with the record that tells other nodes. */
+  /** Prunes an own stream up to a checkpoint. Returns the signed prune record. */
   prune(stream: number, count: number): Promise<Uint8Array>
-  /** Follows the prune record of another node; whoever has less than it says starts at its checkpoint head. */
+  /** Applies the prune record of another node. A stream that is behind it continues from the checkpoint head. */
   applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void>
-  /** Removes a payload of an own stream, and answers with the record that tells other nodes. */
+  /** Redacts an event of an own stream. Returns the signed redaction record. */
   redact(stream: number, offset: number): Promise<Uint8Array>
   applyRedaction(record: Uint8Array): Promise<void>
-  /** All streams of which something is known; what was answered before is in it. */
+  /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
-  /** The signed head of a stream: of an own one as of now, of another one the newest that came. */
+  /** The signed head of a stream: the current one of an own stream, the newest received one of another. */
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
-  /**
-   * The chunk that starts at a checkpoint, or at the start of the stream; nothing when there are no events after it.
-   */
+  /** The chunk that starts at a checkpoint, or at the start of the stream; undefined when it would be empty. */
   chunk(stream: StreamNumber, from: number): Promise<Uint8Array | undefined>
-  /**
-   * Calls a listener after commits in which streams may have grown; several commits may be one call. Answers how to
-   * stop that.
-   */
+  /** Calls the listener after one or more commits that may have added events. Returns the unsubscribe function. */
   onCommit(listener: () => void): () => void
 }

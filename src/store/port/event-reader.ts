@@ -3,58 +3,48 @@ import type { Selection } from './selection.ts'
 import type { Snapshot } from './snapshot.ts'
 import type { ReadStream } from './streams.ts'
 
-/** Reads the log in the thread that it is called in, without waiting: what queries and subscriptions run on. */
+/** Synchronous access to the log, in the calling thread: for queries and subscriptions. */
 export interface EventReader {
-  /** All streams that have events, or had some, in the order of their numbers. */
+  /** All streams that have, or had, events; sorted by number. */
   streams(): readonly ReadStream[]
-  /**
-   * The event counts of all streams after the last commit. Whatever reads several streams takes one, and keeps to
-   * it.
-   */
+  /** The event counts of all streams after the last commit. Readers of several streams use one snapshot throughout. */
   snapshot(): Snapshot
   /**
-   * A cursor over selected events, up to the newest snapshot. A live one reads up to a given snapshot, in ascending
-   * order, and can be extended to later ones.
+   * Opens a cursor over selected events, up to the newest snapshot. A live one reads up to a given snapshot, in
+   * ascending order, and can be extended to later ones.
    */
   cursor(selection: Selection, live?: Snapshot): EventCursor
 }
 
 /**
- * Walks over selected events in their order. It works in slices: between two of them it may stay where it is for any
- * time, and events that are removed meanwhile are left out. Deadlines are milliseconds of the steady clock of the
- * reader.
+ * Iterates over selected events in order, in slices. It may pause between two slices for any time, and skips events
+ * that were removed in between. Deadlines are milliseconds of the monotonic clock.
  */
 export interface EventCursor {
   /** Bytes that it holds between two slices. */
   readonly heldBytes: number
-  /** Whether there may be events left that were not found before the deadline. */
-  readonly isOnItsWay: boolean
-  /** Begins a slice in which `next` is called. */
+  /** Whether the deadline passed before the next event was found. */
+  readonly isPending: boolean
+  /** Begins a slice, in which `next` is called. */
   begin(deadline?: number): void
-  /** The next event, which stands there until the next call. Nothing at the end, or when the deadline has passed. */
-  next(): EventPlace | undefined
-  /**
-   * Gives events to a sink until it wants no more, the time is over, or there are none left: then the answer is
-   * true.
-   */
+  /** The next event, valid until the next call. Undefined at the end, or at the deadline. */
+  next(): BlockEvent | undefined
+  /** Passes events to a sink, until it is full or the deadline has passed. Returns true at the end. */
   run(sink: EventSink, deadline?: number): boolean
-  /** Goes on to a later snapshot: all streams together, so that their events come in order. */
+  /** Extends it to a later snapshot: all streams together, so that events stay in order. */
   extend(snapshot: Snapshot): void
 }
 
-/** One event: its stream, and its place in a block. */
-export interface EventPlace {
+/** An event, by its index in a block. */
+export interface BlockEvent {
   readonly stream: ReadStream
   readonly block: EventBlock
   readonly index: number
 }
 
-/** Takes events; when it answers false it wants no more for now. It looks at a block no longer than it is called. */
+/** Consumes events. Returns false when it is full. A block is valid only during the call. */
 export interface EventSink {
   event(stream: ReadStream, block: EventBlock, index: number): boolean
-  /**
-   * Takes events that follow each other at once: those from one index to before another; removed ones may be among
-   * them.
-   */
+  /** Consumes a run of events of a block, from `from` to before `to`, which may include removed ones. */
   run?(stream: ReadStream, block: EventBlock, from: number, to: number): boolean
 }

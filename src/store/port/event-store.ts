@@ -2,7 +2,7 @@ import type { EventLog } from './event-log.ts'
 import type { Maintenance } from './maintenance.ts'
 import type { Readings } from './reading.ts'
 
-/** The events of a topic: everything that those above the store need of it. */
+/** The event store of a topic: the whole port. */
 export interface EventStore extends EventLog, Readings, Maintenance {
   close(): Promise<void>
 }

@@ -1,17 +1,11 @@
 import type { Checkpoint, ChunkSize, NewestTime, StreamNumber } from './streams.ts'
 
-/**
- * What retention has to know of a stream before it prunes. Backup, verification and statistics work on the database
- * file.
- */
+/** Queries for retention. Backup, verification and statistics work on the database file instead. */
 export interface Maintenance {
-  /** The checkpoints of a stream, in order. */
+  /** The checkpoints of a stream, in ascending order. */
   checkpoints(stream: StreamNumber): Promise<Checkpoint[]>
-  /** The chunks of a stream that are there, in order, the one that is being written included. */
+  /** The stored chunks of a stream, in ascending order, including the incomplete last one. */
   chunkSizes(stream: StreamNumber): Promise<ChunkSize[]>
-  /**
-   * The newest time of the events from one offset up to another, or of those of them that are quick to read
-   * together.
-   */
+  /** The newest timestamp of the events in a range, or of those at its end that can be read at once. */
   newestTime(stream: StreamNumber, from: number, to: number): Promise<NewestTime>
 }

@@ -1,6 +1,6 @@
 import type { StreamNumber } from './streams.ts'
 
-/** Events that carry all of these tags, of this app; of streams of this node only, or of others only. */
+/** Matches events with all of these tags, of this app, and of own streams only or of other streams only. */
 export interface Branch {
   readonly tags: readonly string[]
   readonly appId?: string
@@ -11,13 +11,13 @@ export type Order = 'asc' | 'desc' | 'stream-asc'
 
 /** Which events to read, and in which order. */
 export interface Selection {
-  /** An event is selected when one of these holds for it. */
+  /** An event is selected if it matches one of these. */
   readonly anyOf: readonly Branch[]
   readonly order: Order
-  /** By stream, the offset after which to begin. */
+  /** By stream: the exclusive lower bound. */
   readonly lower?: ReadonlyMap<StreamNumber, number>
-  /** By stream, the last offset to read. Streams that are not in it are left out. */
+  /** By stream: the inclusive upper bound. Streams without one are skipped. */
   readonly upper?: ReadonlyMap<StreamNumber, number>
-  /** Lamport timestamps that all selected events are known to be in, both included. */
+  /** An inclusive range of lamport timestamps that contains all selected events. */
   readonly lamports?: { readonly from: number; readonly to: number }
 }

@@ -1,11 +1,11 @@
 import type { StreamNumber } from './streams.ts'
 
-/** The event counts of all streams after one commit: it holds all events of a commit, or none. It never changes. */
+/** The event counts of all streams after a commit. Immutable; it includes all events of a commit or none. */
 export class Snapshot {
-  /** How many changes of counts the writer had published by then. Snapshots of equal positions have equal counts. */
+  /** Version number: the number of count changes so far. Snapshots of equal position have equal counts. */
   readonly position: number
   readonly #counts: readonly number[]
-  /** The last answer of `grownSince`: most subscriptions ask for the same one. */
+  /** Cache of `grownSince`: most subscriptions ask for the same snapshot. */
   #growth: { readonly since: number; readonly streams: readonly StreamNumber[] } | undefined
 
   constructor(position: number, counts: readonly number[]) {
@@ -13,22 +13,22 @@ export class Snapshot {
     this.#counts = counts
   }
 
-  /** How many streams it has: their numbers are 0, 1, 2, … */
+  /** The number of streams; they are numbered 0, 1, 2, … */
   get streams(): number {
     return this.#counts.length
   }
 
-  /** A stream that was new after it has none. */
+  /** Event count of a stream; 0 for streams created later. */
   count(stream: StreamNumber): number {
     return this.#counts[stream] ?? 0
   }
 
-  /** A copy that belongs to the caller. */
+  /** A copy of all counts. */
   counts(): number[] {
     return this.#counts.slice()
   }
 
-  /** The streams that have more events than they had in an earlier snapshot. */
+  /** The streams with more events than in an earlier snapshot. */
   grownSince(earlier: Snapshot): readonly StreamNumber[] {
     if (earlier.position === this.position) return []
     if (this.#growth?.since !== earlier.position) {

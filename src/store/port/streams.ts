@@ -1,6 +1,6 @@
 import type { StreamKey } from '../../protocol/index.ts'
 
-/** The number that a stream has within one store: 0, 1, 2, … in the order in which they came. */
+/** The number of a stream within one store: 0, 1, 2, … in order of creation. */
 export type StreamNumber = number
 
 /** A stream as a reader knows it. */
@@ -10,34 +10,34 @@ export interface ReadStream {
   readonly own: boolean
 }
 
-/** Where a stream stands. */
+/** The state of a stream. */
 export interface StreamStatus extends ReadStream {
-  /** How many events there are, those that were pruned included: the last one has the offset `count - 1`. */
+  /** Number of events, including pruned ones: the last offset is `count - 1`. */
   readonly count: number
-  /** How many events from the start are gone. */
+  /** Number of pruned events, from the start. */
   readonly pruned: number
 }
 
-/** A place in a stream where a chunk ends, with its signed head. */
+/** The end of a chunk, with its signed head. */
 export interface Checkpoint {
   readonly count: number
   readonly head: Uint8Array
 }
 
-/** What a chunk takes up in the store. */
+/** The stored size of a chunk. */
 export interface ChunkSize {
-  /** The offsets of its events are from the first to before the end. */
+  /** Its offsets: from `first` to before `end`. */
   readonly first: number
   readonly end: number
-  /** Bytes of its events as they are stored: compressed, without the index. */
+  /** Stored bytes of its events: compressed, without the index. */
   readonly bytes: number
-  /** Whether it ends with a checkpoint; the one that is being written does not. */
+  /** Whether it ends with a checkpoint. The last one may not. */
   readonly complete: boolean
 }
 
-/** How new the newest of some events is. */
+/** The newest timestamp of a range of events. */
 export interface NewestTime {
-  /** From this offset on they were looked at. */
+  /** The first offset of the range that was read. */
   readonly first: number
   /** Microseconds since 1970. */
   readonly time: number

@@ -15,10 +15,10 @@ import {
 } from '../../replication/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
-import { NotedCount } from '../disk/count-file.ts'
+import { CountFile } from '../disk/count-file.ts'
 import { sqliteCode, sqliteFull, storageError } from '../disk/disk-refusal.ts'
 import type { DiskSync } from '../disk/sync.ts'
-import { checkWal, forgetCopy, type StoreDamage } from '../disk/wal-check.ts'
+import { checkWal, removeDamagedCopy, type StoreDamage } from '../disk/wal-check.ts'
 import type { StreamNumber } from '../port/index.ts'
 import { freeRangeId } from './index/index-ranges.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
@@ -67,7 +67,7 @@ export class LogState {
   #isUpgraded = false
   /** Damage that was found while opening, and that did not prevent it. */
   readonly damage: readonly StoreDamage[]
-  readonly #countFile: NotedCount
+  readonly #countFile: CountFile
 
   constructor(options: LogOptions) {
     this.options = options
@@ -75,7 +75,7 @@ export class LogState {
     const interrupted = walBytes(options.file) > 0
     const damagedWal = checkWal(options.file, { keep: true })
     this.background = options.background ?? new BackgroundReporter()
-    this.#countFile = new NotedCount(options.file, 'events', { background: this.background, work: 'count_events' })
+    this.#countFile = new CountFile(options.file, 'events', { background: this.background, work: 'count_events' })
     this.#database = afterWalCheck(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
@@ -264,7 +264,7 @@ export class LogState {
   /** Removes deleted data from the files: truncates free pages and the write-ahead log. */
   scrub(): void {
     try {
-      forgetCopy(this.options.file)
+      removeDamagedCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
       // A reader that has pinned an older snapshot blocks this.
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

@@ -3,7 +3,7 @@ import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { Frame, type Output, Session } from '../../../src/aql/eval/variable-frame.ts'
 import { Scope } from '../../../src/aql/eval/variable-scope.ts'
 import { parseExpr } from '../../../src/aql/index.ts'
-import { finish } from '../../../src/aql/steps.ts'
+import { runToEnd } from '../../../src/aql/steps.ts'
 import { readJson } from '../../../src/aql/values/json-read.ts'
 import type { Value } from '../../../src/aql/values/value.ts'
 import { now } from './run.ts'
@@ -12,7 +12,7 @@ import { now } from './run.ts'
 export function evaluate(text: string, bindings: Readonly<Record<string, unknown>> = {}): Value {
   const { scope, frame } = frameWith(bindings)
   const code = compileExpr(parseExpr(text, { now }), scope)
-  return code.sync ? code.run(frame) : finish(code.run(frame))
+  return code.sync ? code.run(frame) : runToEnd(code.run(frame))
 }
 
 /** A scope and frame with variables bound to values without metadata. */

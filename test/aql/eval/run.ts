@@ -2,9 +2,9 @@ import type { MainQuery, Order, Query } from '../../../src/aql/ast.ts'
 import type { Events } from '../../../src/aql/eval/event-source.ts'
 import { eventsOfStream, MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../../src/aql/eval/messages.ts'
-import { answer } from '../../../src/aql/eval/query.ts'
-import { givenEvents, parseQuery } from '../../../src/aql/index.ts'
-import { finish } from '../../../src/aql/steps.ts'
+import { evaluateQuery } from '../../../src/aql/eval/query.ts'
+import { inlineEvents, parseQuery } from '../../../src/aql/index.ts'
+import { runToEnd } from '../../../src/aql/steps.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 
 export const stream = { node: 'z4tgHvrmNRMcPHN.XHzNd0hXvTqXn5AmcCTmzQZrJ0I', number: 0 }
@@ -82,14 +82,15 @@ export function linesOf(query: Query | string, events: readonly AqlEvent[], opti
     events: inlineEvents ? new MemoryEvents(inlineEvents) : port,
     appId,
     order,
-    turn: { isOver: () => false, isFull: false },
+    slice: { isOver: () => false, isFull: false },
   }
-  if (finish(answer(parsed, request, new MessageWriter((line) => lines.push(line))))) lines.push('{"type":"offsets"}')
+  if (runToEnd(evaluateQuery(parsed, request, new MessageWriter((line) => lines.push(line)))))
+    lines.push('{"type":"offsets"}')
   return lines
 }
 
 /** The inline events of `PRAGMA events`. */
 export function inlineEventsOf(query: Query): readonly AqlEvent[] | undefined {
-  const given = 'pragmas' in query ? givenEvents(query as MainQuery, now) : undefined
+  const given = 'pragmas' in query ? inlineEvents(query as MainQuery, now) : undefined
   return given && eventsOfStream(given, stream)
 }

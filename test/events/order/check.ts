@@ -1,5 +1,5 @@
 import { deepEqual } from 'node:assert/strict'
-import { finish } from '../../../src/aql/index.ts'
+import { runToEnd } from '../../../src/aql/index.ts'
 import { makeMonotonicJob } from '../../../src/events/query/monotonic-job.ts'
 import { makeQueryJob } from '../../../src/events/query/query-job.ts'
 import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
@@ -59,7 +59,7 @@ export class OrderCheck {
       for (const one of before) take(world, nodes, one)
       const lower = lowerBound(world.arrived, bounds)
       const jobs = [makeSubscribeJob, makeMonotonicJob].map(
-        (make) => new Looker(finish(make(world.reader, ask(wanted, lower), systemClock))),
+        (make) => new Looker(runToEnd(make(world.reader, ask(wanted, lower), systemClock))),
       )
       const bursts: PlainEvent[][] = [[...world.arrived]]
       for (const looker of jobs) looker.look()
@@ -83,10 +83,10 @@ export class OrderCheck {
     for (const order of ['asc', 'desc'] as const) {
       for (const upperBound of [undefined, lower]) {
         const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound }, systemClock)
-        deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, {}, upperBound, order))
+        deepEqual(new Looker(runToEnd(job)).look(), naiveQuery(arrived, wanted, {}, upperBound, order))
       }
       const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined }, systemClock)
-      deepEqual(new Looker(finish(job)).look(), naiveQuery(arrived, wanted, lower, undefined, order))
+      deepEqual(new Looker(runToEnd(job)).look(), naiveQuery(arrived, wanted, lower, undefined, order))
     }
   }
 }

@@ -2,8 +2,8 @@ import { assert } from '../../../base/assert.ts'
 import { compareEvents } from '../../../replication/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type {
+  BlockEvent,
   EventCursor,
-  EventPlace,
   EventSink,
   ReadStream,
   Selection,
@@ -105,7 +105,7 @@ export class LogCursor implements EventCursor {
       if (!this.#isTopSeeking) this.#siftDown()
       if (!goesOn) break
     }
-    return !this.isOnItsWay && this.#heap.length === 0
+    return !this.isPending && this.#heap.length === 0
   }
 
   #narrow(cursor: StreamCursor): void {
@@ -126,16 +126,16 @@ export class LogCursor implements EventCursor {
    * The next event, valid until the next call. To be used between `begin` and the end of a slice. Undefined at the end,
    * or when the deadline has passed: then `isOnItsWay` is true.
    */
-  next(): EventPlace | undefined {
+  next(): BlockEvent | undefined {
     if (!this.#advance()) return undefined
     const top = this.#heap[0]
     this.#taken = top !== undefined
     // All cursors in the heap are at an event, so they have a block.
-    return top as EventPlace | undefined
+    return top as BlockEvent | undefined
   }
 
   /** Whether there may be events left that were not found before the deadline. */
-  get isOnItsWay(): boolean {
+  get isPending(): boolean {
     return this.#isTopSeeking || this.#unpositioned.length > 0
   }
 

@@ -85,7 +85,8 @@ class ReaderHost {
         ended: (id, outcome) => this.#post('error' in outcome ? failed(id, outcome.error) : { id, result: undefined }),
       },
       sliceMs: (hasLongJob) => priority.sliceMs(hasLongJob),
-      waitFor: (events) => counts.setWakeupFilter(typeof events === 'string' ? events : { app: appHash(events.appId) }),
+      setWakeFilter: (events) =>
+        counts.setWakeupFilter(typeof events === 'string' ? events : { app: appHash(events.appId) }),
     })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', () => this.#runner.wake())

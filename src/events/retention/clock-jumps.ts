@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 
-/** Sees when the wall clock was set, by a clock that cannot be. */
-export class ClockWatch {
+/** Detects changes of the wall clock, by comparing it with the monotonic clock. */
+export class ClockJumps {
   readonly #clock: Clock
   #difference: number
 
@@ -10,8 +10,8 @@ export class ClockWatch {
     this.#difference = this.#measure()
   }
 
-  /** By how many microseconds the wall clock was set since the last look. */
-  look(): number {
+  /** By how many microseconds the wall clock was set since the last call. */
+  sinceLastCall(): number {
     const before = this.#difference
     this.#difference = this.#measure()
     return this.#difference - before

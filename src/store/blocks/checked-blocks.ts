@@ -1,27 +1,27 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { BackgroundReporter } from '../disk/background.ts'
-import { NotedCount } from '../disk/count-file.ts'
+import { CountFile } from '../disk/count-file.ts'
 import { openingError } from '../disk/disk-refusal.ts'
 import { type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
 import { checkBlocks, openBlocks } from './block-database.ts'
 import { Registers } from './registers.ts'
 
-interface SoundBlocks {
+interface CheckedBlocks {
   readonly database: DatabaseSync
-  /** What was found that does not keep it from being used. */
+  /** Damage that does not prevent its use. */
   readonly damage: readonly StoreDamage[]
-  readonly noted: NotedCount
+  readonly noted: CountFile
 }
 
-/** Opens the database with the blocks of a topic for a node, if what is known of blocks and files is as it was written. */
-export function openSoundBlocks(
+/** Opens the block database of a topic for a node. Throws when the metadata of blocks or files is damaged. */
+export function openCheckedBlocks(
   file: string,
   sync: DiskSync = diskSync,
   background = new BackgroundReporter(),
-): SoundBlocks {
+): CheckedBlocks {
   const damagedWal = checkWal(file, { keep: true })
-  const noted = new NotedCount(file, 'commits of files', { background, work: 'count_files' })
+  const noted = new CountFile(file, 'commits of files', { background, work: 'count_files' })
   const database = openBlocks(file, { sync })
   try {
     checkBlocks(database)

@@ -1,20 +1,20 @@
-import type { later, Plan } from '../../aql/index.ts'
+import type { notReady, Plan } from '../../aql/index.ts'
 import type { EventReader, Snapshot, StreamNumber } from '../../store/reading/index.ts'
 import type { OffsetMap } from '../offsets.ts'
 import { byNumber, offsetOf, presentOf } from './bounds.ts'
+import type { JobSlice } from './job-slice.ts'
 import { PlanCursor } from './plan-cursor.ts'
 import { selectionOf } from './plan-selection.ts'
 import type { StoredEvent } from './stored-event.ts'
-import type { JobTurn } from './turn.ts'
 
 /**
- * The events of a plan after a lower bound: first those that are there, then those that come. It goes from one snapshot of all
- * streams to the next, and reads what is between two of them in the order of all events.
+ * A cursor over the events of a plan after a lower bound: stored events, then new ones. It advances from snapshot to
+ * snapshot, and reads the events between two snapshots in the total order.
  */
-export class Following {
-  /** What there was when this began. */
+export class LiveCursor {
+  /** The offsets of the first snapshot. */
   readonly present: OffsetMap
-  /** The app that all of its events are of, if it is one. */
+  /** The app of all its events, if the plan selects only one. */
   readonly appId: string | undefined
   readonly #reader: EventReader
   readonly #lowerBound: OffsetMap
@@ -22,7 +22,7 @@ export class Following {
   readonly #cursor: PlanCursor
   #snapshot: Snapshot
 
-  constructor(reader: EventReader, plan: Plan, lowerBound: OffsetMap, turn: JobTurn) {
+  constructor(reader: EventReader, plan: Plan, lowerBound: OffsetMap, slice: JobSlice) {
     this.#reader = reader
     this.#lowerBound = lowerBound
     this.#snapshot = reader.snapshot()
@@ -31,20 +31,20 @@ export class Following {
     this.appId = plan.anyOf.every(({ appId }) => appId === first?.appId) ? first?.appId : undefined
     this.#lower = byNumber(reader, lowerBound)
     const selection = selectionOf(plan, 'asc', { lower: this.#lower })
-    this.#cursor = new PlanCursor(reader, plan, selection, turn, { live: this.#snapshot })
+    this.#cursor = new PlanCursor(reader, plan, selection, slice, { live: this.#snapshot })
   }
 
-  /** Bytes that it holds until it goes on. */
+  /** Bytes that it holds between two slices. */
   get heldBytes(): number {
     return this.#cursor.heldBytes
   }
 
-  /** The next event; nothing when there is none for now; `later` when the turn is over. */
-  next(): StoredEvent | typeof later | undefined {
+  /** The next event, `undefined` at the end of the snapshot, or `notReady` at the end of the slice. */
+  next(): StoredEvent | typeof notReady | undefined {
     return this.#cursor.next()
   }
 
-  /** Goes on to the newest snapshot, after everything up to the last one was read. Answers whether there may be something. */
+  /** Advances to the newest snapshot, at the end of the last one. Returns whether there may be new events. */
   extend(): boolean {
     const snapshot = this.#reader.snapshot()
     const grown = snapshot.grownSince(this.#snapshot)
@@ -55,7 +55,7 @@ export class Following {
     return true
   }
 
-  /** A stream that nobody knew at the beginning may have a lower bound all the same. */
+  /** Applies the lower bound of the request to a stream that was not known before. */
   #bound(number: StreamNumber): void {
     if (this.#lower.has(number)) return
     const offset = offsetOf(this.#reader, this.#lowerBound, number)

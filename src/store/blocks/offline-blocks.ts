@@ -8,27 +8,27 @@ import { BlockStore } from './block-store.ts'
 import { Registers } from './registers.ts'
 import { Slots } from './slots.ts'
 
-/** What there is of files, and the space that it takes up. */
+/** Statistics of files and blocks. */
 export interface BlockStats extends BlockUsage {
   readonly fileBytes: number
   readonly names: number
   readonly uploads: number
 }
 
-/** Blocks of a stopped node. */
+/** The block store of a stopped node. */
 export interface OpenBlocks {
   readonly database: DatabaseSync
   readonly blocks: BlockStore
   readonly registers: Registers
 }
 
-/** Nothing is changed: also a write-ahead log stays as it is. */
+/** Opens the blocks of a stopped node read-only; the write-ahead log is not changed either. */
 export function withBlocks<T>(file: string, work: (opened: OpenBlocks) => T): T {
   const database = openBlocks(file, { readOnly: true })
   try {
     const slots = new Slots(slotsFile(file), database)
     try {
-      // Blocks that are only read get no time of their last use.
+      // The clock is not used: read times are not stored.
       const blocks = new BlockStore(database, slots, () => 0)
       return work({ database, blocks, registers: new Registers(database) })
     } finally {

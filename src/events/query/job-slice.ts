@@ -1,22 +1,22 @@
-import type { Turn } from '../../aql/index.ts'
+import type { Slice } from '../../aql/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { NdjsonWriter } from '../../store/reading/index.ts'
 
-/** Steps without a look at the clock: as long as nobody knows how long they take, and when they are quick. */
-const [firstPerLook, mostPerLook] = [16, 64]
+/** Steps between two clock reads: at first, and at most. */
+const [initialStepsPerCheck, maxStepsPerCheck] = [16, 64]
 
-/** The turns of one job: until when it may work, and whether what it has written has to be taken first. */
-export class JobTurn implements Turn {
-  /** Counts turns, so that cursors see when another one has begun. */
+/** The current time slice of a job: its deadline, and whether the output buffer is full. */
+export class JobSlice implements Slice {
+  /** Counts slices, so that cursors notice a new one. */
   number = 0
   heldBytes = 0
   readonly #lines: NdjsonWriter
   readonly #clock: Clock
   #deadline = 0
   #isOver = false
-  /** Steps between two looks at the clock, and how many of them are left: the longer they take, the fewer. */
-  #perLook = firstPerLook
-  #left = firstPerLook
+  /** Steps between two clock reads, adapted to their duration, and how many of them are left. */
+  #stepsPerCheck = initialStepsPerCheck
+  #left = initialStepsPerCheck
 
   constructor(lines: NdjsonWriter, clock: Clock) {
     this.#lines = lines
@@ -41,8 +41,10 @@ export class JobTurn implements Turn {
     this.#left -= steps
     if (this.#isOver || this.#left > 0) return this.#isOver
     this.#isOver = this.#clock.steadyMs() >= this.#deadline
-    this.#perLook = this.#isOver ? Math.max(this.#perLook / 2, 1) : Math.min(this.#perLook * 2, mostPerLook)
-    this.#left = this.#perLook
+    this.#stepsPerCheck = this.#isOver
+      ? Math.max(this.#stepsPerCheck / 2, 1)
+      : Math.min(this.#stepsPerCheck * 2, maxStepsPerCheck)
+    this.#left = this.#stepsPerCheck
     return this.#isOver
   }
 }
