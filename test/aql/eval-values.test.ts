@@ -6,7 +6,7 @@ import { deepEqual } from '../../src/aql/values/deep-equal.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 import { parseLossless } from '../../src/aql/values/json-lossless.ts'
 import { mayLosePrecision, readJson } from '../../src/aql/values/json-read.ts'
-import { writeJson } from '../../src/aql/values/json-write.ts'
+import { jsonLength, jsonText, writeJson } from '../../src/aql/values/json-write.ts'
 import { type Metadata, MetadataSum, merge, Span, sameMetadata } from '../../src/aql/values/metadata.ts'
 import { decimal, integer } from '../../src/aql/values/numbers.ts'
 import { notation } from '../../src/aql/values/show.ts'
@@ -60,6 +60,24 @@ describe('parsing payloads', () => {
     const value = parseLossless(text)
     assert.equal(writeJson(value), '{"__proto__":["ä\\n\\"\\\\",true],"a":[],"1e1":null}')
     assert.equal(writeJson(readJson(text)), writeJson(value))
+  })
+
+  test('a long text is written in parts, which together are the JSON of the value', () => {
+    const piece = fc.oneof(
+      fc.json().map((text) => JSON.parse(text) as Value),
+      fc.integer({ min: 1, max: 200_000 }).map((length) => 'ä"'.repeat(length)),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), fc.dictionary(fc.string(), piece), (list, object) => {
+        const value = [list, object, 'x'.repeat(20_000)] as Value
+        const text = jsonText(value)
+        const joined = typeof text === 'string' ? text : text.join('')
+        assert.deepEqual(JSON.parse(joined), JSON.parse(JSON.stringify(value)))
+        assert.equal(jsonLength(text), joined.length)
+        assert.equal(typeof text === 'string', joined.length < 64 * 1024)
+      }),
+      { numRuns: 50 },
+    )
   })
 
   test('a string with millions of escapes is parsed', () => {

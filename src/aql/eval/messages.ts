@@ -1,5 +1,6 @@
 import type { AqlEvent } from '../values/event.ts'
 import { streamText } from '../values/event.ts'
+import type { JsonText } from '../values/json-write.ts'
 import { type EventPlace, type Metadata, Span } from '../values/metadata.ts'
 
 /** Receives the messages of a query in sending order. */
@@ -7,7 +8,7 @@ export interface Sink {
   /** A result that is an unmodified event: its stored bytes can be sent as they are. */
   unchanged(event: AqlEvent): void
   /** A result as JSON; `anti` retracts an earlier one. */
-  value(payload: string, metadata: Metadata, anti: boolean): void
+  value(payload: JsonText, metadata: Metadata, anti: boolean): void
   diagnostic(severity: Severity, message: string): void
 }
 
@@ -16,17 +17,24 @@ export type Severity = 'warning' | 'error'
 /** Serialises messages as newline-delimited JSON. */
 export class MessageWriter implements Sink {
   readonly #line: (text: string) => void
+  readonly #longLine: (parts: readonly string[]) => void
 
-  constructor(line: (text: string) => void) {
+  constructor(
+    line: (text: string) => void,
+    longLine: (parts: readonly string[]) => void = (parts) => line(parts.join('')),
+  ) {
     this.#line = line
+    this.#longLine = longLine
   }
 
   unchanged(event: AqlEvent): void {
     this.#line(`{"type":"event",${metadataJson(event)},"payload":${event.payload}}`)
   }
 
-  value(payload: string, metadata: Metadata, anti: boolean): void {
-    this.#line(`{"type":"${anti ? 'antiEvent' : 'event'}",${metadataJson(metadata)},"payload":${payload}}`)
+  value(payload: JsonText, metadata: Metadata, anti: boolean): void {
+    const start = `{"type":"${anti ? 'antiEvent' : 'event'}",${metadataJson(metadata)},"payload":`
+    if (typeof payload === 'string') this.#line(`${start}${payload}}`)
+    else this.#longLine([start, ...payload, '}'])
   }
 
   diagnostic(severity: Severity, message: string): void {

@@ -2,7 +2,7 @@ import type { Order, Query } from '../ast.ts'
 import type { Steps } from '../steps.ts'
 import { spend } from '../values/allowance.ts'
 import { caught, type Failure } from '../values/failure.ts'
-import { writeJson } from '../values/json-write.ts'
+import { type JsonText, jsonLength, jsonText } from '../values/json-write.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery, compileSteps } from './compile.ts'
@@ -106,15 +106,15 @@ export class SinkOutput implements Output {
   }
 
   #emitValue(value: Value, metadata: Metadata, anti: boolean): void {
-    let payload: string
+    let payload: JsonText
     try {
-      payload = writeJson(value)
+      payload = jsonText(value)
     } catch (thrown) {
       this.failed(caught(thrown))
       return
     }
     // One event can produce several results before the sink is drained.
-    spend(payload.length)
+    spend(jsonLength(payload))
     this.#sink.value(payload, metadata, anti)
   }
 }

@@ -3,12 +3,28 @@ import { Failure } from './failure.ts'
 import { textLength } from './text-length.ts'
 import { Bytes, Composed, Decimal, isArray, isPlain, type Key, type Plain, Timestamp, type Value } from './value.ts'
 
+/**
+ * JSON text. A long one is in parts: joining them would make another string of the same length, and a result may have
+ * 32 MiB.
+ */
+export type JsonText = string | readonly string[]
+
+/** Length from which a text becomes a part of its own. */
+const partLength = 64 * 1024
+
 /** Serialises a value to JSON. Throws a failure when the text would exceed the limit. */
 export function writeJson(value: Value): string {
-  if (sizeLeft(value, measureFrom) >= 0) return JSON.stringify(value)
-  const text = new JsonWriter(value).write(value, 0)
-  if (text.length > aqlLimits.resultLength) throw tooLong()
-  return text
+  const text = jsonText(value)
+  return typeof text === 'string' ? text : text.join('')
+}
+
+/** Serialises a value to JSON without joining a long text. Throws a failure when the text would exceed the limit. */
+export function jsonText(value: Value): JsonText {
+  return sizeLeft(value, measureFrom) >= 0 ? JSON.stringify(value) : new JsonWriter(value).text()
+}
+
+export function jsonLength(text: JsonText): number {
+  return typeof text === 'string' ? text.length : text.reduce((sum, part) => sum + part.length, 0)
 }
 
 /** Size (parts and characters) from which a value is measured before it is serialised further. */
@@ -40,6 +56,9 @@ function sizeLeft(value: Value, left: number, depth = 0): number {
  */
 class JsonWriter {
   readonly #root: Value
+  readonly #parts: string[] = []
+  /** The text after the last part. */
+  #rest = ''
   #written = 0
   #isMeasured = false
 
@@ -47,50 +66,80 @@ class JsonWriter {
     this.#root = root
   }
 
-  write(value: Value, depth: number): string {
+  text(): JsonText {
+    this.#write(this.#root, 0)
+    if (this.#parts.length === 0) return this.#rest
+    this.#endPart()
+    if (jsonLength(this.#parts) > aqlLimits.resultLength) throw tooLong()
+    return this.#parts
+  }
+
+  #emit(text: string): void {
+    if (text.length >= partLength) this.#endPart()
+    this.#rest += text
+    if (this.#rest.length >= partLength) this.#endPart()
+  }
+
+  #endPart(): void {
+    if (this.#rest !== '') this.#parts.push(this.#rest)
+    this.#rest = ''
+  }
+
+  #write(value: Value, depth: number): void {
     switch (typeof value) {
       case 'string':
         this.#count(value.length)
-        return JSON.stringify(value)
+        this.#emit(JSON.stringify(value))
+        break
       case 'number':
       case 'bigint':
       case 'boolean':
-        return String(value)
+        this.#emit(String(value))
+        break
       default:
-        return value === null ? 'null' : this.#object(value, depth)
+        if (value === null) this.#emit('null')
+        else this.#object(value, depth)
     }
   }
 
-  #object(value: Exclude<Value, string | number | bigint | boolean | null>, depth: number): string {
-    if (value instanceof Decimal) return decimalJson(value.value)
-    if (value instanceof Timestamp) return decimalJson(value.micros / 1e6)
-    if (value instanceof Bytes) return `[${value.bytes.join(',')}]`
-    if (depth === aqlLimits.valueNesting)
+  #object(value: Exclude<Value, string | number | bigint | boolean | null>, depth: number): void {
+    if (value instanceof Decimal) this.#emit(decimalJson(value.value))
+    else if (value instanceof Timestamp) this.#emit(decimalJson(value.micros / 1e6))
+    else if (value instanceof Bytes) this.#emit(`[${value.bytes.join(',')}]`)
+    else if (depth === aqlLimits.valueNesting)
       throw new Failure(`the value is nested too deeply (limit valueNesting: ${aqlLimits.valueNesting})`)
-    if (isArray(value)) return this.#array(value, depth + 1)
-    return value instanceof Composed ? this.#composed(value, depth + 1) : this.#plain(value, depth + 1)
+    else if (isArray(value)) this.#array(value, depth + 1)
+    else if (value instanceof Composed) this.#composed(value, depth + 1)
+    else this.#plain(value, depth + 1)
   }
 
-  #array(items: readonly Value[], depth: number): string {
+  #array(items: readonly Value[], depth: number): void {
     this.#count(items.length + 1)
-    let text = ''
-    for (const item of items) text += `${text === '' ? '' : ','}${this.write(item, depth)}`
-    return `[${text}]`
+    this.#emit('[')
+    for (const [i, item] of items.entries()) {
+      if (i > 0) this.#emit(',')
+      this.#write(item, depth)
+    }
+    this.#emit(']')
   }
 
-  #plain(object: Plain, depth: number): string {
+  #plain(object: Plain, depth: number): void {
     const keys = Object.keys(object)
     this.#count(keys.length + 1)
-    let text = ''
-    for (const key of keys)
-      text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${this.write(object[key] as Value, depth)}`
-    return `{${text}}`
+    for (const [i, key] of keys.entries()) {
+      this.#emit(`${i === 0 ? '{' : ','}${JSON.stringify(key)}:`)
+      this.#write(object[key] as Value, depth)
+    }
+    this.#emit(keys.length === 0 ? '{}' : '}')
   }
 
-  #composed({ entries }: Composed, depth: number): string {
+  #composed({ entries }: Composed, depth: number): void {
     this.#count(entries.length + 1)
-    const parts = entries.map(([key, item]) => `${keyJson(key)}:${this.write(item, depth)}`)
-    return `{${parts.join(',')}}`
+    for (const [i, [key, item]] of entries.entries()) {
+      this.#emit(`${i === 0 ? '{' : ','}${keyJson(key)}:`)
+      this.#write(item, depth)
+    }
+    this.#emit(entries.length === 0 ? '{}' : '}')
   }
 
   #count(more: number): void {

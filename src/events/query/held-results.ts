@@ -1,4 +1,4 @@
-import type { AqlEvent, Metadata, Severity, Sink } from '../../aql/index.ts'
+import type { AqlEvent, JsonText, Metadata, Severity, Sink } from '../../aql/index.ts'
 import { tuning } from '../../base/tuning.ts'
 import { NdjsonWriter } from '../../store/reading/index.ts'
 import { LinesSink } from './lines-sink.ts'
@@ -32,7 +32,7 @@ export class HeldResults implements Sink {
     this.#resultEnd = this.#held.written.length
   }
 
-  value(payload: string, metadata: Metadata, anti: boolean): void {
+  value(payload: JsonText, metadata: Metadata, anti: boolean): void {
     this.release(false)
     this.#sink.value(payload, metadata, anti)
     this.#resultEnd = this.#held.written.length

@@ -1,4 +1,11 @@
-import { type AqlEvent, MessageWriter, type Metadata, type Severity, type Sink } from '../../aql/index.ts'
+import {
+  type AqlEvent,
+  type JsonText,
+  MessageWriter,
+  type Metadata,
+  type Severity,
+  type Sink,
+} from '../../aql/index.ts'
 import type { NdjsonWriter } from '../../store/reading/index.ts'
 import { StoredEvent } from './stored-event.ts'
 
@@ -11,7 +18,10 @@ export class LinesSink implements Sink {
 
   constructor(lines: NdjsonWriter) {
     this.#lines = lines
-    this.#writer = new MessageWriter((line) => lines.line(line))
+    this.#writer = new MessageWriter(
+      (line) => lines.line(line),
+      (parts) => lines.longLine(parts),
+    )
   }
 
   unchanged(event: AqlEvent): void {
@@ -19,7 +29,7 @@ export class LinesSink implements Sink {
     else this.#writer.unchanged(event)
   }
 
-  value(payload: string, metadata: Metadata, anti: boolean): void {
+  value(payload: JsonText, metadata: Metadata, anti: boolean): void {
     this.#writer.value(payload, metadata, anti)
   }
 

@@ -56,6 +56,13 @@ export class NdjsonWriter implements EventSink {
     this.#buffer[this.#length++] = newline
   }
 
+  /** Writes a line that consists of several texts. */
+  longLine(parts: readonly string[]): void {
+    this.#reserve(parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0) + 1)
+    for (const part of parts) this.#length += this.#buffer.write(part, this.#length)
+    this.#buffer[this.#length++] = newline
+  }
+
   /** Writes whole lines, or parts of one. */
   bytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length)
