@@ -234,7 +234,7 @@ class BufferedBody {
     const chunks = this.#chunks
     chunks.add(chunk)
     if (chunks.length > this.#limit) return tooLarge(chunks.length, this.#limit)
-    if (chunk.length < limits.smallPartBytes && ++this.#smallParts > limits.smallParts) return tooManySmallParts()
+    if (chunk.length < limits.smallBodyChunkBytes && ++this.#smallParts > limits.smallBodyChunks) return tooManySmallParts()
     const cost = bodyCost(chunks.allocated)
     if (!this.#holder.charge(cost - this.#charged)) return this.#holder.refusal
     this.#charged = cost
@@ -294,9 +294,9 @@ function paused(pauseMs: number): ShoalError {
 }
 
 function tooManySmallParts(): ShoalError {
-  const { smallParts, smallPartBytes } = limits
+  const { smallBodyChunks, smallBodyChunkBytes } = limits
   return failure('ERR_BAD_REQUEST', {
-    cause: `The request body has more than ${smallParts} chunks of less than ${smallPartBytes} bytes.`,
+    cause: `The request body has more than ${smallBodyChunks} chunks of less than ${smallBodyChunkBytes} bytes.`,
   })
 }
 

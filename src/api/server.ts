@@ -43,7 +43,7 @@ export interface HttpOptions {
   /** Handles WebSocket upgrade requests. */
   readonly sockets?: EventSockets
   /** Idle timeout of a request body. */
-  readonly bodyPauseMs?: number
+  readonly bodyTimeoutMs?: number
   /** Called after each response. */
   readonly answered?: (status: number) => void
   /** The connections of all clients. Services that share them share one memory account. */
@@ -61,15 +61,15 @@ export class HttpService {
     this.#options = options
     this.#router = new Router(options.routes)
     this.#refusals = new RefusalLog(options.log, options.timers)
-    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs, options.timers)
+    this.#bodies = new BodyReader(options.bodyTimeoutMs ?? limits.bodyTimeoutMs, options.timers)
   }
 
   /** Creates a server; there is one per listening address. */
   server(): Server {
     const { sockets } = this.#options
     const timeouts = {
-      headersTimeout: limits.requestHeadMs,
-      requestTimeout: limits.requestMs,
+      headersTimeout: limits.requestHeadTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.idleConnectionMs,
     }
     const server = createServer({
@@ -225,7 +225,7 @@ function drain(request: IncomingMessage, timers: Timers): void {
   const { socket } = request
   let small = 0
   const onData = (part: Buffer): void => {
-    if (part.length >= limits.smallPartBytes || ++small <= limits.smallParts) return
+    if (part.length >= limits.smallBodyChunkBytes || ++small <= limits.smallBodyChunks) return
     request.off('data', onData)
     socket.pause()
     timers.setTimeout(() => socket.destroy(), limits.lingerMs).unref()
@@ -242,7 +242,7 @@ function badRequest(error: Error): string {
     case 'HPE_HEADER_OVERFLOW':
       return `The request head has more than ${limits.requestHeadBytes} bytes.`
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return `Request timeout: ${limits.requestHeadMs} ms for the head, ${limits.requestMs} ms for the whole request.`
+      return `Request timeout: ${limits.requestHeadTimeoutMs} ms for the head, ${limits.requestTimeoutMs} ms for the whole request.`
     default:
       return 'Malformed HTTP/1.1.'
   }

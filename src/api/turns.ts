@@ -15,7 +15,7 @@ export class ParseTurns {
    * that arrive together do not block it. Small texts do not wait.
    */
   async next(bytes: number): Promise<void> {
-    if (bytes <= tuning.parsedAtOnceBytes) return
+    if (bytes <= tuning.immediateParseBytes) return
     this.#last = this.#last.then(() => yieldToEventLoop(this.#timers))
     await this.#last
   }

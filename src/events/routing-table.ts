@@ -50,7 +50,7 @@ export class RoutingTable {
   streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
     const known = this.#known.get(labels)
     if (known !== undefined) return known
-    if (this.#known.size >= tuning.knownLabels) this.#known.clear()
+    if (this.#known.size >= tuning.cachedRoutes) this.#known.clear()
     const stream = this.streamFor(appId, tags())
     this.#known.set(labels, stream)
     return stream

@@ -50,7 +50,7 @@ export class Following {
         if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
       }
       this.#tried.resolve()
-      await sleep(this.#options.timers, limits.followAgainMs, { signal, unref: true })
+      await sleep(this.#options.timers, limits.resubscribeMs, { signal, unref: true })
     }
   }
 

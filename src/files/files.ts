@@ -93,7 +93,7 @@ export class Files {
    * stored as a directory only with `asDirectory`.
    */
   async upload(appId: string, add: (upload: Upload) => Promise<void>, asDirectory = false): Promise<string> {
-    if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#uploads >= limits.concurrentUploads) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#uploads++
     try {
       const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#throttle)

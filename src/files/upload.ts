@@ -16,7 +16,7 @@ export interface Uploaded {
 }
 
 /** Bytes of chunks that are transferred to the thread together. */
-const memoryBytes = tuning.chunksTogether * format.fileChunkBytes
+const memoryBytes = tuning.uploadBatchChunks * format.fileChunkBytes
 
 /** An upload in progress. Its blocks are deleted unless an event pins them. */
 export class Upload {
@@ -82,7 +82,7 @@ export class Upload {
 
   /** Transfers chunks to the thread. Backpressure: waits while too many are in flight. */
   async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
-    await this.#waitInFlight(tuning.chunksAhead - 1)
+    await this.#waitInFlight(tuning.uploadBatchesInFlight - 1)
     await this.#throttle.pass(length)
     const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
     // The rejection is handled in #waitInFlight.

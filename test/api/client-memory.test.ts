@@ -83,8 +83,8 @@ test('a body in small chunks is charged with, and uses, little more than its siz
   const socket = raw(t, port)
   socket.write('POST /count HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n')
   const [chunks, perWrite] = [500_000, 10_000]
-  const size = chunks * limits.smallPartBytes
-  const written = `${limits.smallPartBytes.toString(16)}\r\n${'x'.repeat(limits.smallPartBytes)}\r\n`.repeat(perWrite)
+  const size = chunks * limits.smallBodyChunkBytes
+  const written = `${limits.smallBodyChunkBytes.toString(16)}\r\n${'x'.repeat(limits.smallBodyChunkBytes)}\r\n`.repeat(perWrite)
   const before = process.memoryUsage()
   for (let sent = 0; sent < chunks; sent += perWrite)
     await new Promise<void>((resolve) => {
@@ -147,7 +147,7 @@ test('pipelined requests are handled in order, one at a time', async (t) => {
     await until(() => released.length > i)
     await new Promise(setImmediate)
     assert.equal(released.length, i + 1)
-    if (i === 0) assert.ok(account.usedBytes >= bodies.length * limits.waitingRequestBytes)
+    if (i === 0) assert.ok(account.usedBytes >= bodies.length * limits.pipelinedRequestBytes)
     released[i]?.()
   }
   const counts = [...(await answered).matchAll(/\r\n\r\n(\d+)HTTP/g)].map(([, count]) => Number(count))

@@ -121,7 +121,7 @@ test('a body that is too large is rejected with 413, by its Content-Length or wh
 })
 
 test('a request body is rejected with 400 after the idle timeout', async (t) => {
-  const port = await served(t, [counting(1000)], { bodyPauseMs: 20 })
+  const port = await served(t, [counting(1000)], { bodyTimeoutMs: 20 })
   const answer = await exchange(port, `${head(10)}half`)
   assert.match(answer, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
 })

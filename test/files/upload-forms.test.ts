@@ -147,7 +147,7 @@ test('a client that stalls during an upload gets an error that says so', async (
     return textAnswer('complete')
   }
   const routes: Route[] = [{ path, methods: { POST: { token: false, answer: read } } }]
-  const port = await served(t, routes, { bodyPauseMs: 50 })
+  const port = await served(t, routes, { bodyTimeoutMs: 50 })
   const answer = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
   assert.match(answer, /^HTTP\/1\.1 400 .*Idle timeout: no data of the request body for 50 ms/s)
 })

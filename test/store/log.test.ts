@@ -262,7 +262,7 @@ test('chunks are sealed again once what was damaged is pruned', (t) => {
 
 test('a seal begins when enough chunks wait for it, and takes as many as go into one', (t) => {
   const { writer } = open(t)
-  const [enough, perSeal] = [tuning.chunksBeforeSeal, tuning.chunksPerSeal]
+  const [enough, perSeal] = [tuning.unsealedChunksUnderLoad, tuning.chunksPerSeal]
   for (let i = 0; i < enough - 1; i++) writer.append([request(1024, i * 1024)])
   assert.equal(writer.planSeal(enough), undefined)
   assert.equal(writer.planSeal(perSeal)?.ends.length, perSeal)
@@ -278,7 +278,7 @@ test('whoever appends large events is behind with as many chunks as whoever appe
   const { writer } = open(t)
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }
-  for (let i = 0; i < tuning.chunksBehind; i++) writer.append([large])
+  for (let i = 0; i < tuning.maxUnsealedChunks; i++) writer.append([large])
   assert.equal(writer.isBehind, false)
   writer.append([large])
   assert.equal(writer.isBehind, true)

@@ -13,11 +13,11 @@ interface Call {
   readonly call: string
 }
 
-const rising = Buffer.from(Uint8Array.from({ length: 4 * tuning.letterBytes }, (_, i) => i % 251))
+const rising = Buffer.from(Uint8Array.from({ length: 4 * tuning.mailboxRequestBytes }, (_, i) => i % 251))
 
 /** The bytes of a request: each is another one than those beside it. */
 function sourceOf(id: number, bytes: number): Buffer {
-  assert.ok(bytes <= 3 * tuning.letterBytes)
+  assert.ok(bytes <= 3 * tuning.mailboxRequestBytes)
   return rising.subarray(id % 251, (id % 251) + bytes)
 }
 
@@ -57,7 +57,10 @@ function mailbox(): { outbox: Outbox<Call>; inbox: Inbox<Call>; close: () => voi
 
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('small' as const), bytes: fc.nat(2000) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('large' as const), bytes: fc.nat(tuning.letterBytes * 2) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('large' as const), bytes: fc.nat(tuning.mailboxRequestBytes * 2) }),
+  },
   { weight: 1, arbitrary: fc.constant({ kind: 'call' as const }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), count: fc.nat(40) }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'release' as const }) },
@@ -116,12 +119,12 @@ test('nothing can be sent between the parts of a request, which is given up then
 test('what does not fit into the memory comes nevertheless, after what was there before it', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
-  const count = Math.ceil((3 * tuning.mailboxBytes) / tuning.letterBytes)
-  for (let id = 1; id <= count; id++) outbox.append(id, requestOf(id, tuning.letterBytes - 64))
+  const count = Math.ceil((3 * tuning.mailboxBytes) / tuning.mailboxRequestBytes)
+  for (let id = 1; id <= count; id++) outbox.append(id, requestOf(id, tuning.mailboxRequestBytes - 64))
   for (let id = 1; id <= count; id++) {
     const next = inbox.next() as { id: number; request: AppendRequest }
     assert.equal(next.id, id)
-    isRequest(next.request, id, tuning.letterBytes - 64)
+    isRequest(next.request, id, tuning.mailboxRequestBytes - 64)
   }
   assert.equal(inbox.next(), undefined)
   close()
@@ -221,7 +224,7 @@ test('the bell is watched for longer once a request is announced, until it comes
   assert.equal(inbox.wait(0, true), true, 'the bell has rung')
   assert.ok(watched() > 4 * usually)
   assert.ok(watched() < 2 * usually, 'it was waited for in vain')
-  for (const [i, bytes] of [5000, 2 * tuning.letterBytes].entries()) {
+  for (const [i, bytes] of [5000, 2 * tuning.mailboxRequestBytes].entries()) {
     outbox.announce()
     outbox.append(i + 1, requestOf(i, bytes))
     assert.equal(inbox.next()?.id, i + 1)
@@ -256,7 +259,7 @@ test('who gathers requests goes on when there are enough, or when it is late', (
   const late = (): number => performance.now() + 60_000
   for (const id of [1, 2]) outbox.append(id, requestOf(id, 8))
   // Larger than what fits into the memory.
-  outbox.append(3, requestOf(3, tuning.letterBytes + 1))
+  outbox.append(3, requestOf(3, tuning.mailboxRequestBytes + 1))
   inbox.gather(3, late())
   for (let i = 0; i < 3; i++) assert.ok(inbox.next() !== undefined)
   // What was taken does not count any more.

@@ -17,7 +17,7 @@ test('memory that came back is used again where it fits, and not kept beyond its
   for (const memory of [small, ...many]) spareMemory.give(memory)
   const kept = many.filter(({ detached }) => !detached)
   assert.ok(small.detached)
-  assert.equal(kept.length, tuning.sparePieceBytes / tuning.pieceBytes)
+  assert.equal(kept.length, tuning.piecePoolBytes / tuning.pieceBytes)
 })
 
 test('what is written to memory that was used before has nothing of what stood there', () => {

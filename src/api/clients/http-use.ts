@@ -49,7 +49,7 @@ export class HttpUse implements ConnectionUse {
     }
     // Node has already parsed the received part of the body. In tiny chunks it takes a multiple of its size.
     const isChunked = request.headers['transfer-encoding'] !== undefined
-    const bytes = isChunked ? limits.waitingChunkedBytes : limits.waitingRequestBytes
+    const bytes = isChunked ? limits.pipelinedChunkedBytes : limits.pipelinedRequestBytes
     if (!this.#connection.charge(bytes)) {
       this.#socket.destroy()
       return

@@ -314,7 +314,7 @@ export class EventSocket {
 
   /** Whether reading is paused: the client does not read, or the maximum of pending requests is reached. */
   get #isSaturated(): boolean {
-    return this.#unread > 0 || this.#pending >= limits.socketRequestsTogether
+    return this.#unread > 0 || this.#pending >= limits.concurrentSocketRequests
   }
 
   /** Backpressure: pauses or resumes reading, and processes the messages that were received before the pause. */

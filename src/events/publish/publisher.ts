@@ -37,7 +37,7 @@ export class Publisher {
    * read throws a `JsonError`.
    */
   async publish(appId: string, body: Buffer): Promise<Appended> {
-    if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#requests >= limits.queuedPublishes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
       const routes = this.#routing.settled ?? (await this.#routing.current())
@@ -86,7 +86,7 @@ export class Publisher {
 
   /** Has something of so many bytes stored, and so many events where that is known, if not too much waits for that already. */
   async #within(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
-    if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#bytes + size > limits.queuedPublishBytes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
       const appended = await store()

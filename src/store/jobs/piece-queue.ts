@@ -163,7 +163,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   /** Not for every small piece: there may be thousands in a second. */
   #tell(bytes: number): void {
     this.#untold += bytes
-    if (this.#untold < tuning.bytesAhead / 4 && this.#spare.length === 0) return
+    if (this.#untold < tuning.queryCreditBytes / 4 && this.#spare.length === 0) return
     this.#taken(this.#untold, this.#spare)
     this.#untold = 0
     this.#spare = []

@@ -24,7 +24,7 @@ export class SpareMemory {
 
   /** Keeps memory that nobody looks at any more, as far as there is to be any. */
   give(memory: ArrayBuffer): void {
-    if (!isWorthKeeping(memory) || this.#bytes + memory.byteLength > tuning.sparePieceBytes) {
+    if (!isWorthKeeping(memory) || this.#bytes + memory.byteLength > tuning.piecePoolBytes) {
       release(new Uint8Array(memory))
       return
     }

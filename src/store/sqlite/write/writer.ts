@@ -112,11 +112,11 @@ export class LogWriter {
 
   /** Whether so much waits to be sealed that nothing should be added before some of it is. */
   get isBehind(): boolean {
-    const most = tuning.chunksBehind * format.eventsPerCheckpoint
+    const most = tuning.maxUnsealedChunks * format.eventsPerCheckpoint
     for (const { sealable, checkpoint, sealed, mostWaiting } of this.#log.streams) {
       // Chunks of large events have few of them. How many chunks wait is not known before somebody has looked.
       const chunks = Number.isFinite(mostWaiting) ? mostWaiting : 0
-      if (sealable && (checkpoint - sealed > most || chunks > tuning.chunksBehind)) return true
+      if (sealable && (checkpoint - sealed > most || chunks > tuning.maxUnsealedChunks)) return true
     }
     return false
   }

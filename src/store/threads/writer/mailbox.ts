@@ -228,7 +228,7 @@ export class Outbox<M extends Numbered> {
   /** Answers whether there was room for it. */
   #put(id: number, request: AppendRequest, part: Part): boolean {
     const bytes = requestBytes(request)
-    if (bytes > tuning.letterBytes) return false
+    if (bytes > tuning.mailboxRequestBytes) return false
     const ring = this.#ring
     const needed = 1 + Math.ceil(bytes / cellBytes)
     const written = ring.load(words.written)

@@ -387,7 +387,7 @@ class WriterThread {
 
   #nextTask(idle: boolean): ToSealer | undefined {
     const hasTime = this.#isCalm || this.#writer.isBehind
-    const enough = hasTime ? tuning.chunksPerSeal : tuning.chunksBeforeSeal
+    const enough = hasTime ? tuning.chunksPerSeal : tuning.unsealedChunksUnderLoad
     const seal = this.#writer.planSeal(idle ? 1 : enough)
     if (seal !== undefined) return { seal }
     const merge = this.#writer.planMerge()
