@@ -13,10 +13,10 @@ test('a thread lowers its own scheduling priority only', { skip: !isLinux }, asy
     const { readlinkSync } = require('node:fs')
     const { getPriority } = require('node:os')
     const thread = Number(readlinkSync('/proc/thread-self').split('/').pop())
-    import(${JSON.stringify(new URL('../src/runtime/thread-priority.ts', import.meta.url).href)}).then(({ letOthersGoFirst }) => {
-      letOthersGoFirst(3)
+    import(${JSON.stringify(new URL('../src/runtime/thread-priority.ts', import.meta.url).href)}).then(({ lowerPriority }) => {
+      lowerPriority(3)
       const once = getPriority(thread)
-      letOthersGoFirst(100)
+      lowerPriority(100)
       parentPort.postMessage([once, getPriority(thread)])
     })`
   const worker = new Worker(code, { eval: true })

@@ -40,10 +40,10 @@ export function parseOpenFileLimit(text: string): number | undefined {
 export function connectionShares(openFiles: number): ConnectionShares {
   const connections = openFiles - limits.reservedDescriptors
   if (connections < limits.minConnections) {
-    const least = limits.reservedDescriptors + limits.minConnections
+    const required = limits.reservedDescriptors + limits.minConnections
     throw new ShoalError(
       'ERR_IO',
-      `The limit of open files is ${openFiles}, a node needs at least ${least}. ${raiseOpenFiles}`,
+      `The limit of open files is ${openFiles}, a node needs at least ${required}. ${raiseOpenFiles}`,
     )
   }
   const other = Math.min(limits.connectionsPerOtherPort, Math.floor(connections / 16))

@@ -4,7 +4,7 @@ import { limits } from '../../../base/limits.ts'
 import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
-import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
+import { lowerPriority, priorities } from '../../../runtime/thread-priority.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
 import { spareMemory } from '../../jobs/spare-memory.ts'
@@ -150,6 +150,6 @@ export function runReader(jobs: JobSet, runtime: Runtime): void {
   const port = parentPort
   assert(port !== null, 'a reader runs in a thread of its own')
   const data = workerData as ReaderData
-  letOthersGoFirst(priorities.reading)
+  lowerPriority(priorities.reading)
   open(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
-import { letOthersGoFirst, priorities } from '../../../runtime/thread-priority.ts'
+import { lowerPriority, priorities } from '../../../runtime/thread-priority.ts'
 import {
   buildMerge,
   buildSeal,
@@ -40,7 +40,7 @@ const { file, mailbox } = workerData as SealerData
 const parent = parentPort
 assert(parent !== null, 'the sealer runs in a thread of its own')
 open(parent, () => {
-  letOthersGoFirst(priorities.sealing)
+  lowerPriority(priorities.sealing)
   const database = openForReading(file)
   parent.once('message', ({ port, first }: SealerStart) => {
     const work = (task: ToSealer): void => {
