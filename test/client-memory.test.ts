@@ -97,7 +97,7 @@ test('the default memory limit is a quarter of the process memory or of the heap
   equal(defaultMemoryLimit(24 * 1024 * mib, 4096 * mib), 512 * mib)
   equal(defaultMemoryLimit(512 * mib, 4096 * mib), 128 * mib)
   equal(defaultMemoryLimit(24 * 1024 * mib, 256 * mib), 128 * mib)
-  equal(defaultMemoryLimit(mib, mib), limits.leastClientMemory)
+  equal(defaultMemoryLimit(mib, mib), limits.minClientMemory)
 })
 
 test('a memory limit is a number with an optional unit, and anything else is refused', () => {

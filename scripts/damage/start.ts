@@ -123,7 +123,7 @@ function askFiles(file: string, ask: Ask): readonly StoreDamage[] {
   const store = new FileStore(file, systemRuntime)
   try {
     ask('names', () => JSON.stringify(store.names()))
-    ask('followed', () => JSON.stringify(store.followed()))
+    ask('followed', () => JSON.stringify(store.appliedOffsets()))
     for (const name of ['large', 'small', 'other']) ask(name, () => fileOf(store, name))
     ask('no name', () => JSON.stringify(store.find('nothing', [])))
     return store.damage

@@ -5,9 +5,9 @@ import { bodyCost } from '../client-memory/account.ts'
 import { release } from '../runtime/buffers.ts'
 import type { Timer, Timers } from '../runtime/timers.ts'
 
-/** The client disconnected before the end of its request body: there is nobody to respond to. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone'
+/** The client disconnected before the end of its request body: no response is sent. */
+export class ClientDisconnected extends Error {
+  override readonly name = 'ClientDisconnected'
 }
 
 /** Memory accounting for a request body while it is received and processed. */
@@ -22,11 +22,11 @@ export interface BodyHolder {
 
 /** Reads request bodies, with an idle timeout. */
 export class BodyReader {
-  readonly #pauseMs: number
+  readonly #idleTimeoutMs: number
   readonly #timers: Timers
 
-  constructor(pauseMs: number, timers: Timers) {
-    this.#pauseMs = pauseMs
+  constructor(idleTimeoutMs: number, timers: Timers) {
+    this.#idleTimeoutMs = idleTimeoutMs
     this.#timers = timers
   }
 
@@ -39,7 +39,7 @@ export class BodyReader {
       // Fast path: most bodies arrive in the same packet as their head.
       const all = request.complete ? (request.read() as Buffer | null) : undefined
       if (all === undefined)
-        await receiveAll(request, body, holder, this.#timers, this.#pauseMs, () => {
+        await receiveAll(request, body, holder, this.#timers, this.#idleTimeoutMs, () => {
           // The rest of the body would be parsed as the next request: no keep-alive.
           response.shouldKeepAlive = false
         })
@@ -60,7 +60,7 @@ export class BodyReader {
    */
   stream(request: IncomingMessage, response: ServerResponse): AsyncGenerator<Buffer> {
     if (awaitsContinue(request)) response.writeContinue()
-    return streamBody(request, this.#timers, this.#pauseMs)
+    return streamBody(request, this.#timers, this.#idleTimeoutMs)
   }
 }
 
@@ -79,10 +79,14 @@ const streamHighWaterMark = 64 * 1024
  * Streams a body, with small chunks coalesced. The request stays in flowing mode below the high water mark: in paused
  * mode Node would buffer each chunk as an object, and a chunk of one byte costs hundreds.
  */
-async function* streamBody(request: IncomingMessage, timers: Timers, pauseMs: number): AsyncGenerator<Buffer> {
+async function* streamBody(request: IncomingMessage, timers: Timers, idleTimeoutMs: number): AsyncGenerator<Buffer> {
   const chunks = new ChunkBuffer()
   let wake = (): void => {}
-  let state: 'open' | 'ended' | 'gone' = request.readableEnded ? 'ended' : request.destroyed ? 'gone' : 'open'
+  let state: 'open' | 'ended' | 'disconnected' = request.readableEnded
+    ? 'ended'
+    : request.destroyed
+      ? 'disconnected'
+      : 'open'
   const onData = (chunk: Buffer): void => {
     chunks.add(chunk)
     if (chunks.length >= streamHighWaterMark) request.pause()
@@ -93,7 +97,7 @@ async function* streamBody(request: IncomingMessage, timers: Timers, pauseMs: nu
     wake()
   }
   const onClose = (): void => {
-    if (state === 'open') state = 'gone'
+    if (state === 'open') state = 'disconnected'
     wake()
   }
   request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', followedByClose)
@@ -108,9 +112,9 @@ async function* streamBody(request: IncomingMessage, timers: Timers, pauseMs: nu
         const woken = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await withIdleTimeout(woken, timers, pauseMs)
+        await withIdleTimeout(woken, timers, idleTimeoutMs)
       } else if (state === 'ended') return
-      else throw new ClientGone()
+      else throw new ClientDisconnected()
     }
   } finally {
     request.off('data', onData).off('end', onEnd).off('close', onClose)
@@ -121,13 +125,13 @@ async function* streamBody(request: IncomingMessage, timers: Timers, pauseMs: nu
 }
 
 /** Waits for more of the body; throws after the idle timeout. */
-async function withIdleTimeout(next: Promise<void>, timers: Timers, pauseMs: number): Promise<void> {
+async function withIdleTimeout(next: Promise<void>, timers: Timers, idleTimeoutMs: number): Promise<void> {
   let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = timers.setTimeout(() => reject(paused(pauseMs)), pauseMs)
+  const timeout = new Promise<never>((_, reject) => {
+    timer = timers.setTimeout(() => reject(idleTimeout(idleTimeoutMs)), idleTimeoutMs)
   })
   try {
-    await Promise.race([next, late])
+    await Promise.race([next, timeout])
   } finally {
     timers.clear(timer)
   }
@@ -221,7 +225,7 @@ class BufferedBody {
   readonly #limit: number
   readonly #holder: BodyHolder
   readonly #chunks = new ChunkBuffer()
-  #smallParts = 0
+  #smallChunks = 0
   #charged = 0
 
   constructor(limit: number, holder: BodyHolder) {
@@ -234,7 +238,8 @@ class BufferedBody {
     const chunks = this.#chunks
     chunks.add(chunk)
     if (chunks.length > this.#limit) return tooLarge(chunks.length, this.#limit)
-    if (chunk.length < limits.smallPartBytes && ++this.#smallParts > limits.smallParts) return tooManySmallParts()
+    if (chunk.length < limits.smallBodyChunkBytes && ++this.#smallChunks > limits.smallBodyChunks)
+      return tooManySmallChunks()
     const cost = bodyCost(chunks.allocated)
     if (!this.#holder.charge(cost - this.#charged)) return this.#holder.refusal
     this.#charged = cost
@@ -251,14 +256,14 @@ class BufferedBody {
   }
 }
 
-/** Receives a request body to its end. `late` is called when it is aborted before that. */
+/** Receives a request body to its end. `onAbort` is called when it is aborted before that. */
 function receiveAll(
   request: IncomingMessage,
   body: BufferedBody,
   holder: BodyHolder,
   timers: Timers,
-  pauseMs: number,
-  late: () => void,
+  idleTimeoutMs: number,
+  onAbort: () => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void): void => {
@@ -269,34 +274,34 @@ function receiveAll(
       settle()
     }
     const refuse = (error: ShoalError): void => {
-      late()
+      onAbort()
       end(() => reject(error))
     }
-    const timer = timers.setTimeout(() => refuse(paused(pauseMs)), pauseMs)
+    const timer = timers.setTimeout(() => refuse(idleTimeout(idleTimeoutMs)), idleTimeoutMs)
     const stopReceiving = holder.receiveBody(refuse)
     const onData = (chunk: Buffer): void => {
       timer.refresh()
       const error = body.add(chunk)
       if (error !== undefined) end(() => reject(error))
     }
-    const onClose = (): void => end(() => reject(new ClientGone()))
+    const onClose = (): void => end(() => reject(new ClientDisconnected()))
     const onEnd = (): void => end(resolve)
     request.on('data', onData).on('close', onClose).on('end', onEnd)
     request.on('error', followedByClose)
   })
 }
 
-/** An 'error' event needs a listener, but 'close' follows it and does the work. */
+/** An 'error' event needs a listener; the 'close' event after it is handled. */
 function followedByClose(): void {}
 
-function paused(pauseMs: number): ShoalError {
-  return failure('ERR_BAD_REQUEST', { cause: `Idle timeout: no data of the request body for ${pauseMs} ms.` })
+function idleTimeout(idleTimeoutMs: number): ShoalError {
+  return failure('ERR_BAD_REQUEST', { cause: `Idle timeout: no data of the request body for ${idleTimeoutMs} ms.` })
 }
 
-function tooManySmallParts(): ShoalError {
-  const { smallParts, smallPartBytes } = limits
+function tooManySmallChunks(): ShoalError {
+  const { smallBodyChunks, smallBodyChunkBytes } = limits
   return failure('ERR_BAD_REQUEST', {
-    cause: `The request body has more than ${smallParts} chunks of less than ${smallPartBytes} bytes.`,
+    cause: `The request body has more than ${smallBodyChunks} chunks of less than ${smallBodyChunkBytes} bytes.`,
   })
 }
 

@@ -4,7 +4,7 @@ import { parseCost } from '../client-memory/account.ts'
 import { parseJson } from '../json/json-scanner.ts'
 import type { BodyHolder, BodyReader } from './body.ts'
 import type { Client } from './clients/index.ts'
-import type { ParseTurns } from './turns.ts'
+import type { ParseQueue } from './parse-queue.ts'
 
 /**
  * A request with its response, as handlers see it. Its memory is charged to the connection until the response is made.
@@ -18,7 +18,7 @@ export class Call implements BodyHolder {
   readonly query: string | undefined
   readonly client: Client
   readonly #bodies: BodyReader
-  readonly #turns: ParseTurns
+  readonly #parseQueue: ParseQueue
   /** Bytes charged to the connection. */
   #charged = 0
 
@@ -26,13 +26,13 @@ export class Call implements BodyHolder {
     request: IncomingMessage,
     response: ServerResponse,
     bodies: BodyReader,
-    turns: ParseTurns,
+    parseQueue: ParseQueue,
     client: Client,
   ) {
     this.request = request
     this.response = response
     this.#bodies = bodies
-    this.#turns = turns
+    this.#parseQueue = parseQueue
     this.client = client
     const url = request.url ?? '/'
     const mark = url.indexOf('?')
@@ -53,7 +53,7 @@ export class Call implements BodyHolder {
   async json(limit: number): Promise<unknown> {
     const body = await this.body(limit)
     this.hold(parseCost(body.length))
-    await this.#turns.next(body.length)
+    await this.#parseQueue.wait(body.length)
     return parseJson(body)
   }
 

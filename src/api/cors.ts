@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Answer } from './answer.ts'
+import type { HttpResponse } from './response.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE']
 const headers = ['authorization', 'content-type', 'accept']
@@ -18,7 +18,7 @@ export class Cors {
   }
 
   /** The response to a preflight request or to a disallowed origin; nothing for requests that may pass. */
-  answer(method: string | undefined, request: IncomingHttpHeaders): Answer | undefined {
+  respond(method: string | undefined, request: IncomingHttpHeaders): HttpResponse | undefined {
     const { origin, host } = request
     if (origin === undefined) return undefined
     if (!this.#allows(origin, host)) return forbidden('origin not allowed')
@@ -31,7 +31,7 @@ export class Cors {
   }
 }
 
-function preflight(request: IncomingHttpHeaders): Answer {
+function preflight(request: IncomingHttpHeaders): HttpResponse {
   const method = request['access-control-request-method']
   if (method === undefined || !methods.includes(method)) return forbidden('request-method not allowed')
   const requested = (request['access-control-request-headers'] ?? '')
@@ -48,7 +48,7 @@ function preflight(request: IncomingHttpHeaders): Answer {
   }
 }
 
-function forbidden(reason: string): Answer {
+function forbidden(reason: string): HttpResponse {
   return {
     status: 403,
     refusal: 'CORS',

@@ -75,7 +75,7 @@ class FormParser {
       boundary,
       partHwm: Number.MAX_SAFE_INTEGER,
       // The Dicer cuts longer headers off in silence. #parse refuses them before they can be that long.
-      maxHeaderSize: limits.partHeadBytes + 2 * largestChunkBytes,
+      maxHeaderSize: limits.partHeaderBytes + 2 * largestChunkBytes,
     }
     this.#dicer = new DicerClass(options)
     this.#dicer.on('part', (part) => this.#begin(part))
@@ -124,7 +124,7 @@ class FormParser {
     const part: ReceivedPart = { stream, headers: undefined, chunks: [] }
     stream.on('header', (headers) => {
       part.headers = headers as PartHeaders
-      if (sizeOf(part.headers) > limits.partHeadBytes) throw longHeaders()
+      if (sizeOf(part.headers) > limits.partHeaderBytes) throw longHeaders()
     })
     // The Dicer reports the same error itself.
     stream.on('error', () => {})
@@ -158,7 +158,7 @@ class FormParser {
     this.#open = last === undefined ? [] : [last]
     if (last === undefined || last.headers !== undefined || last !== before) return
     this.#headerBytes += chunk.length
-    if (this.#headerBytes > limits.partHeadBytes) throw longHeaders()
+    if (this.#headerBytes > limits.partHeaderBytes) throw longHeaders()
   }
 
   /** Ends the Dicer, and waits until it finishes or fails. */
@@ -182,7 +182,7 @@ function sizeOf(headers: PartHeaders): number {
 }
 
 function longHeaders(): ShoalError {
-  return malformed(`the headers of a part have more than ${limits.partHeadBytes} bytes`)
+  return malformed(`the headers of a part have more than ${limits.partHeaderBytes} bytes`)
 }
 
 function endlessHeaders(): ShoalError {

@@ -11,9 +11,9 @@ export function offsetMap(value: unknown, name: string): OffsetMap {
   if (entries.length > limits.offsetsPerBound)
     throw invalid(`more than ${limits.offsetsPerBound} offsets at \`${name}\``)
   const offsets: Record<string, number> = {}
-  for (const [stream, given] of entries) {
+  for (const [stream, entry] of entries) {
     checkStreamId(stream)
-    const offset = offsetOf(given)
+    const offset = offsetOf(entry)
     if (offset >= 0) offsets[stream] = offset
   }
   return offsets
@@ -29,12 +29,12 @@ function checkStreamId(text: string): void {
 }
 
 /** An offset: an integer, a string of digits, `min` or `max`. */
-function offsetOf(given: unknown): number {
-  if (given === 'min') return -1
-  if (given === 'max') return Number.MAX_SAFE_INTEGER
-  const number = typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given
+function offsetOf(entry: unknown): number {
+  if (entry === 'min') return -1
+  if (entry === 'max') return Number.MAX_SAFE_INTEGER
+  const number = typeof entry === 'string' && /^-?\d+$/.test(entry) ? Number(entry) : entry
   if (typeof number !== 'number' || !Number.isInteger(number))
-    throw invalid(`${JSON.stringify(given)} is not an integer`)
+    throw invalid(`${JSON.stringify(entry)} is not an integer`)
   if (number < -1) throw invalid(`number ${number} is below -1`)
   if (number > Number.MAX_SAFE_INTEGER) throw invalid(`number ${number} is too large`)
   return number

@@ -1,6 +1,6 @@
 import type { App } from '../identity/index.ts'
-import type { Answer } from './answer.ts'
 import type { Call } from './call.ts'
+import type { HttpResponse } from './response.ts'
 
 interface Rules {
   /** The media type of the response, checked against `Accept`. Without it, `Accept` is not checked. */
@@ -11,8 +11,8 @@ interface Rules {
 
 /** The handler of a method of a route, and the checks before it. */
 export type Endpoint =
-  | (Rules & { readonly token: false; answer(call: Call): Answer | Promise<Answer> })
-  | (Rules & { readonly token: true; answer(call: Call, app: App): Answer | Promise<Answer> })
+  | (Rules & { readonly token: false; handle(call: Call): HttpResponse | Promise<HttpResponse> })
+  | (Rules & { readonly token: true; handle(call: Call, app: App): HttpResponse | Promise<HttpResponse> })
 
 export interface Route {
   /** An exact path, or a prefix that ends with `/*`. */

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import { type Answer, errorAnswer, isStream, type StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
 import type { Connection } from './clients/index.ts'
+import { errorResponse, type HttpResponse, isStream, type StreamedBody } from './response.ts'
 
-type Headers = Answer['headers']
+type Headers = HttpResponse['headers']
 
 /**
  * Bodies and chunks below this size are small. A small body is sent in one write with the head. Small buffers get no
@@ -16,32 +16,36 @@ const smallBytes = 4096
  * client disconnects. Output that the client does not read is charged to its connection. A response that exceeds the
  * memory limit is replaced with an error.
  */
-export async function send(call: Call, given: Answer, more?: Readonly<Record<string, string>>): Promise<Answer> {
-  const answer = withinMemoryLimit(given, call.client.connection)
-  const { response } = call
-  const { status, headers, body } = answer
-  if (!isStream(body)) sendWhole(call, answer, body, more)
+export async function send(call: Call, response: HttpResponse, more?: Headers): Promise<HttpResponse> {
+  const sent = withinMemoryLimit(response, call.client.connection)
+  const { status, headers, body } = sent
+  if (!isStream(body)) sendWhole(call, sent, body, more)
   else {
-    response.writeHead(status, mergeHeaders(headers, more))
+    call.response.writeHead(status, mergeHeaders(headers, more))
     if (call.request.method === 'HEAD') {
       body.cancel()
-      response.end()
+      call.response.end()
     } else await sendStream(call, body)
   }
-  return answer
+  return sent
 }
 
 /** The response, or an error when its memory exceeds the limit of the connection. */
-function withinMemoryLimit(answer: Answer, connection: Connection): Answer {
-  const { body } = answer
+function withinMemoryLimit(response: HttpResponse, connection: Connection): HttpResponse {
+  const { body } = response
   const held = isStream(body) ? (body.heldBytes ?? 0) : body.length
-  if (held <= smallBytes || connection.hasRoom(held)) return answer
+  if (held <= smallBytes || connection.hasRoom(held)) return response
   if (isStream(body)) body.cancel()
-  else answer.sent?.()
-  return errorAnswer(connection.refusal)
+  else response.sent?.()
+  return errorResponse(connection.refusal)
 }
 
-function sendWhole(call: Call, { status, headers, sent }: Answer, body: string | Uint8Array, more?: Headers): void {
+function sendWhole(
+  call: Call,
+  { status, headers, sent }: HttpResponse,
+  body: string | Uint8Array,
+  more?: Headers,
+): void {
   const { request, response } = call
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const all: Record<string, string | number> = mergeHeaders(headers, more)
@@ -54,7 +58,7 @@ function sendWhole(call: Call, { status, headers, sent }: Answer, body: string |
   else if (length < smallBytes)
     response.end(Buffer.from(body.buffer, body.byteOffset, length).toString('latin1'), 'latin1')
   else response.end(body, sent)
-  call.client.connection.wrote()
+  call.client.connection.afterWrite()
 }
 
 /** Merges the headers of a response with those of every response; `Vary` gets the values of both. */
@@ -82,7 +86,7 @@ async function sendStream({ response, client: { connection } }: Call, body: Stre
     for await (const chunk of body) {
       const sent = chunk.length < smallBytes ? undefined : (): void => body.sent?.(chunk)
       const more = response.write(chunk, sent)
-      connection.wrote()
+      connection.afterWrite()
       if (!more && !(await drained(response))) return
     }
     response.end()

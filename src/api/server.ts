@@ -8,20 +8,20 @@ import { JsonError } from '../json/json-scanner.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { type Answer, errorAnswer } from './answer.ts'
 import { authenticate } from './authentication.ts'
-import { awaitsContinue, BodyReader, ClientGone } from './body.ts'
+import { awaitsContinue, BodyReader, ClientDisconnected } from './body.ts'
 import { Call } from './call.ts'
 import type { Connections } from './clients/index.ts'
 import type { Cors } from './cors.ts'
 import type { Hosts } from './hosts.ts'
 import { checkAccept, checkJsonContent } from './negotiation.ts'
+import type { ParseQueue } from './parse-queue.ts'
 import { RefusalLog } from './refusal-log.ts'
+import { errorResponse, type HttpResponse } from './response.ts'
 import { endpointOf, type Route, Router } from './router.ts'
 import { send } from './sending.ts'
 import type { EventSockets } from './socket/event-sockets.ts'
 import { checkHostHeader, normalizeTarget } from './target.ts'
-import type { ParseTurns } from './turns.ts'
 import type { Websites } from './websites.ts'
 
 // An ES import of node:http evaluates all its getters, which loads undici and more: a sixth of the startup time.
@@ -32,8 +32,8 @@ export interface HttpOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly timers: Timers
-  /** Shared with the WebSockets: both take time from everybody else. */
-  readonly turns: ParseTurns
+  /** Shared with the WebSockets, so that parsing yields to other clients of both. */
+  readonly parseQueue: ParseQueue
   /** Checks the tokens of requests to routes that require one. */
   readonly tokens?: Tokens
   readonly hosts?: Hosts
@@ -43,9 +43,9 @@ export interface HttpOptions {
   /** Handles WebSocket upgrade requests. */
   readonly sockets?: EventSockets
   /** Idle timeout of a request body. */
-  readonly bodyPauseMs?: number
+  readonly bodyTimeoutMs?: number
   /** Called after each response. */
-  readonly answered?: (status: number) => void
+  readonly onResponse?: (status: number) => void
   /** The connections of all clients. Services that share them share one memory account. */
   readonly connections: Connections
 }
@@ -61,15 +61,15 @@ export class HttpService {
     this.#options = options
     this.#router = new Router(options.routes)
     this.#refusals = new RefusalLog(options.log, options.timers)
-    this.#bodies = new BodyReader(options.bodyPauseMs ?? limits.bodyPauseMs, options.timers)
+    this.#bodies = new BodyReader(options.bodyTimeoutMs ?? limits.bodyTimeoutMs, options.timers)
   }
 
   /** Creates a server; there is one per listening address. */
   server(): Server {
     const { sockets } = this.#options
     const timeouts = {
-      headersTimeout: limits.requestHeadMs,
-      requestTimeout: limits.requestMs,
+      headersTimeout: limits.requestHeadTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
       keepAliveTimeout: limits.idleConnectionMs,
     }
     const server = createServer({
@@ -81,14 +81,14 @@ export class HttpService {
       // Some clients offer an upgrade to HTTP/2 (h2c) with every request. They accept an HTTP/1.1 response.
       shouldUpgradeCallback: ({ headers }) => sockets !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     })
-    const { connections, turns } = this.#options
+    const { connections, parseQueue } = this.#options
     server.on('connection', (socket) => connections.add(socket))
     const handle = (request: IncomingMessage, response: ServerResponse): void => {
       // A connection that was rejected may still emit requests that were already received.
       if (request.socket.destroyed) return
       normalizeTarget(request)
       const client = connections.of(request.socket)
-      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, turns, client)))
+      client.http.serve(request, () => this.#serve(new Call(request, response, this.#bodies, parseQueue, client)))
     }
     server.on('request', handle)
     // The handler that reads the body sends `100 Continue`.
@@ -125,40 +125,40 @@ export class HttpService {
 
   async #handle(call: Call): Promise<void> {
     const started = this.#options.clock.steadyMs()
-    const { request, response } = call
-    const answer = await this.#answer(call)
+    const { request } = call
+    const response = await this.#respond(call)
     call.refundAll()
-    if (answer === undefined) return
+    if (response === undefined) return
     // Without `100 Continue` a client may send its body or not, so the next bytes could be a body or a request.
-    if (awaitsContinue(request) && !request.complete) response.shouldKeepAlive = false
+    if (awaitsContinue(request) && !request.complete) call.response.shouldKeepAlive = false
     drain(request, this.#options.timers)
-    const sent = await send(call, answer, this.#options.cors?.headers(request.headers))
-    this.#options.answered?.(sent.status)
+    const sent = await send(call, response, this.#options.cors?.headers(request.headers))
+    this.#options.onResponse?.(sent.status)
     this.#log(call, sent, started)
   }
 
   /** The response, with errors turned into error responses; nothing when the client has disconnected. */
-  async #answer(call: Call): Promise<Answer | undefined> {
+  async #respond(call: Call): Promise<HttpResponse | undefined> {
     const { hosts, cors, websites, log } = this.#options
     try {
       checkHostHeader(call.request)
       hosts?.check(call.request.headers.host)
       return (
-        cors?.answer(call.request.method, call.request.headers) ??
-        (await websites?.answer(call)) ??
+        cors?.respond(call.request.method, call.request.headers) ??
+        (await websites?.respond(call)) ??
         (await this.#route(call))
       )
     } catch (error) {
       if (error instanceof ShoalError) return this.#refusal(call, error)
-      if (error instanceof JsonError) return errorAnswer(failure('ERR_BAD_REQUEST', { cause: error.message }))
-      if (error instanceof ClientGone) return undefined
+      if (error instanceof JsonError) return errorResponse(failure('ERR_BAD_REQUEST', { cause: error.message }))
+      if (error instanceof ClientDisconnected) return undefined
       log.error(`request failed: ${messageOf(error)}`, { method: call.method, path: call.path })
-      return errorAnswer(damageOf(error) ?? failure('ERR_INTERNAL', {}))
+      return errorResponse(damageOf(error) ?? failure('ERR_INTERNAL', {}))
     }
   }
 
   /** The order of the checks is part of the interface: path, method, token, Accept, Content-Type, then the body. */
-  #route(call: Call): Answer | Promise<Answer> {
+  #route(call: Call): HttpResponse | Promise<HttpResponse> {
     const route = this.#router.find(call.path)
     if (route === undefined) throw failure('ERR_NOT_FOUND', {})
     const endpoint = endpointOf(route, call.method)
@@ -167,17 +167,17 @@ export class HttpService {
     const app = endpoint.token && this.#options.tokens ? authenticate(this.#options.tokens, call) : undefined
     if (endpoint.produces !== undefined) checkAccept(headers, endpoint.produces)
     if (endpoint.consumes === 'json') checkJsonContent(headers)
-    if (!endpoint.token) return endpoint.answer(call)
+    if (!endpoint.token) return endpoint.handle(call)
     if (app === undefined) throw failure('ERR_MISSING_AUTH_HEADER', {})
-    return endpoint.answer(call, app)
+    return endpoint.handle(call, app)
   }
 
   /** An error response; a 405 lists the allowed methods in its `Allow` header. */
-  #refusal({ path }: Call, error: ShoalError): Answer {
-    const answer = errorAnswer(error)
+  #refusal({ path }: Call, error: ShoalError): HttpResponse {
+    const response = errorResponse(error)
     const route = error.code === 'ERR_METHOD_NOT_ALLOWED' ? this.#router.find(path) : undefined
-    if (route === undefined) return answer
-    return { ...answer, headers: { ...answer.headers, allow: Object.keys(route.methods).join(', ') } }
+    if (route === undefined) return response
+    return { ...response, headers: { ...response.headers, allow: Object.keys(route.methods).join(', ') } }
   }
 
   /** Sending failed. The head may already be sent, so the connection is closed. */
@@ -197,7 +197,7 @@ export class HttpService {
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`)
   }
 
-  #log({ request, method, path }: Call, { status, refusal }: Answer, started: number): void {
+  #log({ request, method, path }: Call, { status, refusal }: HttpResponse, started: number): void {
     const { log, clock } = this.#options
     const remote = request.socket.remoteAddress
     if (refusal !== undefined) this.#refusals.add(status, refusal, { method, path, remote })
@@ -225,7 +225,7 @@ function drain(request: IncomingMessage, timers: Timers): void {
   const { socket } = request
   let small = 0
   const onData = (part: Buffer): void => {
-    if (part.length >= limits.smallPartBytes || ++small <= limits.smallParts) return
+    if (part.length >= limits.smallBodyChunkBytes || ++small <= limits.smallBodyChunks) return
     request.off('data', onData)
     socket.pause()
     timers.setTimeout(() => socket.destroy(), limits.lingerMs).unref()
@@ -238,11 +238,12 @@ function hasRequestBody({ headers }: IncomingMessage): boolean {
 }
 
 function badRequest(error: Error): string {
+  const { requestHeadBytes, requestHeadTimeoutMs, requestTimeoutMs } = limits
   switch (systemCode(error)) {
     case 'HPE_HEADER_OVERFLOW':
-      return `The request head has more than ${limits.requestHeadBytes} bytes.`
+      return `The request head has more than ${requestHeadBytes} bytes.`
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return `Request timeout: ${limits.requestHeadMs} ms for the head, ${limits.requestMs} ms for the whole request.`
+      return `Request timeout: ${requestHeadTimeoutMs} ms for the head, ${requestTimeoutMs} ms for the whole request.`
     default:
       return 'Malformed HTTP/1.1.'
   }

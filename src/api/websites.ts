@@ -1,11 +1,11 @@
 import { failure } from '../base/errors.ts'
 import type { Files } from '../files/index.ts'
 import type { Tokens } from '../identity/index.ts'
-import type { Answer } from './answer.ts'
 import { authenticate } from './authentication.ts'
 import type { Call } from './call.ts'
-import { acceptsHtml, acceptsJson, contentAnswer, decodedPath } from './content/content-answer.ts'
+import { acceptsHtml, acceptsJson, contentResponse, decodedPath } from './content/content-response.ts'
 import { nameOf } from './hosts.ts'
+import type { HttpResponse } from './response.ts'
 
 /** Virtual hosts: serves named content at `<name>.<domain>`, without a token unless the name is private. */
 export class Websites {
@@ -22,16 +22,16 @@ export class Websites {
   }
 
   /** The response of a website; nothing for API requests, which every website can send to its own origin. */
-  answer(call: Call): Promise<Answer | undefined> | undefined {
+  respond(call: Call): Promise<HttpResponse | undefined> | undefined {
     const { host } = call.request.headers
     if (host !== undefined && host === this.#lastApiHost) return undefined
     const name = this.#nameOf(host)
-    if (name !== undefined) return this.#answer(call, name)
+    if (name !== undefined) return this.#respond(call, name)
     this.#lastApiHost = host
     return undefined
   }
 
-  async #answer(call: Call, name: string): Promise<Answer | undefined> {
+  async #respond(call: Call, name: string): Promise<HttpResponse | undefined> {
     const isApi = /^\/api\/v2(\/|$)/.test(call.path)
     if (call.method !== 'GET' && call.method !== 'HEAD') {
       if (isApi) return undefined
@@ -43,7 +43,7 @@ export class Websites {
     if (isApi && content === undefined) return undefined
     if (isPrivate === true) authenticate(this.#tokens, call)
     const prefersIndex = acceptsHtml(call) || !acceptsJson(call)
-    return await contentAnswer(call, files, { content, by: 'name', path: path ?? [] }, prefersIndex)
+    return await contentResponse(call, files, { content, by: 'name', path: path ?? [] }, prefersIndex)
   }
 
   #nameOf(host: string | undefined): string | undefined {

@@ -16,17 +16,17 @@ export const limits = {
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */
-  packedBlobBytes: 1024 * 1024,
+  compressedBlobBytes: 1024 * 1024,
   /** Maximum size of the multipart body of a file upload. */
   uploadBytes: 128 * 1024 * 1024,
   /** Maximum number of concurrent uploads. */
-  uploadsTogether: 64,
+  concurrentUploads: 64,
   /** Maximum number of files in an upload. */
   filesPerUpload: 20_000,
   /** Maximum number of directories in an upload. */
   foldersPerUpload: 20_000,
   /** Maximum size of the headers of a multipart part. */
-  partHeadBytes: 16 * 1024,
+  partHeaderBytes: 16 * 1024,
   /** Maximum size of the path of an uploaded file. */
   filePathBytes: 4096,
   /** Maximum size of all file paths of an upload together. */
@@ -35,10 +35,10 @@ export const limits = {
   uploadsListed: 1000,
   /** Maximum size of a file name. */
   fileNameBytes: 255,
-  /** Maximum number of evicted blocks that are remembered as evicted. */
+  /** Maximum number of evicted blocks that the store remembers. */
   evictedBlocks: 100_000,
   /** Milliseconds before the subscription to file events is retried after a failure. */
-  followAgainMs: 5000,
+  resubscribeMs: 5000,
   /** Maximum number of standing queries that pin files, one per app. */
   standingQueries: 256,
   /** Maximum number of files and directories that one standing query pins. */
@@ -47,7 +47,7 @@ export const limits = {
   queryBytes: 1024 * 1024,
   /** Maximum number of open queries and subscriptions, over all clients. */
   openStreams: 1024,
-  /** Bytes charged for each open query or subscription, beside its text and the results it holds. */
+  /** Bytes charged for each open query or subscription, in addition to its text and the results it holds. */
   openStreamBytes: 16 * 1024,
   /** Bytes charged per character of query text: the compiled query is much larger than its text. */
   openBytesPerCharacter: 100,
@@ -58,13 +58,13 @@ export const limits = {
   /** Maximum number of open queries and subscriptions per WebSocket. */
   openStreamsPerSocket: 128,
   /** Maximum number of pending offset requests, over all clients. */
-  offsetsWaiting: 1024,
+  pendingOffsetRequests: 1024,
   /** Milliseconds of silence after which a streaming HTTP response sends an empty line as keep-alive. */
   keepAliveMs: 15_000,
   /** Maximum size of a WebSocket message. */
   socketMessageBytes: 64 * 1024 * 1024,
   /** Concurrent publish and offset requests per WebSocket; at the limit the socket is not read (backpressure). */
-  socketRequestsTogether: 256,
+  concurrentSocketRequests: 256,
   /** Unsent bytes per WebSocket client at which its queries are paused (backpressure). */
   socketBacklogBytes: 1024 * 1024,
   /** Unsent bytes of log text for a slow reader; further lines are dropped and counted. */
@@ -80,13 +80,13 @@ export const limits = {
   /** Maximum number of open connections to the API; less when the limit of open files is low. */
   connections: 10_000,
   /** Maximum number of open connections to the admin port and to the swarm port, each. */
-  connectionsOfOtherPorts: 1000,
+  connectionsPerOtherPort: 1000,
   /** File descriptors reserved for databases, threads and modules; a busy node has 70 of them open. */
   reservedDescriptors: 128,
   /** Minimum number of possible connections; a node with a lower limit of open files does not start. */
-  leastConnections: 32,
-  /** Possible API connections below which a node warns at startup about the limit of open files. */
-  fewConnections: 1000,
+  minConnections: 32,
+  /** Number of possible API connections below which a node warns at startup about the limit of open files. */
+  warnBelowConnections: 1000,
   /** Limit of open files that is assumed where it cannot be read. */
   assumedOpenFiles: 1024,
   /** Milliseconds before a thread that could not be started is retried. */
@@ -96,7 +96,7 @@ export const limits = {
   /** Accept backlog of a listening socket: connections that are not accepted yet. */
   listenBacklog: 1024,
   /** Timeout for receiving the request headers, in milliseconds. */
-  requestHeadMs: 30_000,
+  requestHeadTimeoutMs: 30_000,
   /** Maximum size of the request headers. */
   requestHeadBytes: 64 * 1024,
   /** Maximum size of a request body. */
@@ -104,21 +104,21 @@ export const limits = {
   /** Memory that all clients together may use, capped at a quarter of the process memory; `--memory-limit`. */
   clientMemory: 512 * 1024 * 1024,
   /** Minimum value of `--memory-limit`. */
-  leastClientMemory: 16 * 1024 * 1024,
+  minClientMemory: 16 * 1024 * 1024,
   /** Maximum value of `--memory-limit`. */
-  mostClientMemory: 64 * 1024 * 1024 * 1024,
+  maxClientMemory: 64 * 1024 * 1024 * 1024,
   /** Bytes up to which a connection or query is small: only small ones may use the memory reserve. */
   smallHoldingBytes: 64 * 1024,
   /** Bytes charged for a connection: its objects, its buffers and the current request. */
   connectionBytes: 16 * 1024,
   /** Additional bytes charged for a WebSocket. */
   socketBytes: 16 * 1024,
-  /** Bytes charged for a WebSocket message beside its own size, until it is answered. */
+  /** Bytes charged for a WebSocket message in addition to its size, until the request is processed. */
   socketRequestBytes: 1024,
   /** Bytes charged for a pipelined request while the one before it is handled. */
-  waitingRequestBytes: 4096,
-  /** The same with chunked transfer encoding: tiny HTTP chunks take a multiple of their size until they are read. */
-  waitingChunkedBytes: 4 * 1024 * 1024,
+  pipelinedRequestBytes: 4096,
+  /** The same with chunked transfer encoding: tiny HTTP chunks occupy a multiple of their size until they are read. */
+  pipelinedChunkedBytes: 4 * 1024 * 1024,
   /** Bytes charged for an upload: the parts that are in flight to the disk. */
   uploadHeldBytes: 4 * 1024 * 1024,
   /** Maximum bytes charged for a download: the piece being sent and the one being read ahead. */
@@ -131,16 +131,16 @@ export const limits = {
   progressBytes: 64 * 1024,
   /** Interval of the check for stalled connections, in milliseconds. */
   connectionAuditMs: 1000,
-  /** Size below which a part of a body is small: its overhead equals that of reading thousands of bytes. */
-  smallPartBytes: 64,
-  /** Maximum number of small parts in a body, such as one-byte HTTP chunks. */
-  smallParts: 16_384,
+  /** Size below which a chunk of a body is small: its overhead equals that of reading thousands of bytes. */
+  smallBodyChunkBytes: 64,
+  /** Maximum number of small chunks in a body, such as HTTP chunks of one byte. */
+  smallBodyChunks: 16_384,
   /** Milliseconds for a client to read the response before the unread rest of a chunked body is cut off. */
   lingerMs: 1000,
-  /** Timeout between two parts of a request body, in milliseconds. */
-  bodyPauseMs: 30_000,
+  /** Idle timeout of a request body, in milliseconds. */
+  bodyTimeoutMs: 30_000,
   /** Timeout for receiving a whole request, in milliseconds. */
-  requestMs: 300_000,
+  requestTimeoutMs: 300_000,
   /** Keep-alive timeout of an idle connection, in milliseconds. */
   idleConnectionMs: 65_000,
   /** Maximum size of an app manifest. */
@@ -148,16 +148,16 @@ export const limits = {
   /** Maximum number of events in a publish request. */
   eventsPerPublish: 20_000,
   /** Maximum number of publish requests in the write queue. */
-  publishesWaiting: 1024,
+  queuedPublishes: 1024,
   /** Maximum size of all publish requests in the write queue together. */
-  publishBytesWaiting: 128 * 1024 * 1024,
+  queuedPublishBytes: 128 * 1024 * 1024,
   /** Milliseconds between two log lines about the same ongoing failure. */
   outageSummaryMs: 60_000,
   /** Milliseconds between two probe writes while the disk fails. */
   diskProbeMs: 5000,
   /** Milliseconds between two retries of failed background work and of threads that have ended. */
   failureRetryMs: 10_000,
-  /** Interval of pruning: how often events beyond the retention limits are looked for, in milliseconds. */
+  /** Interval of pruning events beyond the retention limits, in milliseconds. */
   retentionMs: 30 * 60_000,
   /** Microseconds by which the wall clock may jump between two runs before pruning by age is skipped. */
   clockJump: 3_600_000_000,

@@ -9,18 +9,18 @@ export const tuning = {
   ownFrameBytes: 128 * 1024,
   /** Size above which a row of the tail is compressed; below it compression costs more than it saves. */
   compressFromBytes: 16 * 1024,
-  /** Size of the routing cache: distinct labels of events whose stream is known while publishing. */
-  knownLabels: 8192,
+  /** Entries of the routing cache: labels of published events and their streams. */
+  cachedRoutes: 8192,
   /** Batch size of sealing: chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
   /** Backlog of unsealed chunks at which publishing waits for sealing (backpressure): the tail stays short. */
-  chunksBehind: 42,
+  maxUnsealedChunks: 42,
   /** Maximum size of a group commit; further requests go into the next one. */
   commitBytes: 16 * 1024 * 1024,
   /** Bytes of result lines that a reader thread hands over at a time. */
   pieceBytes: 512 * 1024,
   /** Flow control: unread bytes of results per query before the reader thread pauses it. */
-  bytesAhead: 2 * 512 * 1024,
+  queryCreditBytes: 2 * 512 * 1024,
   /** Time slice of a query in milliseconds, before the scheduler switches to the next one. */
   sliceMs: 10,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
@@ -29,12 +29,12 @@ export const tuning = {
   shortJobMs: 20,
   /** Milliseconds of waiting after which a long job gets a slice, so that it does not starve. */
   starvingMs: 50,
-  /** Young generation of a thread's heap in MiB: a scavenge is what frees buffers that are garbage. */
+  /** Young generation of a thread's heap in MiB: a scavenge frees buffers that are garbage. */
   youngGenerationMb: 4,
   /** Young generation of the reader thread in MiB: queries allocate much, and get slower with less. */
   readerYoungGenerationMb: 8,
   /** Milliseconds for the reader thread to finish when the node stops. */
-  readersStopMs: 300,
+  readerStopTimeoutMs: 300,
   /** Cache of decompressed rows of the tail, per reader thread. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Cache of decoded blocks, per reader thread. */
@@ -46,15 +46,15 @@ export const tuning = {
   /** Throttle of file transfers while events are published, in bytes per millisecond. */
   fileBytesPerMs: 64 * 1024,
   /** Batch size of an upload: file chunks that are passed between threads together. */
-  chunksTogether: 4,
-  /** Batches of an upload in flight before reading from the network is paused (backpressure). */
-  chunksAhead: 2,
+  uploadBatchChunks: 4,
+  /** Batches of an upload in flight at which reading from the network is paused (backpressure). */
+  uploadBatchesInFlight: 2,
   /** Bytes of small blocks per commit. Large blocks go to slots and do not wait for a commit. */
   blockCommitBytes: 16 * 1024 * 1024,
   /** Written bytes of large blocks at which a background fsync starts: keeps the waits of others short. */
-  slotBytesAhead: 1024 * 1024,
+  slotSyncBytes: 1024 * 1024,
   /** Unsynced bytes of large blocks at which writing blocks until the fsync is done (backpressure). */
-  slotBytesBehind: 16 * 1024 * 1024,
+  maxUnsyncedSlotBytes: 16 * 1024 * 1024,
   /** Cache of decoded directory blocks and inner blocks of large files. */
   linkCacheBytes: 1024 * 1024,
   /** Batch size of eviction: blocks evicted before other work gets a turn. */
@@ -63,8 +63,8 @@ export const tuning = {
   movesPerTurn: 16,
   /** Maximum number of protocol messages batched into one WebSocket message. */
   messagesPerFrame: 128,
-  /** Size up to which JSON is parsed at once; larger texts are parsed one per turn of the event loop. */
-  parsedAtOnceBytes: 256 * 1024,
+  /** Size up to which JSON is parsed immediately; of larger texts one is parsed per iteration of the event loop. */
+  immediateParseBytes: 256 * 1024,
   /** Cache of verified tokens. */
   cachedTokens: 1024,
   /** Bytes of a publish request that are scanned before other work gets a turn. */

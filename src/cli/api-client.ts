@@ -35,13 +35,13 @@ export class ApiClient {
   }
 
   /** Sends a request. Throws the error of an error response. */
-  get(path: string, given: ApiRequest = {}): Promise<IncomingMessage> {
-    const headers = { authorization: `Bearer ${this.#token}`, ...given.headers }
-    return send(`${this.base}${path}`, { ...given, headers })
+  get(path: string, options: ApiRequest = {}): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${this.#token}`, ...options.headers }
+    return send(`${this.base}${path}`, { ...options, headers })
   }
 
-  async text(path: string, given: ApiRequest = {}): Promise<string> {
-    return await textOf(await this.get(path, given))
+  async text(path: string, options: ApiRequest = {}): Promise<string> {
+    return await textOf(await this.get(path, options))
   }
 }
 

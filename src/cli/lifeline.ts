@@ -44,7 +44,7 @@ export function onOrphaned(listener: () => void, timers: Timers): void {
 }
 
 /** Debounce time for signals under npm, which repeats them, in milliseconds. */
-const echoMs = 500
+const debounceMs = 500
 
 /**
  * Counts stop requests, without duplicates. Ctrl+C reaches the whole process group, and the launcher and npm, which get
@@ -64,9 +64,9 @@ export class StopRequests {
 
   add(from: 'own' | 'launcher', signal: string): void {
     const now = this.#clock.steadyMs()
-    const echo = underNpm && now - (this.#lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < echoMs
+    const isRepeated = underNpm && now - (this.#lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < debounceMs
     this.#lastAt.set(signal, now)
-    if (echo) return
+    if (isRepeated) return
     const { own, launcher } = this.#counts
     this.#counts[from].set(signal, (this.#counts[from].get(signal) ?? 0) + 1)
     let requests = 0

@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander'
 import { ShoalError } from '../base/errors.ts'
 import { program } from './command-line.ts'
-import { endQuietlyOnClosedPipe, exitCodes, write } from './output.ts'
+import { exitCodes, exitOnClosedPipe, write } from './output.ts'
 
 const json = process.argv.some((argument) => argument === '--json' || argument === '-j')
 
@@ -33,5 +33,5 @@ async function main(): Promise<number> {
 
 // Keys, settings and events are private to their owner.
 process.umask(0o077)
-endQuietlyOnClosedPipe()
+exitOnClosedPipe()
 void main().then((exitCode) => process.exit(exitCode))

@@ -65,7 +65,7 @@ export async function write(stream: NodeJS.WriteStream, text: string): Promise<v
 }
 
 /** Exits with 0 on EPIPE: `shoal … | head` closes the pipe early, which is not an error. */
-export function endQuietlyOnClosedPipe(): void {
+export function exitOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.ok)
     throw error

@@ -35,7 +35,7 @@ export class MemoryAccount {
   }
 
   static create(limitBytes: number): MemoryAccount {
-    assert(limitBytes >= unitBytes, 'an account of client memory has a limit')
+    assert(limitBytes >= unitBytes, 'the limit of client memory is at least one unit')
     const memory = new SharedArrayBuffer(4 * (1 + threads.length))
     new Int32Array(memory)[limitSlot] = Math.floor(limitBytes / unitBytes)
     return new MemoryAccount(memory, 'main')

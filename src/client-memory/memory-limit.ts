@@ -8,10 +8,10 @@ export function parseMemoryLimit(text: string): number {
   const [, digits, unit = ''] = /^(\d{1,12})(?:([kmg])(?:i?b)?|b)?$/i.exec(text.trim()) ?? []
   const factor = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }[unit.toLowerCase()] ?? 1
   const bytes = Number(digits) * factor
-  if (digits === undefined || bytes < limits.leastClientMemory || bytes > limits.mostClientMemory)
+  if (digits === undefined || bytes < limits.minClientMemory || bytes > limits.maxClientMemory)
     throw new ShoalError(
       'ERR_INVALID_INPUT',
-      `--memory-limit: '${text}' is not a size from ${sizeText(limits.leastClientMemory)} to ${sizeText(limits.mostClientMemory)}. Write for example 256MiB.`,
+      `--memory-limit: '${text}' is not a size from ${sizeText(limits.minClientMemory)} to ${sizeText(limits.maxClientMemory)}. Write for example 256MiB.`,
     )
   return bytes
 }
@@ -26,7 +26,7 @@ export function defaultMemoryLimit(
   heapBytes = getHeapStatistics().heap_size_limit,
 ): number {
   const bytes = Math.min(limits.clientMemory, processBytes / 4, heapBytes / 2)
-  return Math.max(limits.leastClientMemory, Math.floor(bytes))
+  return Math.max(limits.minClientMemory, Math.floor(bytes))
 }
 
 function sizeText(bytes: number): string {

@@ -112,7 +112,7 @@ export class Events {
   }
 
   async offsets(): Promise<Offsets> {
-    if (this.#offsetsWaiting >= limits.offsetsWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#offsetsWaiting >= limits.pendingOffsetRequests) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#offsetsWaiting++
     try {
       return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }

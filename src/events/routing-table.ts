@@ -50,7 +50,7 @@ export class RoutingTable {
   streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
     const cached = this.#cache.get(labels)
     if (cached !== undefined) return cached
-    if (this.#cache.size >= tuning.knownLabels) this.#cache.clear()
+    if (this.#cache.size >= tuning.cachedRoutes) this.#cache.clear()
     const stream = this.streamFor(appId, tags())
     this.#cache.set(labels, stream)
     return stream

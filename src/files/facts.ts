@@ -10,7 +10,7 @@ export type Fact =
       /** Whether its website requires a token. */
       readonly isPrivate?: boolean
     }
-  | { readonly kind: 'upload'; readonly cid: string; readonly isKept: boolean }
+  | { readonly kind: 'upload'; readonly cid: string; readonly isPinned: boolean }
   | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
 
 /** A fact with the event key of its event. */
@@ -40,8 +40,8 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
   if (isObject(pin)) return queryFact(pin, timestamp)
   const parsed = typeof cid === 'string' ? parseCid(cid) : undefined
   if (parsed === undefined) return undefined
-  if (type === 'fileAdded' || type === 'directoryAdded') return { kind: 'upload', cid: String(parsed), isKept: true }
-  return type === 'removed' ? { kind: 'upload', cid: String(parsed), isKept: false } : undefined
+  if (type === 'fileAdded' || type === 'directoryAdded') return { kind: 'upload', cid: String(parsed), isPinned: true }
+  return type === 'removed' ? { kind: 'upload', cid: String(parsed), isPinned: false } : undefined
 }
 
 /** A name with the form of a CID is ignored: it could never be looked up. */

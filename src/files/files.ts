@@ -18,12 +18,12 @@ import {
 } from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
 import { factOf } from './facts.ts'
-import { FileEventSubscription } from './file-events.ts'
+import { FileSubscription } from './file-subscription.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
-import type { FileStore, FilesData, Found, KeptContent, NamedContent } from './thread/index.ts'
+import type { FileStore, FilesData, Found, NamedContent, PinnedContent } from './thread/index.ts'
 import { filesModule } from './thread/index.ts'
-import { GivingWay } from './transfer-throttle.ts'
+import { TransferThrottle } from './transfer-throttle.ts'
 import { parseCid } from './unixfs/index.ts'
 import { Upload, type Uploaded } from './upload.ts'
 
@@ -55,10 +55,10 @@ export interface Duration {
 export class Files {
   readonly #options: FilesOptions
   readonly #thread: CalledThread<FileStore>
-  readonly #fileEvents: FileEventSubscription
-  readonly #followed: Promise<void>
+  readonly #subscription: FileSubscription
+  readonly #subscriptionEnd: Promise<void>
   readonly #queries: StandingQueries
-  readonly #throttle: GivingWay
+  readonly #throttle: TransferThrottle
   readonly #background: BackgroundReporter
   /** Serializes changes of names and uploads: each one is applied before the next one starts. */
   #lastChange: Promise<unknown> = Promise.resolve()
@@ -68,7 +68,7 @@ export class Files {
 
   constructor(options: FilesOptions) {
     this.#options = options
-    this.#throttle = new GivingWay(
+    this.#throttle = new TransferThrottle(
       () => options.events.publishes,
       (ms) => sleep(options.timers, ms),
     )
@@ -82,10 +82,10 @@ export class Files {
     })
     this.#background = new BackgroundReporter(options.background)
     const parts = { ...options, thread: this.#thread, background: this.#background }
-    this.#fileEvents = new FileEventSubscription(parts)
-    this.#followed = this.#fileEvents.run()
+    this.#subscription = new FileSubscription(parts)
+    this.#subscriptionEnd = this.#subscription.run()
     this.#queries = new StandingQueries(parts)
-    void this.#fileEvents.tried.then(() => this.askQueries())
+    void this.#subscription.firstAttempt.then(() => this.runQueries())
   }
 
   /**
@@ -93,7 +93,7 @@ export class Files {
    * stored as a directory only with `asDirectory`.
    */
   async upload(appId: string, add: (upload: Upload) => Promise<void>, asDirectory = false): Promise<string> {
-    if (this.#uploads >= limits.uploadsTogether) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#uploads >= limits.concurrentUploads) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#uploads++
     try {
       const upload = new Upload(this.#thread, await this.#thread.call('beginUpload', []), this.#throttle)
@@ -112,13 +112,13 @@ export class Files {
 
   /** Resolves a CID or a name, and a path below it. */
   async find(root: string, path: readonly string[]): Promise<Found> {
-    await this.#fileEvents.tried
+    await this.#subscription.firstAttempt
     return await this.#thread.call('find', [root, path])
   }
 
   /** Resolves a path of the website of a host. */
   async findSite(host: string, path: readonly string[]): Promise<Found> {
-    await this.#fileEvents.tried
+    await this.#subscription.firstAttempt
     return await this.#thread.call('findSite', [host, path])
   }
 
@@ -127,7 +127,7 @@ export class Files {
     let next = start < end ? this.#read(cid, start) : undefined
     for (let at = start; next !== undefined; ) {
       const piece = await next
-      assert(piece.length > 0, 'a piece of a file has bytes')
+      assert(piece.length > 0, 'a piece of a file is not empty')
       const taken = piece.subarray(0, end - at)
       at += taken.length
       await this.#throttle.pass(taken.length)
@@ -137,13 +137,13 @@ export class Files {
   }
 
   async names(): Promise<NamedContent[]> {
-    await this.#fileEvents.tried
+    await this.#subscription.firstAttempt
     return await this.#thread.call('names', [])
   }
 
   /** Uploads without a name, the newest first. */
-  async unnamedUploads(): Promise<KeptContent[]> {
-    await this.#fileEvents.tried
+  async unnamedUploads(): Promise<PinnedContent[]> {
+    await this.#subscription.firstAttempt
     return await this.#thread.call('unnamedUploads', [])
   }
 
@@ -166,8 +166,8 @@ export class Files {
   }
 
   /** Unpins an upload, on all nodes. Returns whether it existed. */
-  remove(appId: string, given: string): Promise<boolean> {
-    const cid = String(parseCid(given))
+  remove(appId: string, text: string): Promise<boolean> {
+    const cid = String(parseCid(text))
     return this.#serialize(async () => {
       if (!(await this.#thread.call('isUploaded', [cid]))) return false
       await this.#publishFact(['files', 'files:removed'], { type: 'removed', cid, app_id: appId })
@@ -183,13 +183,13 @@ export class Files {
     if (others.length >= limits.standingQueries)
       throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.standingQueries} queries already.` })
     await this.#publishFact(['files', 'files:pinned'], { PinAdded: { app_id: appId, query, duration } })
-    await this.#queries.ask(appId)
+    await this.#queries.run(appId)
   }
 
   /** Runs all standing queries. Failures are reported, and retried before the next garbage collection. */
-  async askQueries(): Promise<void> {
+  async runQueries(): Promise<void> {
     try {
-      await this.#queries.ask()
+      await this.#queries.run()
     } catch (error) {
       this.#background.failed('keep_files', error, refusalIn(error) !== undefined)
     }
@@ -226,18 +226,18 @@ export class Files {
 
   async close(): Promise<void> {
     this.#options.timers.clear(this.#timer)
-    this.#fileEvents.close()
+    this.#subscription.close()
     this.#queries.close()
     // A failure is reported to the caller of collect().
     await this.#collecting?.catch(() => {})
     await this.#thread.close()
-    await this.#followed
+    await this.#subscriptionEnd
   }
 
   async #collect(cache: CacheLimits): Promise<void> {
     // Blocks must not be evicted that an unread event, or a newer result of a standing query, would pin.
-    if (!this.#fileEvents.isCaughtUp) return
-    await this.#queries.ask()
+    if (!this.#subscription.isCaughtUp) return
+    await this.#queries.run()
     while (await this.#thread.call('collect', [cache]));
   }
 
@@ -260,7 +260,7 @@ export class Files {
   }
 
   #serialize<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#lastChange.then(() => this.#fileEvents.tried).then(change)
+    const changed = this.#lastChange.then(() => this.#subscription.firstAttempt).then(change)
     // The rejection goes to its caller; the next change only waits.
     this.#lastChange = changed.catch(() => {})
     return changed

@@ -22,12 +22,12 @@ interface Line {
   readonly offsets?: OffsetMap
 }
 
-/** Standing queries, whose results are pinned: run now and then, and followed as subscriptions in between. */
+/** Standing queries, whose results are pinned: run at intervals, with a subscription in between. */
 export class StandingQueries {
   readonly #parts: Parts
   /** The open subscriptions, by app. */
-  readonly #followed = new Map<string, Reading>()
-  #asking: Promise<void> = Promise.resolve()
+  readonly #subscriptions = new Map<string, Reading>()
+  #lastRun: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(parts: Parts) {
@@ -35,23 +35,23 @@ export class StandingQueries {
   }
 
   /** Runs all of them, or that of one app, and pins their results until they expire. */
-  ask(app?: string): Promise<void> {
+  run(app?: string): Promise<void> {
     // A failure of the previous run was reported to its caller.
-    this.#asking = this.#asking.catch(() => {}).then(() => this.#ask(app))
-    return this.#asking
+    this.#lastRun = this.#lastRun.catch(() => {}).then(() => this.#run(app))
+    return this.#lastRun
   }
 
   close(): void {
     this.#isClosed = true
-    for (const reading of this.#followed.values()) reading.cancel()
+    for (const reading of this.#subscriptions.values()) reading.cancel()
   }
 
-  async #ask(app?: string): Promise<void> {
+  async #run(app?: string): Promise<void> {
     const { thread, background } = this.#parts
     let hasFailed = false
     for (const standing of await thread.call('queries', []))
       try {
-        if (app === undefined || app === standing.app) await this.#askOne(standing)
+        if (app === undefined || app === standing.app) await this.#runOne(standing)
       } catch (error) {
         hasFailed = this.#failed(standing.app, error) || hasFailed
       }
@@ -69,10 +69,10 @@ export class StandingQueries {
     return true
   }
 
-  async #askOne({ app, query, until }: StandingQuery): Promise<void> {
+  async #runOne({ app, query, until }: StandingQuery): Promise<void> {
     const { thread, events, clock } = this.#parts
     // No result is lost: the new subscription starts at the offsets where the query ends.
-    this.#followed.get(app)?.cancel()
+    this.#subscriptions.get(app)?.cancel()
     const cids = new Set<string>()
     let offsets: OffsetMap | undefined
     if (until > nowMs(clock)) {
@@ -90,27 +90,27 @@ export class StandingQueries {
         offsets = (lines as Line[]).find(({ type }) => type === 'offsets')?.offsets ?? offsets
       }
     }
-    await thread.call('keepResults', [app, [...cids]])
-    if (offsets !== undefined && !this.#isClosed) void this.#follow(app, query, offsets)
+    await thread.call('pinResults', [app, [...cids]])
+    if (offsets !== undefined && !this.#isClosed) void this.#subscribe(app, query, offsets)
   }
 
   /**
    * Pins the results in new events, until the query is run again. A query that cannot be a subscription is only run
    * again.
    */
-  async #follow(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
+  async #subscribe(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
     let reading: Reading | undefined
     try {
       reading = this.#parts.events.subscribe({ query, appId, via: 'node', lowerBound })
-      this.#followed.set(appId, reading)
+      this.#subscriptions.set(appId, reading)
       for await (const lines of linesOf(reading)) {
         const cids = cidsIn(lines as Line[])
-        if (cids.length > 0) await this.#parts.thread.call('keepMore', [appId, cids])
+        if (cids.length > 0) await this.#parts.thread.call('pinMoreResults', [appId, cids])
       }
     } catch (error) {
       this.#parts.log.debug(`the query of ${appId} for files to keep is not followed: ${messageOf(error)}`)
     } finally {
-      if (this.#followed.get(appId) === reading) this.#followed.delete(appId)
+      if (this.#subscriptions.get(appId) === reading) this.#subscriptions.delete(appId)
     }
   }
 }

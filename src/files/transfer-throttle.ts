@@ -2,44 +2,44 @@ import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 
 /**
- * Throttles file transfers in favour of events: while events are published, uploads and downloads rest after every
- * piece. The rests of all transfers are serialized, so that many transfers slow publishing down no more than one.
+ * Throttles file transfers in favour of events: while events are published, uploads and downloads pause after every
+ * piece. The pauses of all transfers are serialized, so that many transfers slow publishing down no more than one.
  */
-export class GivingWay {
+export class TransferThrottle {
   /** The number of publish calls so far. */
   readonly #published: () => number
-  readonly #rest: (ms: number) => Promise<unknown>
-  #seen: number
-  /** Bytes transferred since the last rest. */
-  #moved = 0
-  #resting: Promise<unknown> = Promise.resolve()
-  /** The number of rests that have not ended. */
-  #rests = 0
+  readonly #sleep: (ms: number) => Promise<unknown>
+  #lastPublished: number
+  /** Bytes transferred since the last pause. */
+  #transferred = 0
+  #lastPause: Promise<unknown> = Promise.resolve()
+  /** The number of pauses that have not ended. */
+  #pending = 0
 
-  constructor(published: () => number, rest: (ms: number) => Promise<unknown>) {
+  constructor(published: () => number, sleep: (ms: number) => Promise<unknown>) {
     this.#published = published
-    this.#rest = rest
-    this.#seen = published()
+    this.#sleep = sleep
+    this.#lastPublished = published()
   }
 
   /** To be awaited before a number of bytes is transferred. */
   async pass(bytes: number): Promise<void> {
-    this.#moved += bytes
-    if (this.#moved < format.fileChunkBytes) return
+    this.#transferred += bytes
+    if (this.#transferred < format.fileChunkBytes) return
     const published = this.#published()
-    const isPublished = published !== this.#seen
-    const ms = this.#moved / tuning.fileBytesPerMs
-    this.#seen = published
-    this.#moved = 0
-    // A transfer that arrives during a rest gets one of its own after it. Otherwise all would continue at once.
-    if (isPublished || this.#rests > 0) this.#resting = this.#restAfter(this.#resting, ms)
-    await this.#resting
+    const isPublished = published !== this.#lastPublished
+    const ms = this.#transferred / tuning.fileBytesPerMs
+    this.#lastPublished = published
+    this.#transferred = 0
+    // A transfer that arrives during a pause gets one of its own after it. Otherwise all would continue at once.
+    if (isPublished || this.#pending > 0) this.#lastPause = this.#pauseAfter(this.#lastPause, ms)
+    await this.#lastPause
   }
 
-  async #restAfter(others: Promise<unknown>, ms: number): Promise<void> {
-    this.#rests++
-    await others
-    await this.#rest(ms)
-    this.#rests--
+  async #pauseAfter(previous: Promise<unknown>, ms: number): Promise<void> {
+    this.#pending++
+    await previous
+    await this.#sleep(ms)
+    this.#pending--
   }
 }

@@ -12,10 +12,10 @@ export class UploadPaths {
   #bytes = 0
 
   /** Adds a path from a client. Returns its segments. */
-  add(given: string): string[] {
-    const parts = this.#withinLimits(given).replace(/^\//, '').split('/')
+  add(path: string): string[] {
+    const parts = this.#withinLimits(path).replace(/^\//, '').split('/')
     const problem = parts.map(partProblem).find((found) => found !== undefined)
-    if (problem !== undefined) throw refused(`The file name '${given}' ${problem}.`)
+    if (problem !== undefined) throw refused(`The file name '${path}' ${problem}.`)
     let folder = this.#root
     for (let i = 0; i < parts.length - 1; i++) folder = this.#folderIn(folder, parts, i)
     const name = parts.at(-1) ?? ''
@@ -25,14 +25,14 @@ export class UploadPaths {
     return parts
   }
 
-  #withinLimits(given: string): string {
-    const bytes = Buffer.byteLength(given)
+  #withinLimits(path: string): string {
+    const bytes = Buffer.byteLength(path)
     if (bytes > limits.filePathBytes) throw refused(`A file name has more than ${limits.filePathBytes} bytes.`)
     this.#bytes += bytes
     if (this.#bytes > limits.pathBytesPerUpload)
       throw refused(`All file names have more than ${limits.pathBytesPerUpload} bytes together.`)
     if (++this.#files > limits.filesPerUpload) throw refused(`There are more than ${limits.filesPerUpload} files.`)
-    return given
+    return path
   }
 
   /** The directory of a path segment, created if necessary. */

@@ -3,7 +3,7 @@ import { format } from '../base/format.ts'
 import { tuning } from '../base/tuning.ts'
 import type { CalledThread } from '../store/index.ts'
 import type { FileStore, UploadedFile } from './thread/index.ts'
-import type { GivingWay } from './transfer-throttle.ts'
+import type { TransferThrottle } from './transfer-throttle.ts'
 import { ChunkMemory } from './unixfs/index.ts'
 import { UploadPaths } from './upload-paths.ts'
 
@@ -16,13 +16,13 @@ export interface Uploaded {
 }
 
 /** Bytes of chunks that are transferred to the thread together. */
-const memoryBytes = tuning.chunksTogether * format.fileChunkBytes
+const memoryBytes = tuning.uploadBatchChunks * format.fileChunkBytes
 
 /** An upload in progress. Its blocks are deleted unless an event pins them. */
 export class Upload {
   readonly #thread: CalledThread<FileStore>
   readonly #id: number
-  readonly #throttle: GivingWay
+  readonly #throttle: TransferThrottle
   readonly #paths = new UploadPaths()
   readonly #files: UploadedFile[] = []
   /** Calls with chunks that the thread has not completed yet. */
@@ -30,22 +30,22 @@ export class Upload {
   /** Buffers for reuse: otherwise a large file would leave its own size as garbage. */
   readonly #spare: ChunkMemory[] = []
 
-  constructor(thread: CalledThread<FileStore>, id: number, throttle: GivingWay) {
+  constructor(thread: CalledThread<FileStore>, id: number, throttle: TransferThrottle) {
     this.#thread = thread
     this.#id = id
     this.#throttle = throttle
   }
 
   /** Streams a file into the store. */
-  async add(given: string, content: AsyncIterable<Uint8Array>): Promise<void> {
-    const path = this.#paths.add(given)
+  async add(name: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const path = this.#paths.add(name)
     let memory = this.#memory()
     let size = 0
     for await (const piece of content)
       for (let at = 0; at < piece.length; ) {
-        const begun = size % format.fileChunkBytes
-        const taken = piece.subarray(at, at + format.fileChunkBytes - begun)
-        memory.chunk((size - begun) / format.fileChunkBytes).set(taken, begun)
+        const filled = size % format.fileChunkBytes
+        const taken = piece.subarray(at, at + format.fileChunkBytes - filled)
+        memory.chunk((size - filled) / format.fileChunkBytes).set(taken, filled)
         at += taken.length
         size += taken.length
         if (size < memoryBytes) continue
@@ -82,7 +82,7 @@ export class Upload {
 
   /** Transfers chunks to the thread. Backpressure: waits while too many are in flight. */
   async #addChunks({ buffer }: ChunkMemory, length: number): Promise<void> {
-    await this.#waitInFlight(tuning.chunksAhead - 1)
+    await this.#waitInFlight(tuning.uploadBatchesInFlight - 1)
     await this.#throttle.pass(length)
     const added = this.#thread.call('addChunks', [this.#id, buffer, length], [buffer])
     // The rejection is handled in #waitInFlight.

@@ -29,20 +29,20 @@ export interface ListenerName {
 /** Listens on all endpoints, with one server each. If one fails, all are closed. */
 export async function listenOnAll<S extends Server>(
   endpoints: readonly Endpoint[],
-  who: ListenerName,
+  listener: ListenerName,
   makeServer: () => S,
 ): Promise<{ servers: S[]; bound: Listening[] }> {
   const servers: S[] = []
   const bound: Listening[] = []
   try {
-    for (const endpoint of await resolveEndpoints(endpoints, who)) {
+    for (const endpoint of await resolveEndpoints(endpoints, listener)) {
       const server = makeServer()
-      const listening = await listenOn(server, endpoint, who)
+      const listening = await listenOn(server, endpoint, listener)
       if (listening === undefined) continue
       servers.push(server)
       bound.push(listening)
     }
-    if (servers.length === 0) throw new ShoalError('ERR_IO', `${who.component} has no address to listen on.`)
+    if (servers.length === 0) throw new ShoalError('ERR_IO', `${listener.component} has no address to listen on.`)
     return { servers, bound }
   } catch (error) {
     for (const server of servers) server.close()
@@ -59,14 +59,15 @@ export function multiaddressText({ address, port }: Listening): string {
 }
 
 /** Resolves host names to IP addresses. */
-export async function resolveEndpoints(endpoints: readonly Endpoint[], who: ListenerName): Promise<Endpoint[]> {
+export async function resolveEndpoints(endpoints: readonly Endpoint[], listener: ListenerName): Promise<Endpoint[]> {
   const resolved: Endpoint[] = []
   for (const endpoint of endpoints) {
     try {
       const addresses = await lookup(endpoint.host, { all: true, family: endpoint.family ?? 0 })
       resolved.push(...addresses.map(({ address }) => ({ ...endpoint, host: address })))
     } catch (error) {
-      const cause = `${who.component} cannot listen on ${endpoint.host}: ${messageOf(error)}. See ${who.option}.`
+      const { component, option } = listener
+      const cause = `${component} cannot listen on ${endpoint.host}: ${messageOf(error)}. See ${option}.`
       throw new ShoalError('ERR_IO', cause, { cause: error })
     }
   }
@@ -78,7 +79,7 @@ export async function resolveEndpoints(endpoints: readonly Endpoint[], who: List
 }
 
 /** Starts a server. Returns its address, or undefined when an optional address is unavailable. */
-async function listenOn(server: Server, endpoint: Endpoint, who: ListenerName): Promise<Listening | undefined> {
+async function listenOn(server: Server, endpoint: Endpoint, listener: ListenerName): Promise<Listening | undefined> {
   const { host, port, optional } = endpoint
   try {
     await new Promise<void>((resolve, reject) => {
@@ -91,22 +92,18 @@ async function listenOn(server: Server, endpoint: Endpoint, who: ListenerName): 
   } catch (error) {
     const code = systemCode(error)
     if (optional === true && (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT')) return undefined
-    throw listenError(error, endpoint, who)
+    throw listenError(error, endpoint, listener)
   }
   const address = server.address()
   assert(address !== null && typeof address === 'object', 'a listening server has an address')
   return { address: address.address, port: (address satisfies AddressInfo).port }
 }
 
-function listenError(error: unknown, { host, port }: Endpoint, who: ListenerName): ShoalError {
+function listenError(error: unknown, { host, port }: Endpoint, { component, option }: ListenerName): ShoalError {
   const address = socketText({ address: host, port })
   if (systemCode(error) === 'EADDRINUSE')
-    return failure(
-      'ERR_PORT_COLLISION',
-      { component: who.component, address, port, option: who.option },
-      { cause: error },
-    )
+    return failure('ERR_PORT_COLLISION', { component, address, port, option }, { cause: error })
   const hint = systemCode(error) === 'EACCES' ? ' Ports below 1024 need special rights.' : ''
-  const cause = `${who.component} cannot listen on ${address}.${hint} Choose another address with ${who.option}.`
+  const cause = `${component} cannot listen on ${address}.${hint} Choose another address with ${option}.`
   return new ShoalError('ERR_IO', cause, { cause: error })
 }

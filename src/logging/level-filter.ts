@@ -17,14 +17,14 @@ interface Directive {
 export class LogFilter {
   readonly text: string
   /** Warnings about the filter: invalid directives, and module names that may be misspelt levels. */
-  readonly remarks: readonly string[]
+  readonly warnings: readonly string[]
   #limit: number
   #directives: Directive[] = []
 
   constructor(text: string) {
     this.text = text
     this.#limit = severity('INFO')
-    const remarks: string[] = []
+    const warnings: string[] = []
     let limit: number | undefined
     for (const part of text.split(',').filter((part) => part !== '')) {
       const [name = '', level, ...rest] = part.split('=')
@@ -32,10 +32,10 @@ export class LogFilter {
       if (level === undefined) {
         if (parsed === undefined) {
           this.#directives.push({ module: name.toLowerCase(), limit: severity('TRACE') })
-          remarks.push(`'${name}' in the log filter is not a level: it is taken as the name of a module`)
+          warnings.push(`'${name}' in the log filter is not a level: it is taken as the name of a module`)
         } else limit = parsed
       } else if (parsed === undefined || name === '' || rest.length > 0) {
-        remarks.push(`'${part}' in the log filter is ignored: it is neither a level nor module=level`)
+        warnings.push(`'${part}' in the log filter is ignored: it is neither a level nor module=level`)
       } else {
         this.#directives.push({ module: name.toLowerCase(), limit: parsed })
       }
@@ -45,7 +45,7 @@ export class LogFilter {
     else if (this.#directives.length > 0) this.#limit = severity('ERROR')
     // The longest module name is the most specific and matches first.
     this.#directives.sort((a, b) => b.module.length - a.module.length)
-    this.remarks = remarks
+    this.warnings = warnings
   }
 
   allows(level: Level, module: string, target: string): boolean {

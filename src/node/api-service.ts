@@ -6,7 +6,7 @@ import {
   EventSockets,
   Hosts,
   HttpService,
-  ParseTurns,
+  ParseQueue,
   type SwarmInfo,
   Websites,
 } from '../api/index.ts'
@@ -86,20 +86,20 @@ export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const domains = [namingDomain, namingDomains.own]
   const allowed = new Hosts(hosts ?? [], domains)
   const cors = new Cors(corsOrigins)
-  const turns = new ParseTurns(timers)
+  const parseQueue = new ParseQueue(timers)
   const failed = (kind: string): void => socketErrors.add(1, kind)
   return new HttpService({
     routes,
     log,
     clock,
     timers,
-    turns,
+    parseQueue,
     tokens,
     hosts: allowed,
-    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, turns, failed }),
+    sockets: new EventSockets({ events, tokens, hosts: allowed, cors, log, timers, parseQueue, failed }),
     cors,
     websites: new Websites(files, tokens, domains),
-    answered: (status) => requests.add(1, status),
+    onResponse: (status) => requests.add(1, status),
     connections,
   })
 }

@@ -13,7 +13,7 @@ interface Parts {
 }
 
 /** The subjects of log lines and reasons. */
-const words: Readonly<Record<BackgroundWork, string>> = {
+const subjects: Readonly<Record<BackgroundWork, string>> = {
   seal: 'sealing events',
   index: 'making the index of events',
   checkpoint: 'checkpointing the write-ahead log',
@@ -39,11 +39,11 @@ export class BackgroundErrors {
     this.#failures = new Failures({ ...parts, problem: 'Background', counter })
   }
 
-  readonly take = ({ work, error, isDisk = false }: BackgroundNotice): void => {
+  readonly onNotice = ({ work, error, isDisk = false }: BackgroundNotice): void => {
     if (error === undefined) this.#failures.succeeded(work)
     // Only counted: `DiskErrors` logs disk failures and reports them as a reason.
     else if (isDisk) this.#failures.count(work)
-    else this.#failures.failed(work, `${words[work]} fails: ${error}`)
+    else this.#failures.failed(work, `${subjects[work]} fails: ${error}`)
   }
 
   /** Sets how failing work is retried. */

@@ -36,7 +36,7 @@ export function connectionLimits(
 export function availableConnections(log: Logger): ConnectionShares {
   const openFiles = openFileLimit()
   const shares = connectionShares(openFiles)
-  if (shares.api < limits.fewConnections) {
+  if (shares.api < limits.warnBelowConnections) {
     const few = `Only ${shares.api} connections to the API are possible`
     log.warn(`${few}, since the limit of open files is ${openFiles}. ${raiseOpenFiles}`)
   }

@@ -33,7 +33,7 @@ const areas = {
 
 type Area = keyof typeof areas
 
-const words: Readonly<Record<DiskWork, string>> = { ...areas.events, ...areas.files, ...areas.blobs }
+const subjects: Readonly<Record<DiskWork, string>> = { ...areas.events, ...areas.files, ...areas.blobs }
 
 /** Collects disk failures: logs and counts them, and reports a readiness problem. */
 export class DiskErrors {
@@ -50,18 +50,18 @@ export class DiskErrors {
     this.#timers = timers
     this.#counter = metrics.counter('shoal_disk_errors_total', 'Failures of the disk, by what it was used for.', 'work')
     this.#outages = new Map(
-      Object.entries(words).map(([work, what]) => [work as DiskWork, new Outage(what, log, clock)]),
+      Object.entries(subjects).map(([work, subject]) => [work as DiskWork, new Outage(subject, log, clock)]),
     )
   }
 
-  readonly take = ({ work, refused }: DiskNotice): void => {
+  readonly onNotice = ({ work, refused }: DiskNotice): void => {
     const outage = this.#outages.get(work)
     if (refused === undefined) outage?.succeeded()
     else {
       this.#counter.add(1, work)
       outage?.failed(refused)
     }
-    this.#tell()
+    this.#report()
   }
 
   /**
@@ -77,9 +77,9 @@ export class DiskErrors {
     this.#timers.clear(this.#timer)
   }
 
-  #tell(): void {
+  #report(): void {
     const details = [...this.#outages].flatMap(([work, { detail }]) =>
-      detail === undefined ? [] : [`${words[work]} fails: ${detail}`],
+      detail === undefined ? [] : [`${subjects[work]} fails: ${detail}`],
     )
     if (details.length > 0) {
       this.#health.report('Disk', details.join('; '))

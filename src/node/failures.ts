@@ -47,11 +47,11 @@ export class Failures<Name extends string> {
       more: (count) => log.error(text, { count }),
     })
     this.#failing.set(name, text)
-    this.#tell()
+    this.#report()
   }
 
   succeeded(name: Name): void {
-    if (this.#failing.delete(name)) this.#tell()
+    if (this.#failing.delete(name)) this.#report()
   }
 
   /**
@@ -67,7 +67,7 @@ export class Failures<Name extends string> {
     this.#options.timers.clear(this.#timer)
   }
 
-  #tell(): void {
+  #report(): void {
     const { health, problem, timers } = this.#options
     if (this.#failing.size > 0) {
       health.report(problem, [...this.#failing.values()].join('; '))

@@ -1,6 +1,6 @@
 import type { Server as HttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
-import { adminRoutes, type Connections, HttpService, ParseTurns } from '../api/index.ts'
+import { adminRoutes, type Connections, HttpService, ParseQueue } from '../api/index.ts'
 import { limits } from '../base/limits.ts'
 import type { ConnectionLimit } from '../listening/connection-limit.ts'
 import {
@@ -32,10 +32,10 @@ interface Part {
   /** The log target of the line from which supervisors learn the port. */
   readonly target: string
   readonly text: (at: Listening) => string
-  readonly servers: (parts: Served) => () => Server
+  readonly servers: (dependencies: ServerDependencies) => () => Server
 }
 
-interface Served extends Runtime {
+interface ServerDependencies extends Runtime {
   readonly api: HttpService
   readonly connections: Connections
   readonly health: Health
@@ -57,7 +57,11 @@ const parts: readonly Part[] = [
     target: 'ADMIN_API_BOUND',
     text: (at) => `Admin API bound to ${multiaddressText(at)}.`,
     servers: ({ health, ...shared }) => {
-      const service = new HttpService({ ...shared, turns: new ParseTurns(shared.timers), routes: adminRoutes(health) })
+      const service = new HttpService({
+        ...shared,
+        parseQueue: new ParseQueue(shared.timers),
+        routes: adminRoutes(health),
+      })
       return () => service.server()
     },
   },

@@ -2,7 +2,7 @@ import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { type Clock, nowMs } from '../runtime/clock.ts'
-import { Recurring } from '../runtime/recurring.ts'
+import { PeriodicTask } from '../runtime/periodic-task.ts'
 import type { Timers } from '../runtime/timers.ts'
 import { type Settings, type SettingsDocument, usable } from '../settings/index.ts'
 import { type BackgroundNotice, BackgroundReporter, type BackgroundWork, refusalIn } from '../store/index.ts'
@@ -20,9 +20,9 @@ interface Parts {
 
 /** The periodic tasks of a node: pruning, and metrics events. */
 export class Maintenance {
-  readonly #retention: Recurring
-  readonly #metricsEvents: Recurring
-  readonly #endListening: () => void
+  readonly #retention: PeriodicTask
+  readonly #metricsEvents: PeriodicTask
+  readonly #unsubscribe: () => void
   #stopped = false
 
   constructor(
@@ -32,18 +32,18 @@ export class Maintenance {
     const reporter = new BackgroundReporter((notice) => {
       if (!this.#stopped) background(notice)
     })
-    const recurring = (name: BackgroundWork, work: (opened: Events) => Promise<void>): Recurring =>
-      new Recurring(timers, async () => work(await events), {
+    const task = (name: BackgroundWork, work: (opened: Events) => Promise<void>): PeriodicTask =>
+      new PeriodicTask(timers, async () => work(await events), {
         succeeded: () => reporter.succeeded(name),
         failed: (error) => reporter.failed(name, error, refusalIn(error) !== undefined),
       })
-    this.#retention = recurring('prune', (opened) => opened.prune())
+    this.#retention = task('prune', (opened) => opened.prune())
     this.#retention.every(retentionMs)
-    this.#metricsEvents = recurring('metrics_event', (opened) =>
+    this.#metricsEvents = task('metrics_event', (opened) =>
       opened.system.publish(['metrics'], metricsPayload(metrics, nowMs(clock))),
     )
     this.#metricsEvents.every(metricsMs(settings.document))
-    this.#endListening = settings.onChange(({ paths, after }) => {
+    this.#unsubscribe = settings.onChange(({ paths, after }) => {
       if (!paths.includes('/swarm/metricsInterval')) return
       this.#metricsEvents.every(metricsMs(after))
       // Disabled metrics events no longer count as failing.
@@ -64,8 +64,8 @@ export class Maintenance {
   /** Stops all timers; no task starts after this. */
   stop(): void {
     this.#stopped = true
-    this.#endListening()
-    for (const recurring of [this.#retention, this.#metricsEvents]) recurring.every(0)
+    this.#unsubscribe()
+    for (const periodic of [this.#retention, this.#metricsEvents]) periodic.every(0)
   }
 }
 

@@ -109,17 +109,17 @@ export class Node {
       const blobStore = new ThreadedBlobs(blobFile(folder.path, settings.document.swarm.topic), {
         threads,
         onDamage,
-        notify: disk.take,
-        background: background.take,
+        notify: disk.onNotice,
+        background: background.onNotice,
       })
       blobs = blobStore
       disk.setProbe('blobs', () => blobStore.probe())
       threads.setRestart('blobs', () => blobStore.probe())
       background.setRetry(['count_blobs', 'blob_read_time'], () => blobStore.probe())
-      const upkeep = new Maintenance({ ...shared, events, background: background.take }, options.retentionMs)
-      maintenance = upkeep
-      background.setRetry(['prune'], () => upkeep.prune())
-      background.setRetry(['metrics_event'], () => upkeep.publishMetrics())
+      const tasks = new Maintenance({ ...shared, events, background: background.onNotice }, options.retentionMs)
+      maintenance = tasks
+      background.setRetry(['prune'], () => tasks.prune())
+      background.setRetry(['metrics_event'], () => tasks.publishMetrics())
       const connections = connectionsOf(account, metrics, log.module('api'), runtime)
       const parts = { ...shared, events, files, blobs, connections, log: log.module('api') }
       const api = apiService(options.api ?? {}, parts)
@@ -251,7 +251,7 @@ function applySettings(settings: Settings, { output, logFilter }: NodeOptions, l
   const settingsLog = log.module('settings')
   const apply = (document: SettingsDocument): void => {
     output.filter = new LogFilter(logFilter ?? document.admin.logLevels.node)
-    for (const remark of output.filter.remarks) settingsLog.warn(remark)
+    for (const warning of output.filter.warnings) settingsLog.warn(warning)
     for (const { path, value, used } of usable(document).clamped)
       settingsLog.warn(`${path} is ${value}, which cannot work; ${used} is used`)
     if (document.api.events.readOnly)

@@ -66,8 +66,8 @@ export async function openEvents(parts: Parts): Promise<Events> {
       onDamage,
       failed,
       threads,
-      disk: disk.take,
-      background: background.take,
+      disk: disk.onNotice,
+      background: background.onNotice,
     })
     disk.setProbe('events', () => store.probe())
     // The writer runs pending background work after each request, so a probe is enough.

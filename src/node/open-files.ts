@@ -26,7 +26,7 @@ export async function openFiles(parts: Parts): Promise<Files> {
   const { folder, key, settings, events, log, disk, background, threads, onDamage, clock, timers } = parts
   const file = blockFile(folder, settings.document.swarm.topic)
   const node = nodeIdOf(key.publicKey)
-  const notified = { threads, onDamage, disk: disk.take, background: background.take }
+  const notified = { threads, onDamage, disk: disk.onNotice, background: background.onNotice }
   const files = new Files({ file, node, events: await events, log, clock, timers, ...notified })
   disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
@@ -36,7 +36,7 @@ export async function openFiles(parts: Parts): Promise<Files> {
   const collect = (): void => files.collectEvery(usable(settings.document).settings.swarm.blockGcInterval, cache)
   collect()
   background.setRetry(['evict'], () => files.collectAndReport(cache()))
-  background.setRetry(['keep_files'], () => files.askQueries())
+  background.setRetry(['keep_files'], () => files.runQueries())
   background.setRetry(['count_files'], () => files.probe())
   settings.onChange(({ paths }) => {
     if (paths.includes('/swarm/blockGcInterval')) collect()

@@ -22,15 +22,15 @@ export class ReadingMetrics {
   measured(job: string, reading: Reading): Reading {
     // A validation is neither a query nor a subscription.
     if (job === 'validate') return reading
-    const begun = this.#clock.steadyMs()
-    const count = job === 'query' ? () => this.#queried(reading, begun) : () => this.#subscribed(reading)
+    const started = this.#clock.steadyMs()
+    const count = job === 'query' ? () => this.#queried(reading, started) : () => this.#subscribed(reading)
     reading.started.then(count, () => {})
     return reading
   }
 
-  async #queried({ ended }: Reading, begun: number): Promise<void> {
+  async #queried({ ended }: Reading, started: number): Promise<void> {
     await ended
-    this.#durations.observe((this.#clock.steadyMs() - begun) / 1000)
+    this.#durations.observe((this.#clock.steadyMs() - started) / 1000)
   }
 
   async #subscribed({ ended }: Reading): Promise<void> {

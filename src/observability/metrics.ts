@@ -78,11 +78,11 @@ export class Histogram {
 /** The metrics registry of the node, for Prometheus and for metrics events. */
 export class Metrics {
   readonly #metrics: Metric[] = []
-  readonly #everywhere: () => MetricLabels
+  readonly #constantLabels: () => MetricLabels
 
-  /** `everywhere` are the constant labels of every sample in the text, which tell nodes apart. */
-  constructor(everywhere: () => MetricLabels = () => ({})) {
-    this.#everywhere = everywhere
+  /** `constantLabels` returns labels that are added to every sample in the text, to distinguish nodes. */
+  constructor(constantLabels: () => MetricLabels = () => ({})) {
+    this.#constantLabels = constantLabels
   }
 
   get all(): readonly Metric[] {
@@ -114,12 +114,12 @@ export class Metrics {
 
   /** The Prometheus text exposition format, version 0.0.4. */
   text(): string {
-    const everywhere = this.#everywhere()
+    const constantLabels = this.#constantLabels()
     const blocks = this.#metrics.map((metric) => {
       const { name, help, type } = metric
       const samples = metric.type === 'histogram' ? histogramSamples(metric.distribution()) : metric.samples()
       const lines = Array.from(samples, ({ suffix = '', labels, value }: SuffixedSample) => {
-        return `${name}${suffix}${labelsText({ ...everywhere, ...labels })} ${value}\n`
+        return `${name}${suffix}${labelsText({ ...constantLabels, ...labels })} ${value}\n`
       })
       return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`
     })

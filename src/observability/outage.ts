@@ -11,7 +11,7 @@ interface OutageLog {
  * and one when it is over.
  */
 export class Outage {
-  readonly #what: string
+  readonly #subject: string
   readonly #log: OutageLog
   readonly #clock: Clock
   #failures = 0
@@ -19,9 +19,9 @@ export class Outage {
   #lastLine = 0
   #detail: string | undefined
 
-  /** `what` is the subject of the log lines, say "storing events". */
-  constructor(what: string, log: OutageLog, clock: Clock) {
-    this.#what = what
+  /** `subject` begins the log lines, for example "storing events". */
+  constructor(subject: string, log: OutageLog, clock: Clock) {
+    this.#subject = subject
     this.#log = log
     this.#clock = clock
   }
@@ -37,17 +37,17 @@ export class Outage {
     if (this.#detail === undefined) {
       this.#began = now
       this.#lastLine = now
-      this.#log.error(`${this.#what} fails: ${detail}`)
+      this.#log.error(`${this.#subject} fails: ${detail}`)
     } else if (now - this.#lastLine >= limits.outageSummaryMs) {
       this.#lastLine = now
-      this.#log.error(`${this.#what} still fails, ${this.#summary(now)}: ${detail}`)
+      this.#log.error(`${this.#subject} still fails, ${this.#summary(now)}: ${detail}`)
     }
     this.#detail = detail
   }
 
   succeeded(): void {
     if (this.#detail === undefined) return
-    this.#log.info(`${this.#what} works again, after it failed ${this.#summary(this.#clock.steadyMs())}`)
+    this.#log.info(`${this.#subject} works again, after it failed ${this.#summary(this.#clock.steadyMs())}`)
     this.#detail = undefined
     this.#failures = 0
   }

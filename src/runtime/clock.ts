@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks'
 
-/** Two clocks: the wall clock, which people and time servers can set, and a steady one, which only rises. */
+/** The wall clock, which can be set and can jump, and a monotonic clock. */
 export interface Clock {
   /** Wall time in microseconds since the Unix epoch. */
   readonly now: () => number
-  /** Milliseconds, with fractions, since some moment in the past: for durations and deadlines. */
+  /** Monotonic time in milliseconds, with fractions: for durations and deadlines. */
   readonly steadyMs: () => number
 }
 

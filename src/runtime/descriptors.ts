@@ -39,14 +39,14 @@ export function parseOpenFileLimit(text: string): number | undefined {
  */
 export function connectionShares(openFiles: number): ConnectionShares {
   const connections = openFiles - limits.reservedDescriptors
-  if (connections < limits.leastConnections) {
-    const least = limits.reservedDescriptors + limits.leastConnections
+  if (connections < limits.minConnections) {
+    const required = limits.reservedDescriptors + limits.minConnections
     throw new ShoalError(
       'ERR_IO',
-      `The limit of open files is ${openFiles}, a node needs at least ${least}. ${raiseOpenFiles}`,
+      `The limit of open files is ${openFiles}, a node needs at least ${required}. ${raiseOpenFiles}`,
     )
   }
-  const other = Math.min(limits.connectionsOfOtherPorts, Math.floor(connections / 16))
+  const other = Math.min(limits.connectionsPerOtherPort, Math.floor(connections / 16))
   return { api: Math.min(limits.connections, connections - 2 * other), admin: other, swarm: other }
 }
 

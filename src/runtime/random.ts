@@ -1,12 +1,12 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Random bytes. Those of the system are fit for keys and salts. */
+/** A source of random bytes. That of the system is cryptographically secure. */
 export interface Random {
-  /** The bytes are the caller's own. */
+  /** Returns a new buffer. */
   bytes(length: number): Buffer<ArrayBuffer>
 }
 
-// A call to the system costs as much as storing several events, so bytes are taken many at a time.
+// A call to the system costs as much as storing several events, so bytes are taken from a pool.
 const pool = Buffer.alloc(4096)
 let used = pool.length
 
@@ -18,7 +18,7 @@ export const systemRandom: Random = {
       used = 0
     }
     const bytes = Buffer.from(pool.subarray(used, used + length))
-    // Bytes that were given out are secrets of the caller: they must not show in a dump of this memory.
+    // The returned bytes may be secrets: they must not show in a dump of this memory.
     pool.fill(0, used, used + length)
     used += length
     return bytes

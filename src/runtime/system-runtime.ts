@@ -2,7 +2,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { type Random, systemRandom } from './random.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
-/** Everything that differs between two runs with the same input. A simulation gives in its own. */
+/** The sources of nondeterminism. A simulation injects its own. */
 export interface Runtime {
   readonly clock: Clock
   readonly timers: Timers

@@ -1,22 +1,22 @@
 /** A timer that was set. */
 export interface Timer {
-  /** Starts its delay again. */
+  /** Restarts the delay. */
   refresh(): unknown
-  /** Lets the process end while this timer is pending. */
+  /** Does not keep the process alive while the timer is pending. */
   unref(): this
 }
 
-/** Delayed calls, with the names and meanings that JavaScript has for them. */
+/** Timers, named as in JavaScript. */
 export interface Timers {
   setTimeout(work: () => void, ms: number): Timer
   setInterval(work: () => void, ms: number): Timer
-  /** Calls back after the I/O that is pending. */
+  /** Calls back after pending I/O callbacks. */
   setImmediate(work: () => void): void
   /** Cancels a timeout or an interval; none, or one that has fired, is ignored. */
   clear(timer: Timer | undefined): void
 }
 
-// The globals are looked up with each call, so that a test can replace them.
+// The globals are looked up on each call, so that a test can mock them.
 export const systemTimers: Timers = {
   setTimeout: (work, ms) => setTimeout(work, ms),
   setInterval: (work, ms) => setInterval(work, ms),
@@ -27,7 +27,7 @@ export const systemTimers: Timers = {
 interface SleepOptions {
   /** Ends the sleep early when it is aborted. */
   readonly signal?: AbortSignal
-  /** Lets the process end during the sleep. */
+  /** Does not keep the process alive during the sleep. */
   readonly unref?: boolean
 }
 
@@ -46,7 +46,7 @@ export function sleep(timers: Timers, ms: number, { signal, unref = false }: Sle
   })
 }
 
-/** Resolves in the next turn of the event loop: others get theirs in between. */
+/** Resolves in the next iteration of the event loop, after pending I/O callbacks. */
 export function yieldToEventLoop(timers: Timers): Promise<void> {
   return new Promise((resolve) => timers.setImmediate(resolve))
 }

@@ -9,7 +9,7 @@ interface Build {
 }
 
 /**
- * The build writes `build.json` beside this file. A checkout has none and runs from source: its version has the commit
+ * The build writes `build.json` next to this file. A checkout has none and runs from source: its version has the commit
  * that is checked out, or `source` without git.
  */
 function readBuild(): Build {

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json.ts'
 
-/** What the schema of the settings is made of: the keywords of draft-06 that it uses. */
+/** The keywords of JSON schema draft-06 that the settings schema uses. */
 export interface Rule {
   readonly $schema?: string
   readonly title?: string
@@ -26,8 +26,8 @@ export interface Rule {
 type Default = string | number | boolean | null | readonly [] | Readonly<Record<string, never>>
 
 /**
- * The type of values that a rule allows, with all defaults filled in. A rule that says nothing about the kind of its values
- * allows none here, so that a keyword that this type does not know is an error where its value is used.
+ * The type of values that a rule allows, with all defaults filled in. A rule without a supported keyword has the type
+ * `never`, so that using its value is a type error.
  */
 export type ValueOf<R> = R extends { readonly enum: readonly (infer Value)[] }
   ? Value
@@ -63,10 +63,10 @@ type MembersOf<R> = R extends { readonly properties: infer Members }
     ? Record<string, ValueOf<Patterns[keyof Patterns]>>
     : JsonObject
 
-/** One object type instead of two that are joined: error messages and editors show it as it would be written. */
+/** Flattens an intersection into one object type, for readable compiler messages. */
 type Flat<T> = { [K in keyof T]: T[K] }
 
-/** Whether a member is always there: it is required, has a default, or is an object whose members may have some. */
+/** Whether a member is always present: required, with a default, or an object whose members may have defaults. */
 type IsPresent<R, Members, K extends keyof Members> = R extends { readonly required: readonly (infer Name)[] }
   ? K extends Name
     ? true

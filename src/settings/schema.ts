@@ -2,8 +2,9 @@ import type { JsonObject } from './json.ts'
 import type { Rule, ValueOf } from './schema-type.ts'
 
 /**
- * The JSON schema (draft-06) of the settings document of the specification, and the source of its type. A `description` says what the value is for
- * and what is allowed. Error messages quote it for rules without a message of their own.
+ * The JSON schema (draft-06) of the settings document of the specification, and the source of its type. A
+ * `description` says what the value is for and what is allowed. Error messages quote it for rules without a message of
+ * their own.
  *
  * Semantic rules that a schema cannot express (keys, addresses, routes) are in `semantic-rules.ts`.
  */

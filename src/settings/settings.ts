@@ -237,11 +237,11 @@ export class Settings {
 function damagedVersion(log: SettingsLog, revision: number): ShoalError {
   const folder = log.folder === undefined ? '' : ` --working-dir '${log.folder}'`
   const rollback = (to: number): string => `\`shoal settings local rollback ${to}${folder}\``
-  const sound = [...log.versions()].find(({ isDamaged }) => isDamaged !== true)
+  const undamaged = [...log.versions()].find(({ isDamaged }) => isDamaged !== true)
   const next =
-    sound === undefined
+    undamaged === undefined
       ? `No other revision is undamaged. Put \`node.db\` back from a backup, or go back to the defaults, which may name another topic, with ${rollback(0)}.`
-      : `The newest undamaged one is revision ${sound.revision}, with the topic ${topicOf(sound)}, of ${dateOf(sound)}. Go back to it with ${rollback(sound.revision)}, or put \`node.db\` back from a backup.`
+      : `The newest undamaged one is revision ${undamaged.revision}, with the topic ${topicOf(undamaged)}, of ${dateOf(undamaged)}. Go back to it with ${rollback(undamaged.revision)}, or put \`node.db\` back from a backup.`
   const cause = `Revision ${revision} of the settings is damaged: its checksum is wrong. ${next}`
   return new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }

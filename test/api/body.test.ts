@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type BodyHolder, BodyReader, ClientGone } from '../../src/api/body.ts'
+import { type BodyHolder, BodyReader, ClientDisconnected } from '../../src/api/body.ts'
 import { ShoalError } from '../../src/base/errors.ts'
 import { systemTimers } from '../../src/runtime/timers.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
@@ -61,7 +61,7 @@ test('a request that outlives its body does not leak the body', async (t) => {
 
 test('a request whose client disconnects does not leak its body', async (t) => {
   const { incoming, body, received } = await read(t, chunks, 1e6, false)
-  await rejects(body, ClientGone)
+  await rejects(body, ClientDisconnected)
   equal(await leaked(received), 0)
   equal(incoming.listenerCount('end'), 0)
 })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import type { Answer } from '../../src/api/answer.ts'
 import type { Call } from '../../src/api/call.ts'
 import { Connections } from '../../src/api/index.ts'
+import type { HttpResponse } from '../../src/api/response.ts'
 import type { Route } from '../../src/api/router.ts'
 import { limits } from '../../src/base/limits.ts'
 import { MemoryAccount } from '../../src/client-memory/account.ts'
@@ -12,7 +12,7 @@ import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { exchange, served, silent } from '../support/api.ts'
 
 const mib = 1024 * 1024
-const text = (body: string): Answer => ({ status: 200, headers: {}, body })
+const text = (body: string): HttpResponse => ({ status: 200, headers: {}, body })
 
 /** A server with a small memory account, and a route that holds its request body until it is released. */
 async function start(t: TestContext, limitBytes: number, options: { stalledMs?: number; pressureMs?: number } = {}) {
@@ -35,10 +35,10 @@ async function start(t: TestContext, limitBytes: number, options: { stalledMs?: 
   }
   const count = async (call: Call) => text(String((await call.body(limits.bodyBytes)).length))
   const routes: Route[] = [
-    { path: '/hold', methods: { POST: { token: false, answer: hold } } },
-    { path: '/count', methods: { POST: { token: false, answer: count } } },
-    { path: '/never', methods: { GET: { token: false, answer: () => new Promise<Answer>(() => {}) } } },
-    { path: '/large', methods: { GET: { token: false, answer: () => text('x'.repeat(40 * mib)) } } },
+    { path: '/hold', methods: { POST: { token: false, handle: hold } } },
+    { path: '/count', methods: { POST: { token: false, handle: count } } },
+    { path: '/never', methods: { GET: { token: false, handle: () => new Promise<HttpResponse>(() => {}) } } },
+    { path: '/large', methods: { GET: { token: false, handle: () => text('x'.repeat(40 * mib)) } } },
   ]
   const port = await served(t, routes, { connections })
   const url = `http://127.0.0.1:${port}`
@@ -83,8 +83,10 @@ test('a body in small chunks is charged with, and uses, little more than its siz
   const socket = raw(t, port)
   socket.write('POST /count HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n')
   const [chunks, perWrite] = [500_000, 10_000]
-  const size = chunks * limits.smallPartBytes
-  const written = `${limits.smallPartBytes.toString(16)}\r\n${'x'.repeat(limits.smallPartBytes)}\r\n`.repeat(perWrite)
+  const size = chunks * limits.smallBodyChunkBytes
+  const written = `${limits.smallBodyChunkBytes.toString(16)}\r\n${'x'.repeat(limits.smallBodyChunkBytes)}\r\n`.repeat(
+    perWrite,
+  )
   const before = process.memoryUsage()
   for (let sent = 0; sent < chunks; sent += perWrite)
     await new Promise<void>((resolve) => {
@@ -147,7 +149,7 @@ test('pipelined requests are handled in order, one at a time', async (t) => {
     await until(() => released.length > i)
     await new Promise(setImmediate)
     assert.equal(released.length, i + 1)
-    if (i === 0) assert.ok(account.usedBytes >= bodies.length * limits.waitingRequestBytes)
+    if (i === 0) assert.ok(account.usedBytes >= bodies.length * limits.pipelinedRequestBytes)
     released[i]?.()
   }
   const counts = [...(await answered).matchAll(/\r\n\r\n(\d+)HTTP/g)].map(([, count]) => Number(count))

@@ -121,11 +121,11 @@ test('a part without headers has no file name, and a part with unterminated head
 test('part headers above the size limit are rejected', async () => {
   const form = (headers: string) =>
     Buffer.from(`--b\r\nContent-Disposition: form-data; filename="a"\r\n${headers}\r\n\r\nabc\r\n--b--`)
-  const maximum = limits.partHeadBytes - 100
+  const maximum = limits.partHeaderBytes - 100
   assert.deepEqual(await parse(form(`A: ${'x'.repeat(maximum)}`)), [['a', 'abc']])
   const lines = Array.from({ length: 3000 }, (_, i) => `A${i}: x`).join('\r\n')
   for (const long of [
-    `A: ${'x'.repeat(limits.partHeadBytes)}`,
+    `A: ${'x'.repeat(limits.partHeaderBytes)}`,
     lines,
     'x'.repeat(4_000_000),
     `A: ${'\r'.repeat(400_000)}`,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import type { Answer } from '../../src/api/answer.ts'
 import type { Call } from '../../src/api/call.ts'
+import type { HttpResponse } from '../../src/api/response.ts'
 import type { Route } from '../../src/api/router.ts'
 import { healthRoutes } from '../../src/api/routes/health.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
@@ -11,13 +11,13 @@ import { Health } from '../../src/observability/health.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { exchange, served } from '../support/api.ts'
 
-const text = (body: string): Answer => ({ status: 200, headers: {}, body })
+const text = (body: string): HttpResponse => ({ status: 200, headers: {}, body })
 const health = healthRoutes(new Health([]), { alive: ['/healthz'], ready: ['/readyz'] })
 
 /** Responds with the length of the request body. */
 const counting = (limit: number): Route => ({
   path: '/count',
-  methods: { POST: { token: false, answer: async (call: Call) => text(String((await call.body(limit)).length)) } },
+  methods: { POST: { token: false, handle: async (call: Call) => text(String((await call.body(limit)).length)) } },
 })
 
 const head = (length: number, more = '') =>
@@ -47,10 +47,13 @@ test('unknown paths and methods are rejected with the error object of the specif
     assert.deepEqual(await response.json(), notFound)
   }
   for (const method of ['POST', 'toString']) {
-    const answer = await exchange(port, `${method} /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const response = await exchange(port, `${method} /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     if (method === 'POST')
-      assert.match(answer, /405 .*^allow: GET, HEAD\r$.*"ERR_METHOD_NOT_ALLOWED","message":"Method not supported\."/ims)
-    else assert.match(answer, /400 Bad Request/)
+      assert.match(
+        response,
+        /405 .*^allow: GET, HEAD\r$.*"ERR_METHOD_NOT_ALLOWED","message":"Method not supported\."/ims,
+      )
+    else assert.match(response, /400 Bad Request/)
   }
   const get = await fetch(`http://127.0.0.1:${port}/readyz/`)
   const headed = await fetch(`http://127.0.0.1:${port}/readyz/`, { method: 'HEAD' })
@@ -84,7 +87,7 @@ test('an exception in a handler becomes a 500 and a log line', async (t) => {
   const broken = () => {
     throw new Error('broken')
   }
-  const port = await served(t, [{ path: '/broken', methods: { GET: { token: false, answer: broken } } }], { log })
+  const port = await served(t, [{ path: '/broken', methods: { GET: { token: false, handle: broken } } }], { log })
   const response = await fetch(`http://127.0.0.1:${port}/broken`)
   assert.equal(response.status, 500)
   assert.deepEqual(await response.json(), { code: 'ERR_INTERNAL', message: 'Internal server error.' })
@@ -121,9 +124,9 @@ test('a body that is too large is rejected with 413, by its Content-Length or wh
 })
 
 test('a request body is rejected with 400 after the idle timeout', async (t) => {
-  const port = await served(t, [counting(1000)], { bodyPauseMs: 20 })
-  const answer = await exchange(port, `${head(10)}half`)
-  assert.match(answer, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
+  const port = await served(t, [counting(1000)], { bodyTimeoutMs: 20 })
+  const response = await exchange(port, `${head(10)}half`)
+  assert.match(response, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
 })
 
 test('a client that disconnects while it sends its body is not logged', async (t) => {
@@ -133,7 +136,7 @@ test('a client that disconnects while it sends its body is not logged', async (t
     'api',
   )
   let ended: unknown
-  const answer = (call: Call) =>
+  const handle = (call: Call) =>
     call.body(1000).then(
       () => text('all'),
       (error: unknown) => {
@@ -141,13 +144,13 @@ test('a client that disconnects while it sends its body is not logged', async (t
         throw error
       },
     )
-  const port = await served(t, [{ path: '/count', methods: { POST: { token: false, answer } } }], { log })
+  const port = await served(t, [{ path: '/count', methods: { POST: { token: false, handle } } }], { log })
   const socket = connect(port, '127.0.0.1')
   socket.write(`${head(10)}half`)
   await once(socket, 'ready')
   socket.end(() => socket.destroy())
   while (ended === undefined) await new Promise((resolve) => setImmediate(resolve))
-  assert.equal((ended as Error).name, 'ClientGone')
+  assert.equal((ended as Error).name, 'ClientDisconnected')
   assert.deepEqual(lines, [])
 })
 
@@ -183,8 +186,8 @@ test('a streamed response applies backpressure, and is cancelled when the client
       }
     },
   })
-  const answer = (): Answer => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: chunks() })
-  const port = await served(t, [{ path: '/chunks', methods: { GET: { token: false, answer } } }])
+  const handle = (): HttpResponse => ({ status: 200, headers: { 'content-type': 'text/plain' }, body: chunks() })
+  const port = await served(t, [{ path: '/chunks', methods: { GET: { token: false, handle } } }])
   const socket = connect(port, '127.0.0.1')
   socket.pause()
   socket.write('GET /chunks HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -211,12 +214,12 @@ test('a streamed response is cancelled when the client disconnected before the f
       yield Buffer.from('too late')
     },
   }
-  const answer = async ({ response }: Call): Promise<Answer> => {
+  const handle = async ({ response }: Call): Promise<HttpResponse> => {
     ask()
     await once(response, 'close')
     return { status: 200, headers: {}, body: chunks }
   }
-  const port = await served(t, [{ path: '/slow', methods: { GET: { token: false, answer } } }])
+  const port = await served(t, [{ path: '/slow', methods: { GET: { token: false, handle } } }])
   const socket = connect(port, '127.0.0.1')
   socket.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
   await requested

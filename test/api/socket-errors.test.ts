@@ -94,13 +94,13 @@ test('a publish above the queue limit is rejected with the overload message of t
   const data = [{ tags: [], payload: 0 }]
   const [first] = await Promise.all(
     // One more than a socket may have pending.
-    Array.from({ length: limits.publishesWaiting / limits.socketRequestsTogether }, async () => {
+    Array.from({ length: limits.queuedPublishes / limits.concurrentSocketRequests }, async () => {
       const socket = await TestSocket.open(t, api)
-      for (let id = 0; id <= limits.socketRequestsTogether; id++) socket.request(id, 'publish', { data })
+      for (let id = 0; id <= limits.concurrentSocketRequests; id++) socket.request(id, 'publish', { data })
       return socket
     }),
   )
-  while (slow.waiting.length < limits.publishesWaiting) await new Promise((resolve) => setImmediate(resolve))
+  while (slow.waiting.length < limits.queuedPublishes) await new Promise((resolve) => setImmediate(resolve))
   const last = await TestSocket.open(t, api)
   last.request(7, 'publish', { data })
   assert.deepEqual(await last.take(), {

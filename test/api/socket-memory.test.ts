@@ -119,15 +119,15 @@ test('concurrent requests on a socket are limited, also when they arrive in one 
   const api = await startApi(t, { connections, store: slow.store })
   const { socket, received } = await rawSocket(t, api)
   const publish = '{"type":"request","serviceId":"publish","requestId":1,"payload":{"data":[{"tags":[],"payload":1}]}}'
-  const count = 4 * limits.socketRequestsTogether
+  const count = 4 * limits.concurrentSocketRequests
   const frames = Array.from({ length: count }, (_, i) =>
     clientFrame({ opcode: 1, fin: true, data: Buffer.from(publish.replace('"requestId":1', `"requestId":${i}`)) }),
   )
   socket.write(Buffer.concat(frames))
-  await until(() => slow.waiting.length >= limits.socketRequestsTogether)
+  await until(() => slow.waiting.length >= limits.concurrentSocketRequests)
   for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
-  assert.equal(slow.waiting.length, limits.socketRequestsTogether)
-  assert.ok(account.usedBytes > limits.socketRequestsTogether * limits.socketRequestBytes)
+  assert.equal(slow.waiting.length, limits.concurrentSocketRequests)
+  assert.ok(account.usedBytes > limits.concurrentSocketRequests * limits.socketRequestBytes)
   await until(() => {
     slow.release()
     return received().toString('latin1').split('"complete"').length === count + 1

@@ -68,14 +68,18 @@ describe('parsing payloads', () => {
       fc.integer({ min: 1, max: 200_000 }).map((length) => 'ä"'.repeat(length)),
     )
     fc.assert(
-      fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), fc.dictionary(fc.string(), piece), (list, object) => {
-        const value = [list, object, 'x'.repeat(20_000)] as Value
-        const text = jsonText(value)
-        const joined = typeof text === 'string' ? text : text.join('')
-        assert.deepEqual(JSON.parse(joined), JSON.parse(JSON.stringify(value)))
-        assert.equal(jsonLength(text), joined.length)
-        assert.equal(typeof text === 'string', joined.length < 64 * 1024)
-      }),
+      fc.property(
+        fc.array(piece, { minLength: 1, maxLength: 6 }),
+        fc.dictionary(fc.string(), piece),
+        (list, object) => {
+          const value = [list, object, 'x'.repeat(20_000)] as Value
+          const text = jsonText(value)
+          const joined = typeof text === 'string' ? text : text.join('')
+          assert.deepEqual(JSON.parse(joined), JSON.parse(JSON.stringify(value)))
+          assert.equal(jsonLength(text), joined.length)
+          assert.equal(typeof text === 'string', joined.length < 64 * 1024)
+        },
+      ),
       { numRuns: 50 },
     )
   })

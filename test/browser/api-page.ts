@@ -33,7 +33,7 @@ async function responseOf(operation: Locator, status: string): Promise<string> {
   await operation.getByRole('button', { name: 'Send' }).click()
   await operation.locator('output', { hasText: status }).waitFor()
   await operation.locator('.stop').waitFor({ state: 'hidden' })
-  return await operation.locator('.answer').innerText()
+  return await operation.locator('.response').innerText()
 }
 
 test('the API explorer publishes an event and queries it', async (t) => {
@@ -50,9 +50,9 @@ test('the API explorer streams a subscription until it is stopped', async (t) =>
   const page = await apiPage(t)
   const subscribe = await opened(page, 'new events as they arrive')
   await subscribe.getByRole('button', { name: 'Send' }).click()
-  await subscribe.locator('.answer', { hasText: '"type":"offsets"' }).waitFor()
+  await subscribe.locator('.response', { hasText: '"type":"offsets"' }).waitFor()
   await responseOf(await opened(page, '/api/v2/events/publish'), '200')
-  await subscribe.locator('.answer', { hasText: '"type":"started"' }).waitFor()
+  await subscribe.locator('.response', { hasText: '"type":"started"' }).waitFor()
   await subscribe.getByRole('button', { name: 'Stop' }).click()
   await subscribe.locator('output', { hasText: 'stopped' }).waitFor()
 })

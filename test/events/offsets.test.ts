@@ -19,7 +19,7 @@ test('more requests for offsets than may wait are refused, and taken again after
   const events = await Events.open(slow, { ...systemRuntime, node: nodeId, routes: [], log: silent })
   const offsets = await events.offsets()
   isSlow = true
-  const asked = Array.from({ length: limits.offsetsWaiting }, () => events.offsets())
+  const asked = Array.from({ length: limits.pendingOffsetRequests }, () => events.offsets())
   await assert.rejects(events.offsets(), { code: 'ERR_SERVICE_OVERLOADED' })
   for (const go of waiting) go()
   for (const answer of await Promise.all(asked)) assert.deepEqual(answer, offsets)

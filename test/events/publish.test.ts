@@ -156,7 +156,7 @@ test('more calls than may wait for the disk are refused, and taken again afterwa
   const slow = new SlowStore()
   const events = await open(slow.store)
   const one = body([{ tags: ['t'], payload: 1 }])
-  const waiting = Array.from({ length: limits.publishesWaiting }, () => events.publish(app, one))
+  const waiting = Array.from({ length: limits.queuedPublishes }, () => events.publish(app, one))
   await assert.rejects(events.publish(app, one), {
     code: 'ERR_SERVICE_OVERLOADED',
     message: 'Service overloaded. Channel towards event store is overloaded.',
@@ -168,7 +168,7 @@ test('more calls than may wait for the disk are refused, and taken again afterwa
   while (slow.waiting.length === 0) await new Promise((resolve) => setImmediate(resolve))
   slow.release()
   await again
-  assert.equal((await stored(slow.inner)).length, limits.publishesWaiting + 1)
+  assert.equal((await stored(slow.inner)).length, limits.queuedPublishes + 1)
 })
 
 test('small requests that come together keep their own events', async () => {
@@ -193,7 +193,7 @@ test('more bytes than may wait for the disk are refused', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
   const large = body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }])
-  const fitting = Math.floor(limits.publishBytesWaiting / (format.payloadBytes + 64))
+  const fitting = Math.floor(limits.queuedPublishBytes / (format.payloadBytes + 64))
   const waiting = Array.from({ length: fitting }, () => events.publish(app, large))
   while (slow.waiting.length < fitting) await new Promise((resolve) => setImmediate(resolve))
   await assert.rejects(events.publish(app, large), { code: 'ERR_SERVICE_OVERLOADED' })

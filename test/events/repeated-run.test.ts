@@ -8,7 +8,7 @@ import type { AqlEvent } from '../../src/aql/values/event.ts'
 import { Events } from '../../src/events/index.ts'
 import { KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { Logger, logOutput, textLine } from '../../src/logging/index.ts'
-import { Recurring } from '../../src/runtime/recurring.ts'
+import { PeriodicTask } from '../../src/runtime/periodic-task.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { systemTimers } from '../../src/runtime/timers.ts'
 import type { EventStore } from '../../src/store/index.ts'
@@ -84,7 +84,7 @@ class Run {
       return pruning
     }
     const failed = (error: unknown): never => assert.fail(String(error))
-    new Recurring(timers, prune, { succeeded: () => {}, failed }).every(30 * minuteMs)
+    new PeriodicTask(timers, prune, { succeeded: () => {}, failed }).every(30 * minuteMs)
     for (let step = 0; step < steps; step++) {
       timers.advance(this.#choices.below(15 * minuteMs))
       await pruning

@@ -23,7 +23,7 @@ async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer
     const place = { lamport: 5 + i, stream }
     await store.apply(
       [
-        { fact: { kind: 'upload', cid, isKept: true }, place },
+        { fact: { kind: 'upload', cid, isPinned: true }, place },
         { fact: { kind: 'name', name, cid }, place },
       ],
       { [stream]: 5 + i },
@@ -39,7 +39,7 @@ async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer
 async function namesIn(file: string): Promise<string> {
   const store = new FileStore(file, systemRuntime)
   try {
-    return JSON.stringify([store.names(), store.followed()])
+    return JSON.stringify([store.names(), store.appliedOffsets()])
   } finally {
     await store.close()
   }

@@ -44,7 +44,7 @@ let fill = 0
 
 /** Adds chunks to an upload until a background sync begins. */
 async function addMuch(store: FileStore, id: number): Promise<void> {
-  for (let bytes = 0; bytes < tuning.slotBytesAhead; bytes += format.fileChunkBytes)
+  for (let bytes = 0; bytes < tuning.slotSyncBytes; bytes += format.fileChunkBytes)
     await store.addChunks(id, ...chunkOf(Buffer.alloc(format.fileChunkBytes, ++fill)))
 }
 
@@ -69,7 +69,7 @@ test('a background sync that fails while a commit waits fails every upload it co
   const { cid, size } = await store.endFile(next)
   await store.commitUpload(next)
   assert.equal(store.find(cid, []).content?.size, size)
-  assert.equal(store.usage().blocks, tuning.slotBytesAhead / format.fileChunkBytes + 1)
+  assert.equal(store.usage().blocks, tuning.slotSyncBytes / format.fileChunkBytes + 1)
 })
 
 test('a background sync that failed before a commit fails the commit, even if its own sync succeeds', async (t) => {

@@ -33,13 +33,13 @@ test('blocks left over from a crash are deleted when all events are known, unles
   const underWay = await storeFile(store, 'under way')
   await store.collect({ count: 0, bytes: 0 })
   assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, true])
-  await store.apply([{ fact: { kind: 'upload', cid: kept.cid, isKept: true }, place: place(1) }], {
+  await store.apply([{ fact: { kind: 'upload', cid: kept.cid, isPinned: true }, place: place(1) }], {
     [place(1).stream]: 0,
   })
   await store.discardLeftovers()
   assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, false])
   assert.equal(has(store, underWay.cid), true)
-  assert.deepEqual(store.followed(), { [place(1).stream]: 0 })
+  assert.deepEqual(store.appliedOffsets(), { [place(1).stream]: 0 })
 })
 
 test('a late event does not override a newer one', async (t) => {

@@ -21,12 +21,12 @@ async function open(t: TestContext) {
   const events = await Events.open(log, { ...systemRuntime, node: nodeId, routes: [], log: silent, startReading })
   const files = new FileStore(join(temporaryFolder(t), 'blocks.db'), systemRuntime)
   let told = Promise.withResolvers<void>()
-  const answered: unknown[] = []
+  const pinnedApps: unknown[] = []
   const call = async (name: string, args: readonly unknown[]): Promise<never> => {
-    if (name === 'keepResults') answered.push(args[0])
+    if (name === 'pinResults') pinnedApps.push(args[0])
     const method = files[name as keyof FileStore] as (...args: readonly unknown[]) => never
     const result = await method.apply(files, args as unknown[])
-    if (name === 'keepMore') {
+    if (name === 'pinMoreResults') {
       told.resolve()
       told = Promise.withResolvers()
     }
@@ -47,7 +47,7 @@ async function open(t: TestContext) {
     files.apply([{ fact: { kind: 'query', app: by, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
   const ask = async (query: string, until?: number, lamport?: number) => {
     await stand(app, query, until, lamport)
-    await queries.ask()
+    await queries.run()
   }
   /** Resolved when the event is stored and its CID is pinned. */
   const say = async (tag: string, payload: string) => {
@@ -58,16 +58,18 @@ async function open(t: TestContext) {
   /** A file that no upload pins. */
   const add = async (text: string): Promise<string> => {
     const { id, cid } = await storeFile(files, text)
-    await files.apply([{ fact: { kind: 'upload', cid, isKept: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
+    await files.apply([{ fact: { kind: 'upload', cid, isPinned: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
     files.endUpload(id)
-    await files.apply([{ fact: { kind: 'upload', cid, isKept: false }, place: { lamport: 2, stream: `${nodeId}-0` } }])
+    await files.apply([
+      { fact: { kind: 'upload', cid, isPinned: false }, place: { lamport: 2, stream: `${nodeId}-0` } },
+    ])
     return cid
   }
   const has = async (cid: string): Promise<boolean> => {
     while (await files.collect({ count: 0, bytes: 0 }));
     return files.find(cid, []).content !== undefined
   }
-  return { events, queries, answered, stand, ask, say, add, has }
+  return { events, queries, pinnedApps, stand, ask, say, add, has }
 }
 
 test('the CID in an event after the query is pinned as soon as the event is stored', async (t) => {
@@ -83,7 +85,7 @@ test('running a standing query again keeps its pins and continues the subscripti
   await ask("FROM 'a'")
   const one = await add('one')
   await say('a', one)
-  await queries.ask()
+  await queries.run()
   assert.equal(await has(one), true)
   const two = await add('two')
   await say('a', two)
@@ -108,18 +110,18 @@ test('subscriptions of standing queries do not count towards the limit of apps',
   assert.throws(() => events.subscribe(request), { code: 'ERR_BAD_REQUEST' })
   const one = await add('one')
   await say('a', one)
-  await queries.ask()
+  await queries.run()
   assert.equal(await has(one), true)
 })
 
 test('running the standing query of one app does not run those of others', async (t) => {
-  const { queries, answered, stand } = await open(t)
+  const { queries, pinnedApps, stand } = await open(t)
   const others = ['com.example.one', 'com.example.two']
   for (const by of others) await stand(by, "FROM 'a'")
-  await queries.ask(others[1])
-  assert.deepEqual(answered, [others[1]])
-  await queries.ask()
-  assert.deepEqual(answered, [others[1], ...others])
+  await queries.run(others[1])
+  assert.deepEqual(pinnedApps, [others[1]])
+  await queries.run()
+  assert.deepEqual(pinnedApps, [others[1], ...others])
 })
 
 test('earlier pins are kept when a standing query has too many results', async (t) => {

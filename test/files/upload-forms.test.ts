@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { type Answer, textAnswer } from '../../src/api/answer.ts'
 import type { Call } from '../../src/api/call.ts'
 import { formParts } from '../../src/api/form-parser.ts'
+import { type HttpResponse, textResponse } from '../../src/api/response.ts'
 import type { Route } from '../../src/api/router.ts'
 import { limits } from '../../src/base/limits.ts'
 import { served } from '../support/api.ts'
@@ -142,12 +142,12 @@ function* repeated(times: number, chunk: Buffer): Generator<Buffer> {
 }
 
 test('a client that stalls during an upload gets an error that says so', async (t) => {
-  const read = async (call: Call): Promise<Answer> => {
+  const read = async (call: Call): Promise<HttpResponse> => {
     for await (const { content } of formParts(call.bodyStream(), 'b')) for await (const _ of content);
-    return textAnswer('complete')
+    return textResponse('complete')
   }
-  const routes: Route[] = [{ path, methods: { POST: { token: false, answer: read } } }]
-  const port = await served(t, routes, { bodyPauseMs: 50 })
+  const routes: Route[] = [{ path, methods: { POST: { token: false, handle: read } } }]
+  const port = await served(t, routes, { bodyTimeoutMs: 50 })
   const answer = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
   assert.match(answer, /^HTTP\/1\.1 400 .*Idle timeout: no data of the request body for 50 ms/s)
 })

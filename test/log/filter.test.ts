@@ -36,7 +36,7 @@ test('any text that the settings allow is a filter, and invalid directives are r
       for (const level of levels) assert.equal(typeof filter.allows(level, 'node', 'node'), 'boolean')
     }),
   )
-  assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn,inof').remarks, [
+  assert.deepEqual(new LogFilter('a=b=c,=info,x=loud,warn,inof').warnings, [
     "'a=b=c' in the log filter is ignored: it is neither a level nor module=level",
     "'=info' in the log filter is ignored: it is neither a level nor module=level",
     "'x=loud' in the log filter is ignored: it is neither a level nor module=level",

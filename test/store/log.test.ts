@@ -279,7 +279,7 @@ test('whoever appends large events is behind with as many chunks as whoever appe
   const { writer } = open(t)
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }
-  for (let i = 0; i < tuning.chunksBehind; i++) writer.append([large])
+  for (let i = 0; i < tuning.maxUnsealedChunks; i++) writer.append([large])
   assert.equal(writer.isSealBacklogFull, false)
   writer.append([large])
   assert.equal(writer.isSealBacklogFull, true)

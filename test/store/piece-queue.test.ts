@@ -72,7 +72,7 @@ test('whoever stops reading ends it', async () => {
 
 test('what was taken is told when more is asked for, many small pieces together', async () => {
   const { queue: pieces, told } = queue()
-  const quarter = tuning.bytesAhead / 4
+  const quarter = tuning.queryCreditBytes / 4
   for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
   for (const expected of [[], [], [quarter], [quarter, quarter]]) {
     await pieces.next()

@@ -34,6 +34,6 @@ test('a store without a file descriptor left goes on, and starts its threads whe
   assert.equal(without.broken, 'ERR_SERVICE_OVERLOADED')
   assert.deepEqual(without.failed, ['blobs', 'reader', 'sealer'])
   // The writer has sealed what would have made it wait for the sealer.
-  assert.ok(without.sealed >= events - (tuning.chunksBehind + 2) * 1024, `${without.sealed} events are sealed`)
+  assert.ok(without.sealed >= events - (tuning.maxUnsealedChunks + 2) * 1024, `${without.sealed} events are sealed`)
   assert.deepEqual(after, { read: events, put: 'none' })
 })

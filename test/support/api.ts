@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService, ParseTurns } from '../../src/api/index.ts'
+import { apiRoutes, Connections, Cors, EventSockets, Hosts, HttpService, ParseQueue } from '../../src/api/index.ts'
 import type { Route } from '../../src/api/router.ts'
 import type { HttpOptions } from '../../src/api/server.ts'
 import { limits } from '../../src/base/limits.ts'
@@ -51,10 +51,10 @@ export function served(
   routes: readonly Route[],
   options: Omit<Partial<HttpOptions>, 'routes'> = {},
 ): Promise<number> {
-  const turns = new ParseTurns(systemRuntime.timers)
+  const parseQueue = new ParseQueue(systemRuntime.timers)
   const service = new HttpService({
     ...systemRuntime,
-    turns,
+    parseQueue,
     log: silent,
     connections: connections(),
     ...options,
@@ -173,14 +173,14 @@ export async function startApi(t: TestContext, settings: ApiSettings = {}): Prom
   })
   const hosts = new Hosts(settings.hosts ?? [])
   const cors = new Cors(settings.corsOrigins)
-  const turns = new ParseTurns(systemRuntime.timers)
+  const parseQueue = new ParseQueue(systemRuntime.timers)
   const port = await served(t, routes, {
     tokens,
     hosts,
-    turns,
+    parseQueue,
     sockets: new EventSockets({
       ...systemRuntime,
-      turns,
+      parseQueue,
       events: Promise.resolve(events),
       tokens,
       hosts,

@@ -79,7 +79,7 @@ async function read(): Promise<number> {
 isExhausted = true
 takeDescriptors()
 const hasMemory = residentBytes() !== undefined
-const chunks = 2 * tuning.chunksBehind
+const chunks = 2 * tuning.maxUnsealedChunks
 for (let i = 0; i < chunks; i++) await store.append(chunk())
 const readWithout = await read()
 const blob = { type: 'text/plain', bytes: Buffer.from('x') }

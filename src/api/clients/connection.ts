@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { connectionShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
 
 /** What memory accounting needs from the protocol of a connection: HTTP at first, a WebSocket after an upgrade. */
-export interface ConnectionUse {
+export interface ConnectionProtocol {
   /** Bytes in the output buffer. */
   outputBytes(): number
   /** Whether a head, a body or a message was received in part. */
@@ -18,7 +18,7 @@ export class Connection {
   readonly #socket: Socket
   readonly #account: MemoryAccount
   readonly #holding: Holding
-  #use: ConnectionUse
+  #protocol: ConnectionProtocol
   /** The part of the holding that is in the output buffer. */
   #output = 0
   /** Bytes sent and received, and the time, when progress was seen last. */
@@ -32,7 +32,11 @@ export class Connection {
     this.#account = account
     this.#holding = new Holding(account, connectionShare(account))
     this.#progressAt = now
-    this.#use = { outputBytes: () => socket.writableLength, isReceiving: () => false, evict: () => socket.destroy() }
+    this.#protocol = {
+      outputBytes: () => socket.writableLength,
+      isReceiving: () => false,
+      evict: () => socket.destroy(),
+    }
   }
 
   get heldBytes(): number {
@@ -64,12 +68,12 @@ export class Connection {
     return true
   }
 
-  set use(use: ConnectionUse) {
-    this.#use = use
+  set protocol(protocol: ConnectionProtocol) {
+    this.#protocol = protocol
   }
 
   /** Call this after each write: charges the output that the socket has buffered. */
-  wrote(): void {
+  afterWrite(): void {
     if (!this.#isEvicted && !this.#auditOutput()) this.evict()
   }
 
@@ -82,7 +86,7 @@ export class Connection {
     const isStalled =
       this.#output > 0
         ? sent - this.#sentMark < limits.progressBytes
-        : this.#use.isReceiving() && read - this.#readMark < limits.progressBytes
+        : this.#protocol.isReceiving() && read - this.#readMark < limits.progressBytes
     if (!isStalled) {
       this.#sentMark = sent
       this.#readMark = read
@@ -95,7 +99,7 @@ export class Connection {
   evict(): void {
     if (this.#isEvicted) return
     this.#isEvicted = true
-    this.#use.evict(this.refusal)
+    this.#protocol.evict(this.refusal)
   }
 
   /** Refunds everything: the socket is closed. */
@@ -104,7 +108,7 @@ export class Connection {
   }
 
   #auditOutput(): boolean {
-    const bytes = this.#use.outputBytes()
+    const bytes = this.#protocol.outputBytes()
     if (bytes < this.#output) this.#holding.refund(this.#output - bytes)
     else if (bytes > this.#output && !this.#holding.charge(bytes - this.#output)) return false
     this.#output = bytes

@@ -6,11 +6,11 @@ import { type Logger, RateLimit } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Timer, Timers } from '../../runtime/timers.ts'
 import { Connection } from './connection.ts'
-import { HttpUse } from './http-use.ts'
+import { HttpPipeline } from './http-pipeline.ts'
 
 export interface Client {
   readonly connection: Connection
-  readonly http: HttpUse
+  readonly http: HttpPipeline
 }
 
 export interface ConnectionsOptions {
@@ -59,8 +59,8 @@ export class Connections {
       socket.destroy()
       return
     }
-    const http = new HttpUse(socket, connection)
-    connection.use = http
+    const http = new HttpPipeline(socket, connection)
+    connection.protocol = http
     this.#clients.set(socket, { connection, http })
     socket.once('close', () => {
       this.#clients.delete(socket)

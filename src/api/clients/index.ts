@@ -1,2 +1,2 @@
-export { Connection, type ConnectionUse } from './connection.ts'
+export { Connection, type ConnectionProtocol } from './connection.ts'
 export { type Client, Connections, type ConnectionsOptions } from './connections.ts'

@@ -1,6 +1,6 @@
 import type { Child } from '../../files/index.ts'
-import { type Answer, jsonAnswer } from '../answer.ts'
 import { escaped } from '../html.ts'
+import { type HttpResponse, jsonResponse } from '../response.ts'
 
 export interface Listing {
   /** The last segment of the path, or `/`. */
@@ -13,13 +13,13 @@ export interface Listing {
 const listingHeaders = { 'x-content-type-options': 'nosniff', vary: 'accept' } as const
 
 /** A directory listing as JSON. */
-export function jsonListing(directory: Listing): Answer {
-  const { status, headers, body } = jsonAnswer(200, { directory })
+export function jsonListing(directory: Listing): HttpResponse {
+  const { status, headers, body } = jsonResponse(200, { directory })
   return { status, headers: { ...headers, ...listingHeaders }, body }
 }
 
 /** A directory listing as HTML. Links keep the query string of the request: it may contain the token. */
-export function htmlListing({ name, cid, children }: Listing, query: string | undefined): Answer {
+export function htmlListing({ name, cid, children }: Listing, query: string | undefined): HttpResponse {
   const title = escaped(name)
   const suffix = query === undefined ? '' : `?${query}`
   const rows = children.map((child) => {

@@ -12,9 +12,9 @@ import {
 import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Timers } from '../../runtime/timers.ts'
-import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
 import { memberText, optionalText } from '../members.ts'
+import { type HttpResponse, jsonResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 import { TokenLog } from '../token-log.ts'
 
@@ -32,7 +32,7 @@ export interface AuthParts {
 /** Authentication: an app sends its manifest and gets a token. */
 export function authRoutes(parts: AuthParts): Route[] {
   const tokenLog = new TokenLog(parts.log, parts.timers)
-  const answer = async (call: Call): Promise<Answer> => {
+  const handle = async (call: Call): Promise<HttpResponse> => {
     const manifest = manifestOf(await call.json(limits.manifestBytes))
     const remote = call.request.socket.remoteAddress
     try {
@@ -40,7 +40,7 @@ export function authRoutes(parts: AuthParts): Route[] {
       if (warning !== undefined) parts.log.warn(warning)
       const token = parts.tokens.issue(app)
       tokenLog.issued(manifest, app.mode, parts.clock.now() + tokenValiditySeconds * 1e6, remote)
-      return jsonAnswer(200, { token })
+      return jsonResponse(200, { token })
     } catch (error) {
       tokenLog.refused(manifest, messageOf(error), remote)
       throw error
@@ -49,7 +49,7 @@ export function authRoutes(parts: AuthParts): Route[] {
   return [
     {
       path: '/api/v2/auth',
-      methods: { POST: { token: false, produces: 'application/json', consumes: 'json', answer } },
+      methods: { POST: { token: false, produces: 'application/json', consumes: 'json', handle } },
     },
   ]
 }

@@ -1,8 +1,8 @@
 import { failure, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { type App, appIdProblem } from '../../identity/index.ts'
-import { type Answer, emptyAnswer, jsonAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
+import { emptyResponse, type HttpResponse, jsonResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
 interface Blob {
@@ -25,34 +25,34 @@ const prefix = '/api/v2/blob/'
 
 /** Blobs: an app can read the blobs of every app, and write its own. */
 export function blobRoutes(blobs: Blobs): Route[] {
-  const get = async (call: Call, { appId }: App): Promise<Answer> => {
+  const get = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const { app, path } = blobAddress(call)
     const owner = app === '-' ? appId : app
     call.hold((await blobs.size(owner, path)) ?? 0)
     const blob = await blobs.get(owner, path)
-    if (blob !== undefined) return blobAnswer(call, blob)
+    if (blob !== undefined) return blobResponse(call, blob)
     const entries = await blobs.list(owner, path)
-    return entries === undefined ? emptyAnswer(204) : jsonAnswer(200, Object.fromEntries(entries))
+    return entries === undefined ? emptyResponse(204) : jsonResponse(200, Object.fromEntries(entries))
   }
-  const put = async (call: Call, { appId }: App): Promise<Answer> => {
+  const put = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const path = ownPath(call, 'put')
     const { headers } = call.request
     if (headers['content-length'] === undefined)
       throw new ShoalError('ERR_PAYLOAD_TOO_LARGE', `Payload length unknown. Limit is ${limits.blobBytes}`)
     const bytes = await call.body(limits.blobBytes)
     await blobs.put(appId, path, { type: headers['content-type'] ?? 'application/octet-stream', bytes })
-    return emptyAnswer(204)
+    return emptyResponse(204)
   }
-  const remove = async (call: Call, { appId }: App): Promise<Answer> => {
+  const remove = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     await blobs.delete(appId, ownPath(call, 'delete'))
-    return emptyAnswer(204)
+    return emptyResponse(204)
   }
   const methods = {
-    GET: { token: true, answer: get },
-    PUT: { token: true, answer: put },
-    DELETE: { token: true, answer: remove },
+    GET: { token: true, handle: get },
+    PUT: { token: true, handle: put },
+    DELETE: { token: true, handle: remove },
     // Clients send a storage quota request. There are no quotas, so it is accepted and ignored.
-    POST: { token: true, answer: () => emptyAnswer(204) },
+    POST: { token: true, handle: () => emptyResponse(204) },
   } as const
   return [{ path: `${prefix}*`, methods }]
 }
@@ -74,7 +74,7 @@ function ownPath(call: Call, action: string): string {
   return path
 }
 
-function blobAnswer({ request }: Call, { type, bytes }: Blob): Answer {
+function blobResponse({ request }: Call, { type, bytes }: Blob): HttpResponse {
   const accept = request.headers.accept ?? '*/*'
   const [essence = ''] = type.split(';')
   const [major = ''] = essence.split('/')

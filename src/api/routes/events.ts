@@ -5,11 +5,11 @@ import type { App } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
 import { release } from '../../runtime/buffers.ts'
 import type { Timers } from '../../runtime/timers.ts'
-import { type Answer, jsonAnswer, jsonTextAnswer } from '../answer.ts'
 import { releaseBody } from '../body.ts'
 import type { Call } from '../call.ts'
-import { ndjsonAnswer } from '../ndjson-answer.ts'
+import { ndjsonResponse } from '../ndjson-response.ts'
 import { type Caller, monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
+import { type HttpResponse, jsonResponse, jsonTextResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
 const json = 'application/json'
@@ -26,13 +26,13 @@ export interface EventParts {
 
 /** Publish, query and subscribe. */
 export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliveMs }: EventParts): Route[] {
-  const offsets = async (): Promise<Answer> => jsonAnswer(200, await (await events).offsets())
-  const publish = async (call: Call, { appId }: App): Promise<Answer> => {
+  const offsets = async (): Promise<HttpResponse> => jsonResponse(200, await (await events).offsets())
+  const publish = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const body = await call.body(limits.bodyBytes)
     const published = await (await events).publish(appId, body)
     releaseBody(body)
-    const answer = jsonTextAnswer(200, published)
-    return typeof published === 'string' ? answer : { ...answer, sent: () => release(published) }
+    const response = jsonTextResponse(200, published)
+    return typeof published === 'string' ? response : { ...response, sent: () => release(published) }
   }
   /** A route that streams query results: how to parse its request, and how to start the query. */
   const readRoute = <T>(
@@ -40,11 +40,11 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
     parse: (value: unknown, caller: Caller) => T,
     start: (events: Events, request: T) => Reading,
   ): Route => {
-    const answer = async (call: Call, { appId }: App): Promise<Answer> => {
+    const handle = async (call: Call, { appId }: App): Promise<HttpResponse> => {
       const request = parse(await call.json(limits.bodyBytes), { appId, via: 'http' })
-      return await ndjsonAnswer(start(await events, request), call, log, timers, keepAliveMs)
+      return await ndjsonResponse(start(await events, request), call, log, timers, keepAliveMs)
     }
-    return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', answer } } }
+    return { path, methods: { POST: { token: true, produces: ndjson, consumes: 'json', handle } } }
   }
   return [
     readRoute('/api/v2/events/query', queryRequest, (opened, request) => opened.query(request)),
@@ -52,17 +52,17 @@ export function eventRoutes({ events, log, timers, keepAliveMs = limits.keepAliv
     readRoute('/api/v2/events/subscribe_monotonic', monotonicRequest, (opened, request) =>
       opened.subscribeMonotonic(request),
     ),
-    { path: '/api/v2/events', methods: { GET: { token: false, answer: upgradeMissing } } },
-    { path: '/api/v2/events/offsets', methods: { GET: { token: true, produces: json, answer: offsets } } },
+    { path: '/api/v2/events', methods: { GET: { token: false, handle: upgradeMissing } } },
+    { path: '/api/v2/events/offsets', methods: { GET: { token: true, produces: json, handle: offsets } } },
     {
       path: '/api/v2/events/publish',
-      methods: { POST: { token: true, produces: json, consumes: 'json', answer: publish } },
+      methods: { POST: { token: true, produces: json, consumes: 'json', handle: publish } },
     },
   ]
 }
 
 /** A plain GET request for the WebSocket endpoint. */
-function upgradeMissing(): Answer {
+function upgradeMissing(): HttpResponse {
   throw failure('ERR_BAD_REQUEST', {
     cause: 'This is a WebSocket endpoint: the header `Upgrade: websocket` is missing.',
   })

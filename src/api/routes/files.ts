@@ -2,24 +2,24 @@ import { failure, ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { type Duration, type Files, isName, parseCid } from '../../files/index.ts'
 import type { App } from '../../identity/index.ts'
-import { type Answer, emptyAnswer, jsonAnswer, textAnswer } from '../answer.ts'
 import type { Call } from '../call.ts'
-import { acceptsHtml, contentAnswer, decodedPath } from '../content/content-answer.ts'
+import { acceptsHtml, contentResponse, decodedPath } from '../content/content-response.ts'
 import { boundaryOf, formParts } from '../form-parser.ts'
 import { memberOf, memberText } from '../members.ts'
 import { queryText } from '../read-requests.ts'
+import { emptyResponse, type HttpResponse, jsonResponse, textResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
 const prefix = '/api/v2/files'
 
 /** Files, directories and names. Requests wait until the files are open. */
 export function fileRoutes(files: Promise<Files>): Route[] {
-  const list = async (call: Call): Promise<Answer> => {
+  const list = async (call: Call): Promise<HttpResponse> => {
     const opened = await files
     const uploads = isSet(call, 'uploads') ? { uploads: await opened.unnamedUploads() } : {}
-    return jsonAnswer(200, { names: await opened.names(), ...uploads })
+    return jsonResponse(200, { names: await opened.names(), ...uploads })
   }
-  const upload = async (call: Call, { appId }: App): Promise<Answer> => {
+  const upload = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const boundary = checkedBoundary(call)
     call.hold(limits.uploadHeldBytes)
     const cid = await (await files).upload(
@@ -33,9 +33,9 @@ export function fileRoutes(files: Promise<Files>): Route[] {
       },
       isSet(call, 'directory'),
     )
-    return textAnswer(cid)
+    return textResponse(cid)
   }
-  const get = async (call: Call): Promise<Answer> => {
+  const get = async (call: Call): Promise<HttpResponse> => {
     const [first = '', ...rest] = call.path.slice(prefix.length + 1).split('/')
     const below = decodedPath(rest.join('/'))
     const [root = '', ...path] = [...(decodedPath(first) ?? []), ...(below ?? [])]
@@ -44,26 +44,27 @@ export function fileRoutes(files: Promise<Files>): Route[] {
     if (by === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
     // A path with a malformed percent-encoding matches no file.
     if (below === undefined) throw failure('ERR_NOT_FOUND', {})
-    return await contentAnswer(call, opened, { by, content, path }, acceptsHtml(call))
+    return await contentResponse(call, opened, { by, content, path }, acceptsHtml(call))
   }
-  const put = async (call: Call): Promise<Answer> => {
+  const put = async (call: Call): Promise<HttpResponse> => {
     const name = nameIn(call)
     const cid = (await call.body(limits.fileNameBytes)).toString('utf8').trim()
     if (parseCid(cid) === undefined) throw failure('ERR_METHOD_NOT_ALLOWED', {})
-    return textAnswer((await (await files).bind(name, cid)) ?? '')
+    return textResponse((await (await files).bind(name, cid)) ?? '')
   }
-  const unbind = async (call: Call): Promise<Answer> => textAnswer((await (await files).unbind(nameIn(call))) ?? '')
-  const read = { token: true, answer: get } as const
+  const unbind = async (call: Call): Promise<HttpResponse> =>
+    textResponse((await (await files).unbind(nameIn(call))) ?? '')
+  const read = { token: true, handle: get } as const
   return [
-    { path: prefix, methods: { GET: { token: true, answer: list }, POST: { token: true, answer: upload } } },
+    { path: prefix, methods: { GET: { token: true, handle: list }, POST: { token: true, handle: upload } } },
     ...retentionRoutes(files),
     {
       path: `${prefix}/*`,
       methods: {
         GET: read,
         HEAD: read,
-        PUT: { token: true, answer: put },
-        DELETE: { token: true, answer: unbind },
+        PUT: { token: true, handle: put },
+        DELETE: { token: true, handle: unbind },
       },
     },
   ]
@@ -76,21 +77,21 @@ function isSet({ query }: Call, parameter: string): boolean {
 
 /** Retention: prefetch content, or remove an upload. */
 function retentionRoutes(files: Promise<Files>): Route[] {
-  const prefetch = async (call: Call, { appId }: App): Promise<Answer> => {
+  const prefetch = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const value = await call.json(limits.bodyBytes)
     await (await files).prefetch(appId, queryText(value), durationOf(value))
-    return emptyAnswer(204)
+    return emptyResponse(204)
   }
-  const remove = async (call: Call, { appId }: App): Promise<Answer> => {
+  const remove = async (call: Call, { appId }: App): Promise<HttpResponse> => {
     const cid = memberText(await call.json(limits.bodyBytes), 'cid')
     if (parseCid(cid) === undefined)
       throw failure('ERR_BAD_REQUEST', { cause: `'${cid}' is not a content identifier at \`cid\`` })
     if (!(await (await files).remove(appId, cid))) throw failure('ERR_NOT_FOUND', {})
-    return emptyAnswer(204)
+    return emptyResponse(204)
   }
   return [
-    { path: `${prefix}/prefetch`, methods: { POST: { token: true, consumes: 'json', answer: prefetch } } },
-    { path: `${prefix}/remove`, methods: { POST: { token: true, consumes: 'json', answer: remove } } },
+    { path: `${prefix}/prefetch`, methods: { POST: { token: true, consumes: 'json', handle: prefetch } } },
+    { path: `${prefix}/remove`, methods: { POST: { token: true, consumes: 'json', handle: remove } } },
   ]
 }
 

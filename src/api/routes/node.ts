@@ -1,7 +1,7 @@
 import type { NodeId } from '../../identity/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { versionString } from '../../runtime/version.ts'
-import { type Answer, jsonAnswer, textAnswer } from '../answer.ts'
+import { type HttpResponse, jsonResponse, textResponse } from '../response.ts'
 import type { Route } from '../router.ts'
 
 /** How well a node keeps up with the swarm. */
@@ -23,20 +23,20 @@ export interface NodeParts {
 /** The ID of the node, and information about its state. */
 export function nodeRoutes({ nodeId, swarm, clock }: NodeParts): Route[] {
   const started = clock.steadyMs()
-  const info = (): Answer => {
+  const info = (): HttpResponse => {
     const uptime = Math.floor((clock.steadyMs() - started) * 1e6)
     const { connectedNodes, peersStatus } = swarm()
-    return jsonAnswer(200, {
+    return jsonResponse(200, {
       connectedNodes,
       uptime: { secs: Math.floor(uptime / second), nanos: uptime % second },
       version: versionString,
       swarmState: { peersStatus },
     })
   }
-  const id = (): Answer => textAnswer(nodeId, 'no-cache')
+  const id = (): HttpResponse => textResponse(nodeId, 'no-cache')
   return [
-    { path: '/api/v2/node/id', methods: { '*': { token: false, produces: 'text/plain', answer: id } } },
-    { path: '/api/v2/node/info', methods: { GET: { token: true, answer: info } } },
+    { path: '/api/v2/node/id', methods: { '*': { token: false, produces: 'text/plain', handle: id } } },
+    { path: '/api/v2/node/info', methods: { GET: { token: true, handle: info } } },
   ]
 }
 

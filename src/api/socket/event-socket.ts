@@ -8,8 +8,8 @@ import type { Logger } from '../../logging/index.ts'
 import { release } from '../../runtime/buffers.ts'
 import type { Timers } from '../../runtime/timers.ts'
 import type { Connection } from '../clients/index.ts'
+import type { ParseQueue } from '../parse-queue.ts'
 import { monotonicRequest, queryRequest, subscribeRequest } from '../read-requests.ts'
-import type { ParseTurns } from '../turns.ts'
 import { type Envelope, readEnvelope } from './envelope.ts'
 import { frameOf, framesOf } from './frames.ts'
 import { UnfinishedMessage } from './unfinished-message.ts'
@@ -45,7 +45,7 @@ interface Parts {
   readonly events: Promise<Events>
   readonly log: Logger
   readonly timers: Timers
-  readonly turns: ParseTurns
+  readonly parseQueue: ParseQueue
   readonly failed?: (kind: SocketError['type']) => void
 }
 
@@ -82,7 +82,7 @@ export class EventSocket {
     this.#appId = appId
     this.#parts = parts
     this.#connection = connection
-    connection.use = {
+    connection.protocol = {
       outputBytes: () => socket.bufferedAmount,
       isReceiving: () => this.#unfinishedCharge > 0,
       evict: (reason) => this.#evict(reason),
@@ -191,7 +191,7 @@ export class EventSocket {
     const isPending = service === 'publish' || service === 'offsets'
     if (isPending) this.#pending++
     this.#applyBackpressure()
-    this.#answer(service, request, running).finally(() => {
+    this.#run(service, request, running).finally(() => {
       if (this.#running.get(requestId) === running) this.#running.delete(requestId)
       this.#refund(running)
       if (isPending) this.#pending--
@@ -207,7 +207,7 @@ export class EventSocket {
   }
 
   /** Runs a request: its results, an error if it fails, then `complete`. */
-  async #answer(service: Service, request: Request, running: Running): Promise<void> {
+  async #run(service: Service, request: Request, running: Running): Promise<void> {
     const { requestId } = request
     try {
       await this.#serve(service, request, running)
@@ -224,12 +224,12 @@ export class EventSocket {
   async #serve(service: Service, { requestId, payload }: Request, running: Running): Promise<void> {
     const events = await this.#parts.events
     if (service === 'publish' || service === 'offsets') {
-      const ask = service === 'publish' ? this.#publish : this.#offsets
-      const answer = await ask.call(this, events, payload)
-      if (!running.cancelled) this.#send(frameOf(requestId, answer))
+      const handle = service === 'publish' ? this.#publish : this.#offsets
+      const result = await handle.call(this, events, payload)
+      if (!running.cancelled) this.#send(frameOf(requestId, result))
       return
     }
-    await this.#parts.turns.next(payload.length)
+    await this.#parts.parseQueue.wait(payload.length)
     const reading = this.#read(events, service, payload)
     running.reading = reading
     reading.chargeTo?.(this.#connection)
@@ -277,7 +277,7 @@ export class EventSocket {
       // Backpressure: wait until a slow client has read this frame before the next one is made.
       else {
         const sent = new Promise<void>((resolve) => this.#socket.send(frame, { binary: false }, () => resolve()))
-        this.#connection.wrote()
+        this.#connection.afterWrite()
         await sent
       }
     }
@@ -301,7 +301,7 @@ export class EventSocket {
     if (socket.readyState !== socket.OPEN) return
     if (socket.bufferedAmount < limits.socketBacklogBytes) {
       socket.send(data, { binary: false })
-      this.#connection.wrote()
+      this.#connection.afterWrite()
       return
     }
     this.#unread++
@@ -310,12 +310,12 @@ export class EventSocket {
       this.#unread--
       this.#applyBackpressure()
     })
-    this.#connection.wrote()
+    this.#connection.afterWrite()
   }
 
   /** Whether reading is paused: the client does not read, or the maximum of pending requests is reached. */
   get #isSaturated(): boolean {
-    return this.#unread > 0 || this.#pending >= limits.socketRequestsTogether
+    return this.#unread > 0 || this.#pending >= limits.concurrentSocketRequests
   }
 
   /** Backpressure: pauses or resumes reading, and processes the messages that were received before the pause. */

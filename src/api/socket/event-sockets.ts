@@ -7,14 +7,14 @@ import type { Events } from '../../events/index.ts'
 import type { App, Tokens } from '../../identity/index.ts'
 import type { Logger } from '../../logging/index.ts'
 import type { Timers } from '../../runtime/timers.ts'
-import { type Answer, errorAnswer } from '../answer.ts'
 import { checkEncoded, tokenParameter } from '../authentication.ts'
 import type { Connection } from '../clients/index.ts'
 import type { Cors } from '../cors.ts'
 import type { Hosts } from '../hosts.ts'
+import type { ParseQueue } from '../parse-queue.ts'
 import { RefusalLog } from '../refusal-log.ts'
+import { errorResponse, type HttpResponse } from '../response.ts'
 import { checkHostHeader } from '../target.ts'
-import type { ParseTurns } from '../turns.ts'
 import { EventSocket, type SocketError } from './event-socket.ts'
 
 // Not an ES import, for the same reason as in server.ts.
@@ -28,7 +28,7 @@ export interface SocketParts {
   readonly cors: Cors
   readonly log: Logger
   readonly timers: Timers
-  readonly turns: ParseTurns
+  readonly parseQueue: ParseQueue
   /** Called for each request that fails, with the kind of its error. */
   readonly failed?: (kind: SocketError['type']) => void
 }
@@ -53,7 +53,7 @@ export class EventSockets {
     try {
       checkHostHeader(request)
       hosts.check(request.headers.host)
-      const forbidden = cors.answer(request.method, request.headers)
+      const forbidden = cors.respond(request.method, request.headers)
       if (forbidden !== undefined) {
         this.#refuse(request, socket, forbidden)
         return
@@ -70,15 +70,15 @@ export class EventSockets {
       })
     } catch (error) {
       if (!(error instanceof ShoalError)) log.error(`upgrade failed: ${messageOf(error)}`)
-      this.#refuse(request, socket, errorAnswer(error instanceof ShoalError ? error : failure('ERR_INTERNAL', {})))
+      this.#refuse(request, socket, errorResponse(error instanceof ShoalError ? error : failure('ERR_INTERNAL', {})))
     }
   }
 
-  #refuse(request: IncomingMessage, socket: Duplex, answer: Answer): void {
+  #refuse(request: IncomingMessage, socket: Duplex, response: HttpResponse): void {
     const [path = ''] = (request.url ?? '').split('?')
     const remote = request.socket.remoteAddress
-    this.#refusals.add(answer.status, answer.refusal ?? '', { method: request.method, path, remote })
-    refuse(socket, answer)
+    this.#refusals.add(response.status, response.refusal ?? '', { method: request.method, path, remote })
+    refuse(socket, response)
   }
 
   /** Closes all WebSockets gracefully: each after its requests have completed. */
@@ -128,7 +128,7 @@ export class EventSockets {
   }
 }
 
-function refuse(socket: Duplex, { status, headers, body }: Answer): void {
+function refuse(socket: Duplex, { status, headers, body }: HttpResponse): void {
   const text = String(body)
   const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
   const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)

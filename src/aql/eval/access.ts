@@ -16,11 +16,11 @@ export function access(head: Code, path: readonly Step[]): Code {
   const literals = path.filter((step) => typeof step !== 'object')
   if (head.sync && literals.length === path.length) return literalAccess(head.run, head.origin, literals)
   const parts = path.filter((step) => typeof step === 'object')
-  const walk: Combine = ([thing, ...indexes], from) => {
+  const walk: Combine = ([first, ...indexes], from) => {
     let next = 0
     const nameOf = (step: Step): Name =>
       typeof step === 'object' ? asName(indexes[next] as Value, from(++next)) : step
-    return path.reduce((value: Value, step) => property(value, nameOf(step)), thing as Value)
+    return path.reduce((value: Value, step) => property(value, nameOf(step)), first as Value)
   }
   return strict([head, ...parts], walk, 1)
 }
@@ -43,8 +43,8 @@ function literalAccess(run: (frame: Frame) => Value, origin: Code['origin'], pat
   if (typeof only !== 'string' || only in inherited)
     return { sync: true, run: (frame) => property(run(frame), only), origin }
   const field = (frame: Frame): Value => {
-    const thing = run(frame)
-    return (isPlain(thing) ? thing[only] : undefined) ?? property(thing, only)
+    const value = run(frame)
+    return (isPlain(value) ? value[only] : undefined) ?? property(value, only)
   }
   return { sync: true, run: field, origin }
 }
@@ -52,9 +52,9 @@ function literalAccess(run: (frame: Frame) => Value, origin: Code['origin'], pat
 /** Inherited by every object: these names need an own-property check. */
 const inherited: object = Object.prototype
 
-function property(thing: Value, name: Name): Value {
-  const found = propertyOf(thing, name)
-  if (found === undefined) throw new Failure(`property \`${textOf(name)}\` not found in ${kindOf(thing)}`)
+function property(container: Value, name: Name): Value {
+  const found = propertyOf(container, name)
+  if (found === undefined) throw new Failure(`property \`${textOf(name)}\` not found in ${kindOf(container)}`)
   return found
 }
 

@@ -26,7 +26,7 @@ export interface Request {
 
 /**
  * Compiles and runs a query, and hands the results to the sink. Static errors are thrown before the first step. Returns
- * whether the result is complete; if not, the last message says why.
+ * whether the results are complete; if not, the last message says why.
  */
 export function evaluateQuery(query: Query, request: Request, sink: Sink): Steps<boolean> {
   return runProgram(compileQuery(query, rootScope), request, sink)

@@ -5,14 +5,14 @@ const charactersPerUnit = 16
 
 /** A stable merge sort that yields. The cost of a comparison is proportional to the size of its operands. */
 export function* mergeSort<T extends { readonly size: number }>(
-  things: readonly T[],
+  items: readonly T[],
   compare: (a: T, b: T) => number,
   pace: Pace,
 ): Steps<readonly T[]> {
-  if (things.length < 2) return things
-  const middle = things.length >> 1
-  const left = yield* mergeSort(things.slice(0, middle), compare, pace)
-  const right = yield* mergeSort(things.slice(middle), compare, pace)
+  if (items.length < 2) return items
+  const middle = items.length >> 1
+  const left = yield* mergeSort(items.slice(0, middle), compare, pace)
+  const right = yield* mergeSort(items.slice(middle), compare, pace)
   const merged: T[] = []
   let [i, j] = [0, 0]
   while (i < left.length && j < right.length) {

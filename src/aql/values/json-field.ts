@@ -2,7 +2,7 @@ import type { Value } from './value.ts'
 
 /**
  * Extracts one field of a JSON object without parsing all of it. It only handles common cases, found by a few string
- * searches. It returns `undefined` when it cannot tell, or when there is no such field: then the text has to be parsed.
+ * searches. It returns `undefined` when it is not sure, or when there is no such field: then the text has to be parsed.
  */
 export class FieldReader {
   /** The quoted name, as it occurs in the text; `undefined` when it cannot be searched for. */

@@ -91,12 +91,12 @@ function kindOfObject(value: Exclude<Value, string | boolean | number | bigint>)
 }
 
 /** Looks up a property or an array item; `undefined` when there is none. */
-export function propertyOf(thing: Value, key: string | number | bigint): Value | undefined {
-  if (typeof thing !== 'object' || thing === null) return undefined
-  if (isArray(thing)) return typeof key === 'number' ? thing[key] : undefined
-  if (thing instanceof Composed) return thing.get(key)
-  if (thing instanceof Decimal || thing instanceof Timestamp || thing instanceof Bytes) return undefined
-  return typeof key === 'string' && Object.hasOwn(thing, key) ? thing[key] : undefined
+export function propertyOf(container: Value, key: string | number | bigint): Value | undefined {
+  if (typeof container !== 'object' || container === null) return undefined
+  if (isArray(container)) return typeof key === 'number' ? container[key] : undefined
+  if (container instanceof Composed) return container.get(key)
+  if (container instanceof Decimal || container instanceof Timestamp || container instanceof Bytes) return undefined
+  return typeof key === 'string' && Object.hasOwn(container, key) ? container[key] : undefined
 }
 
 /** Whether it is a plain object, whose properties can be accessed directly. */

@@ -6,7 +6,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { dataFolder } from '../environment.ts'
 import { readSource } from '../input.ts'
 import type { Streamed } from '../output.ts'
-import { localApp, readValidQuery, writeResults } from './aql-answer.ts'
+import { localApp, readValidQuery, writeResults } from './aql-results.ts'
 
 export interface RunQueryOptions {
   /** A file with one event per line. Events in a pragma of the query take precedence over it. */

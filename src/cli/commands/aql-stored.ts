@@ -6,7 +6,7 @@ import type { PublicKey } from '../../identity/index.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { Settings } from '../../settings/index.ts'
 import { checkWal, DataFolder, NodeDatabase, openOfflineLog, topicFile } from '../../store/index.ts'
-import { localApp, writeResults } from './aql-answer.ts'
+import { localApp, writeResults } from './aql-results.ts'
 
 /** Runs a query on the data folder of a stopped node, like its query endpoint. Returns whether it is complete. */
 export function queryDataFolder(query: string, folder: string, order: Order): Promise<boolean> {

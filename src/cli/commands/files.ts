@@ -3,7 +3,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { systemRandom } from '../../runtime/random.ts'
 import { ApiClient } from '../api-client.ts'
 import { addressPath, download, type Listing, listingOf } from '../files/download.ts'
-import { explained } from '../files/explained.ts'
+import { explainError } from '../files/explain-error.ts'
 import { FolderForm } from '../files/form.ts'
 import { websiteOf, websiteText } from '../files/website.ts'
 import type { Result } from '../output.ts'
@@ -31,9 +31,9 @@ async function upload(client: ApiClient, form: FolderForm, bytes: number): Promi
 }
 
 /** Downloads a file, or a directory recursively. */
-export async function getFiles(node: string, address: string, given: string | undefined): Promise<Result> {
+export async function getFiles(node: string, address: string, option: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
-  const target = given ?? address.split('/').findLast((part) => part !== '') ?? '-'
+  const target = option ?? address.split('/').findLast((part) => part !== '') ?? '-'
   const progress = progressLine(systemClock)
   const done = { files: 0, bytes: 0 }
   try {
@@ -51,9 +51,9 @@ export async function getFiles(node: string, address: string, given: string | un
 export async function listFiles(node: string, address: string | undefined): Promise<Result> {
   const client = await ApiClient.connect(node)
   if (address === undefined) {
-    const { names, uploads } = JSON.parse(await client.text('/api/v2/files?uploads=true')) as Kept
+    const { names, uploads } = JSON.parse(await client.text('/api/v2/files?uploads=true')) as StoredFiles
     const unnamed = uploads.map((upload) => ({ name: null, ...upload }))
-    return { text: () => keptText(names, unnamed), json: [...names, ...unnamed] }
+    return { text: () => storedText(names, unnamed), json: [...names, ...unnamed] }
   }
   const listing: Listing | undefined = await listingOf(client, address)
   if (listing === undefined) return { text: () => `${address} is a file.`, json: null }
@@ -68,13 +68,13 @@ interface Entry {
   readonly size?: number
 }
 
-interface Kept {
+interface StoredFiles {
   readonly names: readonly Entry[]
   /** Unnamed uploads. */
   readonly uploads: readonly Omit<Entry, 'name'>[]
 }
 
-function keptText(names: readonly Entry[], unnamed: readonly Entry[]): string {
+function storedText(names: readonly Entry[], unnamed: readonly Entry[]): string {
   if (names.length === 0 && unnamed.length === 0)
     return 'There are no files yet. `shoal files add <path>` uploads a file or a folder.'
   if (unnamed.length === 0) return table(names)
@@ -95,7 +95,7 @@ function table(entries: readonly Entry[]): string {
 export async function nameFiles(node: string, name: string, cid: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const headers = { 'content-length': Buffer.byteLength(cid) }
-  const before = await explained(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
+  const before = await explainError(client.text(addressPath(name), { method: 'PUT', headers, body: cid }), {
     ERR_METHOD_NOT_ALLOWED: `${invalidName(name)} Or '${cid}' is not a content identifier: \`shoal files add\` prints one.`,
   })
   const text = before === '' ? `${name} is bound to ${cid}.` : `${name} is bound to ${cid}; before, to ${before}.`
@@ -106,7 +106,7 @@ export async function nameFiles(node: string, name: string, cid: string): Promis
 
 export async function unnameFiles(node: string, name: string): Promise<Result> {
   const client = await ApiClient.connect(node)
-  const before = await explained(client.text(addressPath(name), { method: 'DELETE' }), {
+  const before = await explainError(client.text(addressPath(name), { method: 'DELETE' }), {
     ERR_METHOD_NOT_ALLOWED: invalidName(name),
   })
   const text = before === '' ? `There was no name ${name}.` : `Removed the name ${name}; it was bound to ${before}.`
@@ -122,7 +122,7 @@ export async function removeFiles(node: string, cid: string): Promise<Result> {
   const client = await ApiClient.connect(node)
   const body = JSON.stringify({ cid })
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-  await explained(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {
+  await explainError(client.text('/api/v2/files/remove', { method: 'POST', headers, body }), {
     ERR_NOT_FOUND: `There is no upload ${cid}, or it was already removed.`,
   })
   return {

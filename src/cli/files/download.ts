@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { ShoalError } from '../../base/errors.ts'
 import { makeFolders } from '../../store/index.ts'
 import { type ApiClient, textOf } from '../api-client.ts'
-import { explained } from './explained.ts'
+import { explainError } from './explain-error.ts'
 
 export interface Listing {
   readonly directory: {
@@ -36,7 +36,7 @@ function fetchAddress(client: ApiClient, address: string): Promise<IncomingMessa
   const [root = ''] = address.split('/')
   if (root === '')
     throw new ShoalError('ERR_INVALID_INPUT', `\`${address}\` does not begin with a name or a content identifier`)
-  return explained(client.get(addressPath(address), asJson), {
+  return explainError(client.get(addressPath(address), asJson), {
     ERR_METHOD_NOT_ALLOWED: `There is no name '${root}', and it is not a content identifier. \`shoal files ls\` lists all names.`,
     ERR_NOT_FOUND: `There is nothing at '${address}', or it is not on this node.`,
   })

@@ -32,7 +32,7 @@ export class Publisher {
    * malformed body throws a `JsonError`.
    */
   async publish(appId: string, body: Buffer): Promise<Appended> {
-    if (this.#requests >= limits.publishesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#requests >= limits.queuedPublishes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
       const routes = this.#routing.ready ?? (await this.#routing.current())
@@ -67,7 +67,7 @@ export class Publisher {
 
   /** Stores a request unless the limit of pending bytes is exceeded. Checks the number of stored events, if known. */
   async #withinLimit(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
-    if (this.#bytes + size > limits.publishBytesWaiting) throw failure('ERR_SERVICE_OVERLOADED', {})
+    if (this.#bytes + size > limits.queuedPublishBytes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
       const appended = await store()

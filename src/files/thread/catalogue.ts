@@ -76,8 +76,8 @@ export class Catalogue {
       }
       case 'upload': {
         const before = this.isUploaded(fact.cid)
-        if (!this.#registers.set('upload', fact.cid, place, fact.isKept ? '' : undefined)) return
-        this.#move(uploadOwner, before ? fact.cid : undefined, fact.isKept ? fact.cid : undefined)
+        if (!this.#registers.set('upload', fact.cid, place, fact.isPinned ? '' : undefined)) return
+        this.#move(uploadOwner, before ? fact.cid : undefined, fact.isPinned ? fact.cid : undefined)
         return
       }
       case 'query':
@@ -86,18 +86,18 @@ export class Catalogue {
   }
 
   /** Replaces the pins of the standing query of an app by its results. */
-  keepResults(app: string, cids: readonly string[]): void {
+  pinResults(app: string, cids: readonly string[]): void {
     const owner = queryOwner(app)
-    const wanted = new Map(cids.flatMap(blockCid))
+    const toPin = new Map(cids.flatMap(blockCid))
     for (const held of this.#blocks.pinnedBy(owner)) {
       const key = Buffer.from(held).toString('hex')
-      if (!wanted.delete(key)) this.#blocks.unpin(owner, held)
+      if (!toPin.delete(key)) this.#blocks.unpin(owner, held)
     }
-    for (const bytes of wanted.values()) this.#blocks.pin(owner, bytes)
+    for (const bytes of toPin.values()) this.#blocks.pin(owner, bytes)
   }
 
   /** Adds pins for further results of the standing query of an app. */
-  keepMore(app: string, cids: readonly string[]): void {
+  pinMoreResults(app: string, cids: readonly string[]): void {
     for (const [, bytes] of cids.flatMap(blockCid)) this.#blocks.pin(queryOwner(app), bytes)
   }
 

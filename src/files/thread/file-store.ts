@@ -37,13 +37,13 @@ export interface Found {
 }
 
 /** Pinned content; without a size if its root block is missing. */
-export interface KeptContent {
+export interface PinnedContent {
   readonly cid: string
   readonly size?: number
 }
 
 /** A name with its content. */
-export interface NamedContent extends KeptContent {
+export interface NamedContent extends PinnedContent {
   readonly name: string
 }
 
@@ -98,7 +98,7 @@ export class FileStore {
 
   /** Stores chunks. Returns their buffer for reuse. */
   async addChunks(id: UploadId, memory: ArrayBuffer, length: number): Promise<ArrayBuffer> {
-    assert(length > 0 && length <= memory.byteLength, 'the bytes of chunks stand within their memory')
+    assert(length > 0 && length <= memory.byteLength, 'chunks fit into their buffer')
     await this.#uploads.addChunks(id, new ChunkMemory(memory), length)
     return memory
   }
@@ -151,12 +151,12 @@ export class FileStore {
   }
 
   names(): NamedContent[] {
-    return this.#catalogue.names.map(([name, cid]) => ({ name, ...this.#kept(cid) }))
+    return this.#catalogue.names.map(([name, cid]) => ({ name, ...this.#pinned(cid) }))
   }
 
   /** Uploads without a name, the newest first. */
-  unnamedUploads(): KeptContent[] {
-    return this.#catalogue.unnamedUploads(limits.uploadsListed).map((cid) => this.#kept(cid))
+  unnamedUploads(): PinnedContent[] {
+    return this.#catalogue.unnamedUploads(limits.uploadsListed).map((cid) => this.#pinned(cid))
   }
 
   queries(): StandingQuery[] {
@@ -164,7 +164,7 @@ export class FileStore {
   }
 
   /** The offsets up to which events have been applied. */
-  followed(): Record<string, number> {
+  appliedOffsets(): Record<string, number> {
     return this.#registers.followed()
   }
 
@@ -177,13 +177,13 @@ export class FileStore {
     if (offsets !== undefined) await this.#batches.commit()
   }
 
-  async keepResults(app: string, cids: readonly string[]): Promise<void> {
-    this.#batches.change(() => this.#catalogue.keepResults(app, cids))
+  async pinResults(app: string, cids: readonly string[]): Promise<void> {
+    this.#batches.change(() => this.#catalogue.pinResults(app, cids))
     await this.#batches.commit()
   }
 
-  async keepMore(app: string, cids: readonly string[]): Promise<void> {
-    this.#batches.change(() => this.#catalogue.keepMore(app, cids))
+  async pinMoreResults(app: string, cids: readonly string[]): Promise<void> {
+    this.#batches.change(() => this.#catalogue.pinMoreResults(app, cids))
     await this.#batches.commit()
   }
 
@@ -217,7 +217,7 @@ export class FileStore {
     return this.#blocks.usage()
   }
 
-  #kept(cid: string): KeptContent {
+  #pinned(cid: string): PinnedContent {
     const size = this.find(cid, []).content?.size
     return { cid, ...(size !== undefined && { size }) }
   }

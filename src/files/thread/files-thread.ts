@@ -9,7 +9,7 @@ export interface FilesData {
 }
 
 /** The files thread: hashes and verifies blocks, and waits for the disk. */
-assert(parentPort !== null, 'files have a thread of their own')
+assert(parentPort !== null, 'the files thread is a worker thread')
 const { file } = workerData as FilesData
 const { timers } = systemRuntime
 answerCalls(parentPort, timers, (background) => new FileStore(file, systemRuntime, { background }))

@@ -53,7 +53,7 @@ export class FileBuilder {
     for (let level = 0; ; level++) {
       const parts = this.#levels[level] ?? []
       const [only] = parts
-      assert(only !== undefined, 'a level of a file has parts')
+      assert(only !== undefined, 'a level of the DAG has blocks')
       if (parts.length === 1 && level === this.#levels.length - 1) return { cid: only.link.cid, size: this.#size }
       this.#push(level + 1, this.#parent(parts))
     }

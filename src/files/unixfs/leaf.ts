@@ -16,7 +16,7 @@ const paddedBytes = padding + format.fileChunkBytes + padding
 export class ChunkMemory {
   readonly buffer: ArrayBuffer
 
-  constructor(buffer = new ArrayBuffer(tuning.chunksTogether * paddedBytes)) {
+  constructor(buffer = new ArrayBuffer(tuning.uploadBatchChunks * paddedBytes)) {
     this.buffer = buffer
   }
 

@@ -128,8 +128,8 @@ export class BlobStore {
     if (bytes.length > limits.blobBytes)
       throw failure('ERR_PAYLOAD_TOO_LARGE', { size: bytes.length, limit: limits.blobBytes })
     const body = zstdCompressSync(bytes)
-    if (body.length > limits.packedBlobBytes)
-      throw failure('ERR_PAYLOAD_TOO_LARGE', { size: body.length, limit: limits.packedBlobBytes })
+    if (body.length > limits.compressedBlobBytes)
+      throw failure('ERR_PAYLOAD_TOO_LARGE', { size: body.length, limit: limits.compressedBlobBytes })
     this.#transaction(() => {
       const ctime = this.#now()
       this.#removeBelow(app, path)

@@ -61,8 +61,8 @@ export class Slots {
     for (let at = 0; at < bytes.length; )
       at += writeSync(this.#descriptor, bytes, at, bytes.length - at, slot * slotBytes + at)
     this.#ahead += bytes.length
-    if (this.#ahead >= tuning.slotBytesAhead && this.#syncing === undefined) this.#syncing = this.#syncLater()
-    if (this.#ahead >= tuning.slotBytesBehind) this.#syncNow()
+    if (this.#ahead >= tuning.slotSyncBytes && this.#syncing === undefined) this.#syncing = this.#syncLater()
+    if (this.#ahead >= tuning.maxUnsyncedSlotBytes) this.#syncNow()
     return slot
   }
 

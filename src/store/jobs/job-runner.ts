@@ -96,7 +96,7 @@ export class JobRunner {
       job: undefined,
       appId: this.#jobSet.appOf?.(request) ?? '',
       preparation: this.#make(name, request),
-      credit: tuning.bytesAhead,
+      credit: tuning.queryCreditBytes,
       state: 'busy',
       ranMs: 0,
       holding: new Holding(this.#account),
@@ -119,7 +119,7 @@ export class JobRunner {
     if (running === undefined) return
     const waited = running.credit <= 0
     running.credit += bytes
-    assert(bytes >= 0 && running.credit <= tuning.bytesAhead, 'no more bytes are credited than were sent')
+    assert(bytes >= 0 && running.credit <= tuning.queryCreditBytes, 'no more bytes are credited than were sent')
     if (!waited || running.credit <= 0 || running.state !== 'busy') return
     this.#queue.push(running)
     this.#scheduleRound()

@@ -22,7 +22,7 @@ export class LocalJobs {
     this.#runner = new JobRunner({
       reader,
       jobs,
-      account: MemoryAccount.create(limits.mostClientMemory),
+      account: MemoryAccount.create(limits.maxClientMemory),
       output: {
         started: (id) => this.#readings.get(id)?.start(),
         written: (pieces) => {

@@ -141,7 +141,7 @@ export class PieceQueue implements Reading, AsyncIterator<Buffer> {
   /** Credits consumed bytes in batches: there may be thousands of small pieces per second. */
   #acknowledge(bytes: number): void {
     this.#unacknowledged += bytes
-    if (this.#unacknowledged < tuning.bytesAhead / 4) return
+    if (this.#unacknowledged < tuning.queryCreditBytes / 4) return
     this.#consumed(this.#unacknowledged)
     this.#unacknowledged = 0
   }

@@ -397,7 +397,7 @@ export class World {
 
 /** At most so much of a read is made before anybody asks for more than its first piece. */
 const longestLine = 2048
-const readAhead = tuning.bytesAhead + tuning.pieceBytes + longestLine
+const readAhead = tuning.queryCreditBytes + tuning.pieceBytes + longestLine
 
 function openStore(file: string, key: KeyPair): Promise<SqliteEventStore> {
   return SqliteEventStore.open({ runtime: systemRuntime, file, topic, kind: 'live', key })

@@ -49,7 +49,7 @@ function tryForm(
   const token = security.length > 0 ? ' data-token' : ''
   return `<form class="try" data-method="${method.toUpperCase()}" data-path="${escaped(path)}"${token}>
 ${parameters.map(parameterInput).join('')}${requestBody === undefined ? '' : bodyInput(requestBody)}
-<button>Send</button> <button type="button" class="stop" hidden>Stop</button><output></output><pre class="answer" hidden></pre></form>`
+<button>Send</button> <button type="button" class="stop" hidden>Stop</button><output></output><pre class="response" hidden></pre></form>`
 }
 
 function parameterInput({ name, description, example, in: place }: Parameter): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Answer } from '../../answer.ts'
 import { escaped } from '../../html.ts'
+import type { HttpResponse } from '../../response.ts'
 import type { OpenApi, Operation } from '../shared-parts.ts'
 import { operationSection } from './operation.ts'
 import { definition, schemaAnchor } from './schema-table.ts'
@@ -8,7 +8,7 @@ import { script } from './script.ts'
 import { style } from './style.ts'
 
 /** The API explorer: shows the OpenAPI document and sends requests. One self-contained response. */
-export function openApiPage(document: OpenApi): Answer {
+export function openApiPage(document: OpenApi): HttpResponse {
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',

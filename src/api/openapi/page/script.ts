@@ -9,9 +9,9 @@ async function authenticate() {
   const body = document.forms.token.elements.manifest.value
   const headers = { 'content-type': 'application/json' }
   const response = await fetch('/api/v2/auth', { method: 'POST', headers, body })
-  const answer = await response.json()
-  if (!response.ok) throw new Error('No token: ' + answer.message)
-  return answer.token
+  const result = await response.json()
+  if (!response.ok) throw new Error('No token: ' + result.message)
+  return result.token
 }
 
 function requestOf(form, signal) {
@@ -46,7 +46,7 @@ async function show(response, place) {
 
 async function attempt(form) {
   const state = form.querySelector('output')
-  const place = form.querySelector('.answer')
+  const place = form.querySelector('.response')
   const stop = form.querySelector('.stop')
   const abort = new AbortController()
   place.textContent = ''

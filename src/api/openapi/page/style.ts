@@ -20,5 +20,5 @@ label { display: block; margin: 0.5rem 0 }
 input, textarea { box-sizing: border-box; display: block; padding: 0.4rem; width: 100% }
 button { font: inherit; padding: 0.2rem 1rem }
 output { margin-left: 0.75rem }
-.answer { max-height: 24rem; overflow: auto }
+.response { max-height: 24rem; overflow: auto }
 `

@@ -78,7 +78,7 @@ class ReaderHost {
       reader: this.#reader,
       jobs,
       runtime,
-      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.mostClientMemory).memory, 'reader'),
+      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.maxClientMemory).memory, 'reader'),
       output: {
         started: (id) => this.#post({ started: id }),
         written: (pieces) => this.#send(pieces),

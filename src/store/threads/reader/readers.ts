@@ -93,7 +93,7 @@ export class Readers {
     const { timers } = this.#options
     let timer: Timer | undefined
     const late = new Promise<void>((resolve) => {
-      timer = timers.setTimeout(resolve, tuning.readersStopMs)
+      timer = timers.setTimeout(resolve, tuning.readerStopTimeoutMs)
     })
     // A thread that has ended, or ends instead of answering, is as closed as one that answers.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), late])

@@ -13,7 +13,7 @@ const query = `FROM ('files' | 'ans') & appId(${nodeAppId})`
 type Line = ({ readonly type: 'event' } & FileEvent) | { readonly type: 'offsets'; readonly offsets: Offsets }
 type Offsets = Readonly<Record<string, number>>
 
-interface FileEventSubscriptionOptions {
+interface FileSubscriptionOptions {
   readonly events: Events
   readonly thread: CalledThread<FileStore>
   /** This node: standing queries of other nodes are ignored. */
@@ -23,21 +23,21 @@ interface FileEventSubscriptionOptions {
 }
 
 /** Subscribes to the events about files of all nodes, from the stored offsets on. */
-export class FileEventSubscription {
-  readonly #options: FileEventSubscriptionOptions
+export class FileSubscription {
+  readonly #options: FileSubscriptionOptions
   #reading: Reading | undefined
   readonly #closed = new AbortController()
-  readonly #tried = Promise.withResolvers<void>()
+  readonly #firstAttempt = Promise.withResolvers<void>()
   /** Whether all events from before the start of this node have been applied. */
   isCaughtUp = false
 
-  constructor(options: FileEventSubscriptionOptions) {
+  constructor(options: FileSubscriptionOptions) {
     this.#options = options
   }
 
   /** Resolved when the subscription is caught up for the first time, or has failed. */
-  get tried(): Promise<void> {
-    return this.#tried.promise
+  get firstAttempt(): Promise<void> {
+    return this.#firstAttempt.promise
   }
 
   /** Runs until it is closed, and retries after failures. */
@@ -45,12 +45,12 @@ export class FileEventSubscription {
     const { signal } = this.#closed
     while (!signal.aborted) {
       try {
-        await this.#follow()
+        await this.#subscribe()
       } catch (error) {
         if (!signal.aborted) this.#options.background.failed('follow_files', error, refusalIn(error) !== undefined)
       }
-      this.#tried.resolve()
-      await sleep(this.#options.timers, limits.followAgainMs, { signal, unref: true })
+      this.#firstAttempt.resolve()
+      await sleep(this.#options.timers, limits.resubscribeMs, { signal, unref: true })
     }
   }
 
@@ -59,9 +59,9 @@ export class FileEventSubscription {
     this.#reading?.cancel()
   }
 
-  async #follow(): Promise<void> {
+  async #subscribe(): Promise<void> {
     const { events, thread } = this.#options
-    const lowerBound = await thread.call('followed', [])
+    const lowerBound = await thread.call('appliedOffsets', [])
     if (this.#closed.signal.aborted) return
     this.#reading = events.subscribe({ query, appId: nodeAppId, via: 'node', lowerBound })
     for await (const lines of linesOf(this.#reading)) await this.#apply(lines as Line[])
@@ -85,7 +85,7 @@ export class FileEventSubscription {
     await thread.call('discardLeftovers', [])
     this.isCaughtUp = true
     this.#options.background.succeeded('follow_files')
-    this.#tried.resolve()
+    this.#firstAttempt.resolve()
   }
 
   #factsIn(event: FileEvent): PlacedFact[] {

@@ -3,19 +3,19 @@ import type { Reading } from '../events/index.ts'
 import type { Logger } from '../logging/index.ts'
 import { release } from '../runtime/buffers.ts'
 import type { Timer, Timers } from '../runtime/timers.ts'
-import type { Answer, StreamedBody } from './answer.ts'
 import type { Call } from './call.ts'
+import type { HttpResponse, StreamedBody } from './response.ts'
 
 const newline = Buffer.from('\n')
 
 /** Streams query results as NDJSON. Waits for the query to start, so that an early error gets its own status code. */
-export async function ndjsonAnswer(
+export async function ndjsonResponse(
   reading: Reading,
   { client: { connection }, response }: Call,
   log: Logger,
   timers: Timers,
   keepAliveMs: number,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   reading.chargeTo?.(connection)
   // Preparing a long query costs time and memory: cancel it when the client disconnects.
   const onClose = (): void => reading.cancel()
@@ -86,13 +86,13 @@ class KeepAliveIterator implements AsyncIterator<Uint8Array> {
   constructor(
     chunks: AsyncIterator<Uint8Array>,
     timers: Timers,
-    pauseMs: number,
+    intervalMs: number,
     lastLine: (error: unknown) => Uint8Array,
   ) {
     this.#chunks = chunks
     this.#lastLine = lastLine
     this.#timers = timers
-    this.#timer = timers.setTimeout(() => this.#settle({ done: false, value: newline }), pauseMs)
+    this.#timer = timers.setTimeout(() => this.#settle({ done: false, value: newline }), intervalMs)
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {

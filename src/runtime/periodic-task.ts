@@ -6,7 +6,7 @@ interface Outcomes {
 }
 
 /** A periodic task that never overlaps itself: a tick is skipped while the task runs. First runs after one interval. */
-export class Recurring {
+export class PeriodicTask {
   readonly #timers: Timers
   readonly #work: () => Promise<void>
   readonly #succeeded: () => void

@@ -10,7 +10,7 @@ export interface StreamedBody extends AsyncIterable<Uint8Array> {
 }
 
 /** An HTTP response, as returned by a handler. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | StreamedBody
@@ -23,16 +23,16 @@ export interface Answer {
 /** Responses are not cacheable unless a handler sets another `Cache-Control`. */
 const uncached = { 'cache-control': 'no-store' }
 
-export function jsonAnswer(status: number, value: unknown): Answer {
-  return jsonTextAnswer(status, JSON.stringify(value))
+export function jsonResponse(status: number, value: unknown): HttpResponse {
+  return jsonTextResponse(status, JSON.stringify(value))
 }
 
 /** A JSON response with a body that is already serialized. */
-export function jsonTextAnswer(status: number, body: string | Uint8Array): Answer {
+export function jsonTextResponse(status: number, body: string | Uint8Array): HttpResponse {
   return { status, headers: { 'content-type': 'application/json', ...uncached }, body }
 }
 
-export function textAnswer(body: string, cacheControl = 'no-store'): Answer {
+export function textResponse(body: string, cacheControl = 'no-store'): HttpResponse {
   return {
     status: 200,
     headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': cacheControl },
@@ -40,14 +40,14 @@ export function textAnswer(body: string, cacheControl = 'no-store'): Answer {
   }
 }
 
-export function emptyAnswer(status: number): Answer {
+export function emptyResponse(status: number): HttpResponse {
   return { status, headers: uncached, body: '' }
 }
 
-export function errorAnswer(error: ShoalError): Answer {
-  return { ...jsonAnswer(error.status, error), refusal: error.code }
+export function errorResponse(error: ShoalError): HttpResponse {
+  return { ...jsonResponse(error.status, error), refusal: error.code }
 }
 
-export function isStream(body: Answer['body']): body is StreamedBody {
+export function isStream(body: HttpResponse['body']): body is StreamedBody {
   return typeof body === 'object' && Symbol.asyncIterator in body
 }

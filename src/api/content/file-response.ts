@@ -1,8 +1,8 @@
 import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { type Content, type Files, sniffedBytes, typeByContent, typeByName } from '../../files/index.ts'
-import { type Answer, errorAnswer, type StreamedBody } from '../answer.ts'
 import type { Call } from '../call.ts'
+import { errorResponse, type HttpResponse, type StreamedBody } from '../response.ts'
 import { rangeOf } from './range.ts'
 
 /** The file of a response, and how it was addressed. */
@@ -22,7 +22,7 @@ const caching = {
 } as const
 
 /** Responds with a file (200), a byte range of it (206) or, to a conditional request, with 304. */
-export async function fileAnswer({ request }: Call, files: Files, sent: SentFile): Promise<Answer> {
+export async function fileResponse({ request }: Call, files: Files, sent: SentFile): Promise<HttpResponse> {
   const { file, by, name, asIndex = false } = sent
   const etag = `"${file.cid}"`
   const cacheHeaders = { etag, 'cache-control': caching[by], ...(asIndex && { vary: 'accept' }) }
@@ -52,8 +52,8 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
   return tags.includes(etag) || tags.includes('*')
 }
 
-function unsatisfiable(size: number): Answer {
-  const { status, headers, body } = errorAnswer(failure('ERR_RANGE_NOT_SATISFIABLE', { size }))
+function unsatisfiable(size: number): HttpResponse {
+  const { status, headers, body } = errorResponse(failure('ERR_RANGE_NOT_SATISFIABLE', { size }))
   return { status, headers: { ...headers, 'content-range': `bytes */${size}` }, body }
 }
 

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import type { Connection, ConnectionUse } from './connection.ts'
+import type { Connection, ConnectionProtocol } from './connection.ts'
 
 /**
  * HTTP on a connection. Pipelined requests are handled one at a time: HTTP/1.1 sends the responses in order anyway, and
  * the memory that a pipelining client can use is bounded and charged.
  */
-export class HttpUse implements ConnectionUse {
+export class HttpPipeline implements ConnectionProtocol {
   readonly #socket: Socket
   readonly #connection: Connection
   #isServing = false
@@ -49,7 +49,7 @@ export class HttpUse implements ConnectionUse {
     }
     // Node has already parsed the received part of the body. In tiny chunks it takes a multiple of its size.
     const isChunked = request.headers['transfer-encoding'] !== undefined
-    const bytes = isChunked ? limits.waitingChunkedBytes : limits.waitingRequestBytes
+    const bytes = isChunked ? limits.pipelinedChunkedBytes : limits.pipelinedRequestBytes
     if (!this.#connection.charge(bytes)) {
       this.#socket.destroy()
       return

@@ -1,8 +1,8 @@
 import { failure } from '../../base/errors.ts'
 import type { Content, Files } from '../../files/index.ts'
-import type { Answer } from '../answer.ts'
 import type { Call } from '../call.ts'
-import { fileAnswer } from './file-answer.ts'
+import type { HttpResponse } from '../response.ts'
+import { fileResponse } from './file-response.ts'
 import { htmlListing, jsonListing } from './listing.ts'
 
 /** The content at an address, and whether the address begins with a CID or a name. */
@@ -16,19 +16,19 @@ export interface FoundContent {
 const index = 'index.html'
 
 /** Responds with a file or a directory listing. With `prefersIndex` a directory is served as its `index.html`. */
-export async function contentAnswer(
+export async function contentResponse(
   call: Call,
   files: Files,
   { content, by, path }: FoundContent,
   prefersIndex: boolean,
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (content === undefined) throw failure('ERR_NOT_FOUND', {})
   const name = path.at(-1)
   if (content.type === 'file')
-    return await fileAnswer(call, files, { file: content, by, ...(name !== undefined && { name }) })
+    return await fileResponse(call, files, { file: content, by, ...(name !== undefined && { name }) })
   if (prefersIndex && content.children.some((child) => child.name === index)) {
     const { content: page } = await files.find(content.cid, [index])
-    if (page?.type === 'file') return await fileAnswer(call, files, { file: page, name: index, by, asIndex: true })
+    if (page?.type === 'file') return await fileResponse(call, files, { file: page, name: index, by, asIndex: true })
   }
   const listing = { name: name ?? '/', cid: content.cid, children: content.children }
   if (!acceptsHtml(call)) return jsonListing(listing)
@@ -44,7 +44,7 @@ export function acceptsJson({ request }: Call): boolean {
 }
 
 /** Redirects to the address with a trailing slash: relative links in the listing resolve against it. */
-function redirect({ path, query }: Call): Answer {
+function redirect({ path, query }: Call): HttpResponse {
   // A location that begins with two slashes would be a redirect to another host.
   const location = `${path.replace(/^\/+/, '/')}/${query === undefined ? '' : `?${query}`}`
   // Browsers cache a 301 for good, but the name may be bound to other content tomorrow.
