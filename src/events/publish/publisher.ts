@@ -2,6 +2,7 @@ import { assert } from '../../base/assert.ts'
 import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
+import { release } from '../../runtime/buffers.ts'
 import { type Timers, yieldToEventLoop } from '../../runtime/timers.ts'
 import type { Appended, AppendRequest, EventLog } from '../../store/index.ts'
 import type { Routing } from '../routing.ts'
@@ -58,20 +59,18 @@ export class Publisher {
     }
   }
 
-  #append(request: AppendRequest, size: number): Promise<Appended> {
-    if (request.streams.length === 0) return Promise.resolve({ lamport: 0, time: 0, runs: [] })
-    // Read before the append, after which the memory of the request is reused.
+  /** Stores a request unless the limit of pending bytes is exceeded. */
+  async #append(request: AppendRequest, size: number): Promise<Appended> {
     const events = request.streams.length
-    return this.#withinLimit(size, () => this.#store.append(request), events)
-  }
-
-  /** Stores a request unless the limit of pending bytes is exceeded. Checks the number of stored events, if known. */
-  async #withinLimit(size: number, store: () => Promise<Appended>, events?: number): Promise<Appended> {
+    if (events === 0) return { lamport: 0, time: 0, runs: [] }
     if (this.#bytes + size > limits.queuedPublishBytes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
-      const appended = await store()
-      assert(events === undefined || eventsIn(appended) === events, 'each event of a request was stored')
+      const appending = this.#store.append(request)
+      // The store has its own copy. The preallocated batch is reused.
+      if (size > smallBytes) release(request.source)
+      const appended = await appending
+      assert(eventsIn(appended) === events, 'each event of a request was stored')
       return appended
     } finally {
       this.#bytes -= size
