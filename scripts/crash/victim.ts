@@ -87,7 +87,7 @@ class Victim {
     // Throws at a random part, at the latest at the end.
     const failing = { next: () => this.#failing(parts) }
     await this.#store.appendParts(first, failing).then(
-      () => say({ type: 'failed', what: 'a request that was given up was stored' }),
+      () => say({ type: 'failed', what: 'an aborted request was stored' }),
       () => {},
     )
   }

@@ -47,10 +47,13 @@ test('unknown paths and methods are rejected with the error object of the specif
     assert.deepEqual(await response.json(), notFound)
   }
   for (const method of ['POST', 'toString']) {
-    const answer = await exchange(port, `${method} /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const response = await exchange(port, `${method} /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     if (method === 'POST')
-      assert.match(answer, /405 .*^allow: GET, HEAD\r$.*"ERR_METHOD_NOT_ALLOWED","message":"Method not supported\."/ims)
-    else assert.match(answer, /400 Bad Request/)
+      assert.match(
+        response,
+        /405 .*^allow: GET, HEAD\r$.*"ERR_METHOD_NOT_ALLOWED","message":"Method not supported\."/ims,
+      )
+    else assert.match(response, /400 Bad Request/)
   }
   const get = await fetch(`http://127.0.0.1:${port}/readyz/`)
   const headed = await fetch(`http://127.0.0.1:${port}/readyz/`, { method: 'HEAD' })
@@ -122,8 +125,8 @@ test('a body that is too large is rejected with 413, by its Content-Length or wh
 
 test('a request body is rejected with 400 after the idle timeout', async (t) => {
   const port = await served(t, [counting(1000)], { bodyPauseMs: 20 })
-  const answer = await exchange(port, `${head(10)}half`)
-  assert.match(answer, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
+  const response = await exchange(port, `${head(10)}half`)
+  assert.match(response, /400 Bad Request[\s\S]*Idle timeout: no data of the request body for 20 ms/)
 })
 
 test('a client that disconnects while it sends its body is not logged', async (t) => {

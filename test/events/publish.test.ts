@@ -23,16 +23,16 @@ interface Line {
 const open = (store: EventStore) => Events.open(store, { ...systemRuntime, node: nodeId, routes: [], log: silent })
 const app = 'com.example.app'
 
-/** What is stored of the app, as lines. */
+/** The stored events of the app, as lines. */
 async function stored(store: EventStore): Promise<string[]> {
   return (await eventsIn(store)).filter((line) => line.includes(`"appId":"${app}"`))
 }
 
 const body = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }))
 
-test('what is published is what is stored: payloads by value, tags as a set in the order of their bytes', async () => {
+test('payloads are stored unchanged, and tags deduplicated and sorted by bytes', async () => {
   const tag = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
-  // Also many that are the same, or begin alike, in any place.
+  // Including duplicates and shared prefixes at any position.
   const alike = fc.constantFrom<string[]>('a', 'ab', 'abc', 'abcd', 'abcde', 'abcdefgh', 'abcdefghi', 'abcdefgx', 'b')
   const tags = fc.oneof(fc.array(tag, { maxLength: 6 }), fc.array<string>(alike, { maxLength: 12 }))
   const event = fc.record({ tags, payload: fc.jsonValue({ maxDepth: 4 }) })
@@ -41,7 +41,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
       const store = memoryStore()
       const events = await open(store)
       const text = String(await events.publish(app, Buffer.from(JSON.stringify({ data }, undefined, indent))))
-      const answer = JSON.parse(text) as { data: Omit<Line, 'tags' | 'appId' | 'payload'>[] }
+      const response = JSON.parse(text) as { data: Omit<Line, 'tags' | 'appId' | 'payload'>[] }
       const lines = (await stored(store)).map((line) => JSON.parse(line) as Line)
       const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
       assert.deepEqual(
@@ -52,7 +52,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
         })),
       )
       assert.deepEqual(
-        answer.data,
+        response.data,
         lines.map(({ lamport, stream, offset, timestamp }) => ({ lamport, stream, offset, timestamp })),
       )
     }),
@@ -60,7 +60,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
   )
 })
 
-test('payloads keep their text, without the space in it', async () => {
+test('payloads keep their text except for whitespace', async () => {
   const store = memoryStore()
   const events = await open(store)
   const texts = ['1.0', '1e3', '9007199254740993', '"\\u00e4\\/"', '{"b":1,"a":2,"b":3}', 'null', '"\\ud800"']
@@ -70,7 +70,7 @@ test('payloads keep their text, without the space in it', async () => {
   assert.deepEqual(payloads, [...texts, '{"x":[1," y "]}'])
 })
 
-test('tags with escapes and composed characters are the tags they mean', async () => {
+test('tags with escapes and composed characters are decoded and normalised', async () => {
   const store = memoryStore()
   const events = await open(store)
   const tags = String.raw`["Z","a","\u0061","e\u0301","é","\ud83d\ude00","😀","\n"]`
@@ -79,7 +79,7 @@ test('tags with escapes and composed characters are the tags they mean', async (
   assert.deepEqual((JSON.parse(line) as Line).tags, ['\n', 'Z', 'a', 'é', '😀'])
 })
 
-test('no events are no request to the store', async () => {
+test('a publish without events does not reach the store', async () => {
   const store = memoryStore()
   const events = await open(store)
   const before = (await eventsIn(store)).length
@@ -87,7 +87,7 @@ test('no events are no request to the store', async () => {
   assert.equal((await eventsIn(store)).length, before)
 })
 
-test('a body of another shape is refused with the place, and nothing of it is stored', async () => {
+test('a malformed body is refused with the position of the error, and nothing is stored', async () => {
   const store = memoryStore()
   const events = await open(store)
   const good = '{"tags":[],"payload":1}'
@@ -116,7 +116,7 @@ test('a body of another shape is refused with the place, and nothing of it is st
   assert.deepEqual(await stored(store), [])
 })
 
-test('members that are not known are ignored, whatever is in them', async () => {
+test('unknown members are ignored, whatever their value', async () => {
   const store = memoryStore()
   const events = await open(store)
   const text = `{"a":{"data":[]},"data":[{"x":[{"tags":1}],"payload":1,"tags":["t"],"appId":"y"}],"z":null}`
@@ -125,7 +125,7 @@ test('members that are not known are ignored, whatever is in them', async () => 
   assert.equal((JSON.parse(line) as Line).appId, app)
 })
 
-test('every limit is named by the error that goes past it', async () => {
+test('a request that exceeds a limit is refused with the name of the limit', async () => {
   const store = memoryStore()
   const events = await open(store)
   const repeated = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
@@ -153,7 +153,7 @@ test('every limit is named by the error that goes past it', async () => {
   assert.equal((await stored(store)).length, count)
 })
 
-test('more calls than may wait for the disk are refused, and taken again afterwards', async () => {
+test('a publish beyond the queue limit is refused as overloaded, and accepted again afterwards', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
   const one = body([{ tags: ['t'], payload: 1 }])
@@ -172,7 +172,7 @@ test('more calls than may wait for the disk are refused, and taken again afterwa
   assert.equal((await stored(slow.inner)).length, limits.publishesWaiting + 1)
 })
 
-test('small requests that come together keep their own events', async () => {
+test('concurrent small requests keep their own events', async () => {
   const store = memoryStore()
   const events = await open(store)
   const texts = Array.from({ length: 50 }, (_, i) => `${i}${'x'.repeat(11 * i)}`)
@@ -190,7 +190,7 @@ test('small requests that come together keep their own events', async () => {
   )
 })
 
-test('more bytes than may wait for the disk are refused', async () => {
+test('a publish beyond the limit of queued bytes is refused as overloaded', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
   const large = body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }])
@@ -202,14 +202,14 @@ test('more bytes than may wait for the disk are refused', async () => {
   await Promise.all(waiting)
 })
 
-test('what comes while the node stops is told so', async () => {
+test('requests after the shutdown began are refused with ERR_SHUTTING_DOWN', async () => {
   const events = await open(memoryStore())
   await events.close()
   await assert.rejects(events.publish(app, body([{ tags: [], payload: 1 }])), { code: 'ERR_SHUTTING_DOWN' })
   await assert.rejects(events.offsets(), { code: 'ERR_SHUTTING_DOWN' })
 })
 
-test('only a large body of whoever publishes alone is handed over in parts', async () => {
+test('only a large body without concurrent publishes is appended in parts', async () => {
   const inner = memoryStore()
   const calls: string[] = []
   const store = new Proxy(withParts(inner), {
@@ -226,7 +226,7 @@ test('only a large body of whoever publishes alone is handed over in parts', asy
   const list = (count: number): Buffer =>
     body(Array.from({ length: count }, () => ({ tags: ['a'], payload: 'x'.repeat(300) })))
   calls.length = 0
-  // The ID of the app stands in every event of the batch, but not in the body.
+  // The app ID is part of every event in the batch, but not of the body.
   const longName = `com.example.${'long'.repeat(20)}`
   await events.publish(longName, body([{ tags: [], payload: 1 }]))
   await events.publish(longName, list(100))
@@ -234,25 +234,25 @@ test('only a large body of whoever publishes alone is handed over in parts', asy
   await events.publish(app, list(400))
   assert.deepEqual(calls.splice(0), ['appendParts'])
   await Promise.all([events.publish(app, list(400)), events.publish(app, list(400))])
-  // The first one was alone when it came.
+  // Only the first one had no concurrent publish when it arrived.
   assert.deepEqual(calls.splice(0), ['appendParts', 'append'])
   await events.publish(app, list(5000))
   assert.deepEqual(calls.splice(0), ['append'])
 })
 
-test('a body of any size is published as a whole or not at all, also when what is wrong with it stands at its end', async () => {
+test('a body of any size is published as a whole or not at all, also when the error is at its end', async () => {
   const payload = 'x'.repeat(190)
   const list = (count: number): string =>
     Array.from({ length: count }, (_, i) => `{"tags":["t:${i % 7}"],"payload":{"n":${i},"p":"${payload}"}}`).join(',')
   const store = withParts(memoryStore())
   const events = await open(store)
   const ends = [']', '],"data":[]}', ',{"tags":[""],"payload":1}]}', ',{"tags":["a"]}]}', ']}x', ',{}]}']
-  // One part, several, and more than what is read in one go.
+  // One part, several parts, and more than one scan slice.
   for (const count of [1, 200, 400, 3000, 6000]) {
     const before = (await stored(store)).length
     for (const end of ends) await assert.rejects(events.publish(app, Buffer.from(`{"data":[${list(count)}${end}`)))
     assert.equal((await stored(store)).length, before)
-    const answer = JSON.parse(String(await events.publish(app, Buffer.from(`{"data":[${list(count)}]}`)))) as {
+    const response = JSON.parse(String(await events.publish(app, Buffer.from(`{"data":[${list(count)}]}`)))) as {
       data: Line[]
     }
     const lines = (await stored(store)).slice(before).map((line) => JSON.parse(line) as Line)
@@ -261,7 +261,7 @@ test('a body of any size is published as a whole or not at all, also when what i
       Array.from({ length: count }, (_, i) => i),
     )
     assert.deepEqual(
-      answer.data,
+      response.data,
       lines.map(({ lamport, stream, offset, timestamp }) => ({ lamport, stream, offset, timestamp })),
     )
   }

@@ -5,17 +5,17 @@ import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 
 const [never, longAgo] = [Number.POSITIVE_INFINITY, 0]
 
-/** The steps of a turn until it is over. */
+/** Number of steps until the turn is over. */
 function stepsOf(turn: JobTurn, deadline: number, most: number): number {
   turn.begin(deadline)
   for (let steps = 1; steps <= most; steps++) if (turn.isOver()) return steps
   return most
 }
 
-/** It stands still, after all deadlines that are long ago. */
+/** A stopped clock, later than the deadline `longAgo`. */
 const clock = { now: () => 0, steadyMs: () => 1 }
 
-test('a turn of slow steps is over soon, whatever was quick before', () => {
+test('a turn with slow steps ends soon, even after turns with quick steps', () => {
   const turn = new JobTurn(new NdjsonWriter(1024), clock)
   assert.ok(stepsOf(turn, longAgo, 1000) <= 16)
   assert.equal(stepsOf(turn, never, 1000), 1000)
@@ -24,7 +24,7 @@ test('a turn of slow steps is over soon, whatever was quick before', () => {
   assert.deepEqual(slow.slice(7), [1, 1])
 })
 
-test('a turn that is over stays over, and the next one is not', () => {
+test('a finished turn stays finished until the next one begins', () => {
   const turn = new JobTurn(new NdjsonWriter(1024), clock)
   stepsOf(turn, longAgo, 1000)
   assert.equal(turn.isOver(), true)
@@ -32,7 +32,7 @@ test('a turn that is over stays over, and the next one is not', () => {
   assert.equal(turn.isOver(), false)
 })
 
-test('work that is as much as many steps counts like them', () => {
+test('the weight of a step counts as that many steps', () => {
   const turn = new JobTurn(new NdjsonWriter(1024), clock)
   stepsOf(turn, never, 1000)
   turn.begin(longAgo)

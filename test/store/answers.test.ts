@@ -9,9 +9,9 @@ interface Both {
   readonly told: AnswersTold<Float64Array>
   readonly lookedFor: AnswersLookedFor
   readonly received: number[][]
-  /** Messages that were sent, and have not come yet. */
+  /** Messages that were sent and not delivered yet. */
   readonly underWay: Float64Array[]
-  /** Lets the first of them come. */
+  /** Delivers the oldest of them. */
   readonly deliver: () => void
 }
 
@@ -29,20 +29,20 @@ function answers(): Both {
   return { told, lookedFor, received, underWay, deliver }
 }
 
-test('answers are left for whoever looks, and sent to everybody else', async () => {
+test('responses go through shared memory while the consumer polls, and as messages otherwise', async () => {
   const { told, lookedFor, received, underWay } = answers()
   lookedFor.look()
   told.tell(Float64Array.of(2, 3))
   assert.equal(underWay.length, 0)
   told.tell(Float64Array.of(4))
-  assert.equal(underWay.length, 1, 'those before were not taken yet')
+  assert.equal(underWay.length, 1, 'the slot still holds the previous responses')
   while (received.length === 0) await turn()
   assert.deepEqual(received, [[2, 3]])
   told.tell(Float64Array.of(5))
-  assert.equal(underWay.length, 2, 'nobody looks any more')
+  assert.equal(underWay.length, 2, 'the consumer has stopped polling')
 })
 
-test('what comes as a message comes after what was left before it', () => {
+test('a message is received after the responses that were written to shared memory before it', () => {
   const { told, lookedFor, received, deliver } = answers()
   lookedFor.look()
   told.tell(Float64Array.of(1))
@@ -51,7 +51,7 @@ test('what comes as a message comes after what was left before it', () => {
   assert.deepEqual(received, [[1], [2]])
 })
 
-test('what was left waits for messages that were sent before it', async () => {
+test('responses in shared memory are received after the messages that were sent before them', async () => {
   const { told, lookedFor, received, deliver } = answers()
   told.tell(Float64Array.of(1))
   told.send(Float64Array.of(2))
@@ -65,7 +65,7 @@ test('what was left waits for messages that were sent before it', async () => {
   assert.deepEqual(received, [[1], [2], [3]])
 })
 
-test('when no message comes any more, what was left is taken nevertheless', () => {
+test('after the last message, pending responses in shared memory are received', () => {
   const { told, lookedFor, received } = answers()
   told.tell(Float64Array.of(1))
   lookedFor.look()
@@ -74,7 +74,7 @@ test('when no message comes any more, what was left is taken nevertheless', () =
   assert.deepEqual(received, [[2]])
 })
 
-test('a message that cannot be sent is not waited for', async () => {
+test('a message that fails to be sent does not block later responses', async () => {
   const memory = newAnswers()
   const received: number[] = []
   const lookedFor = new AnswersLookedFor(memory, ([number = -1]) => received.push(number), systemRuntime)
@@ -90,7 +90,7 @@ test('a message that cannot be sent is not waited for', async () => {
   assert.deepEqual(received, [7])
 })
 
-test('answers that have no room are sent', () => {
+test('responses that exceed the shared memory are sent as messages', () => {
   const { told, lookedFor, underWay } = answers()
   lookedFor.look()
   told.tell(new Float64Array(600))
@@ -99,7 +99,7 @@ test('answers that have no room are sent', () => {
   assert.equal(underWay.length, 1)
 })
 
-test('looking in vain comes to an end, and is tried less often then', async () => {
+test('polling without success times out, and becomes rare', async () => {
   const { told, lookedFor, received, underWay, deliver } = answers()
   const deliverAll = (): void => {
     while (underWay.length > 0) deliver()
@@ -108,14 +108,14 @@ test('looking in vain comes to an end, and is tried less often then', async () =
     lookedFor.look()
     const until = performance.now() + 1
     while (performance.now() < until) await turn()
-    // Whoever looks sees in the next turn that the time is over.
+    // The poll notices its timeout in the next turn of the event loop.
     await turn()
     told.tell(Float64Array.of(0))
   }
   assert.equal(underWay.length, 200)
   assert.deepEqual(received, [])
   deliverAll()
-  // Once it is of use again, it is done every time; until then hardly ever.
+  // Polling becomes regular again once it succeeds; until then it is rare.
   let looks = 0
   for (let i = 0; i < 200; i++) {
     lookedFor.look()
@@ -127,7 +127,7 @@ test('looking in vain comes to an end, and is tried less often then', async () =
   assert.ok(looks > 100 && looks < 200, `${looks} of 200`)
 })
 
-test('whatever happens in whatever order, each answer comes once, one way or the other, in order', async () => {
+test('in any interleaving each response is received exactly once and in order', async () => {
   const step = fc.constantFrom('look', 'tell', 'tell', 'send', 'deliver', 'turn')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {

@@ -13,15 +13,15 @@ interface Call {
   readonly call: string
 }
 
-const rising = Buffer.from(Uint8Array.from({ length: 4 * tuning.letterBytes }, (_, i) => i % 251))
+const pattern = Buffer.from(Uint8Array.from({ length: 4 * tuning.letterBytes }, (_, i) => i % 251))
 
-/** The bytes of a request: each is another one than those beside it. */
+/** The bytes of a request; adjacent bytes differ. */
 function sourceOf(id: number, bytes: number): Buffer {
   assert.ok(bytes <= 3 * tuning.letterBytes)
-  return rising.subarray(id % 251, (id % 251) + bytes)
+  return pattern.subarray(id % 251, (id % 251) + bytes)
 }
 
-/** A request whose bytes say which one it is, and where they stand in it. */
+/** A request whose bytes identify it and their position in it. */
 function requestOf(id: number, bytes: number, events = 1): AppendRequest {
   const spans = Int32Array.from({ length: 4 * events }, (_, i) => id + i)
   return {
@@ -31,7 +31,7 @@ function requestOf(id: number, bytes: number, events = 1): AppendRequest {
   }
 }
 
-function isRequest({ source, spans, streams }: AppendRequest, id: number, bytes: number): void {
+function assertRequest({ source, spans, streams }: AppendRequest, id: number, bytes: number): void {
   assert.equal(source.length, bytes)
   assert.ok(source.equals(sourceOf(id, bytes)))
   assert.deepEqual([...spans], [id, id + 1, id + 2, id + 3])
@@ -63,7 +63,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'release' as const }) },
 )
 
-test('whatever is sent in whatever way is taken in the order in which it was sent, and as it was', () => {
+test('messages of all kinds are received unchanged and in the order in which they were sent', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400, size: 'max' }), (steps) => {
       const { outbox, inbox, close } = mailbox()
@@ -75,7 +75,7 @@ test('whatever is sent in whatever way is taken in the order in which it was sen
         assert.equal(next?.id, expected?.id)
         if (next === undefined || expected === undefined) return false
         if (expected.bytes === undefined) assert.deepEqual(next, { id: expected.id, call: 'x' })
-        else isRequest((next as { request: AppendRequest }).request, expected.id, expected.bytes)
+        else assertRequest((next as { request: AppendRequest }).request, expected.id, expected.bytes)
         return true
       }
       let id = 0
@@ -96,7 +96,7 @@ test('whatever is sent in whatever way is taken in the order in which it was sen
   )
 })
 
-test('nothing can be sent between the parts of a request, which is given up then', () => {
+test('sending between the parts of a request fails, and aborts that request', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   const rest = {
@@ -113,7 +113,7 @@ test('nothing can be sent between the parts of a request, which is given up then
   close()
 })
 
-test('what does not fit into the memory comes nevertheless, after what was there before it', () => {
+test('requests that exceed the shared memory are delivered in order', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   const count = Math.ceil((3 * tuning.mailboxBytes) / tuning.letterBytes)
@@ -121,44 +121,44 @@ test('what does not fit into the memory comes nevertheless, after what was there
   for (let id = 1; id <= count; id++) {
     const next = inbox.next() as { id: number; request: AppendRequest }
     assert.equal(next.id, id)
-    isRequest(next.request, id, tuning.letterBytes - 64)
+    assertRequest(next.request, id, tuning.letterBytes - 64)
   }
   assert.equal(inbox.next(), undefined)
   close()
 })
 
-test('what is sent while somebody looks is taken in the order in which it was sent, too', (t) => {
+test('requests sent while the consumer checks the mailbox are received in order', (t) => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   const { load } = Atomics
   let id = 0
-  let looks = 0
-  let sendAt = 0
+  let loads = 0
+  let sendBefore = 0
   t.mock.method(Atomics, 'load', ((words: Int32Array, word: number) => {
-    if (++looks === sendAt) {
+    if (++loads === sendBefore) {
       outbox.append(++id, requestOf(1, 10))
       outbox.post({ id: ++id, call: 'x' })
       outbox.append(++id, requestOf(3, 10))
     }
     return load(words, word)
   }) as never)
-  // Before each of the looks that it takes to find nothing.
+  // Sends before each atomic load of an unsuccessful check.
   inbox.next()
-  for (let at = looks; at > 0; at--) {
-    looks = 0
-    sendAt = at
+  for (let at = loads; at > 0; at--) {
+    loads = 0
+    sendBefore = at
     const taken = [inbox.next(), inbox.next(), inbox.next(), inbox.next()].map((next) => next?.id)
     assert.deepEqual(
       taken.filter((one) => one !== undefined),
       [id - 2, id - 1, id],
-      `sent before look ${at}`,
+      `sent before load ${at}`,
     )
     inbox.release()
   }
   close()
 })
 
-test('messages that come while one waits for its turn wait for theirs', () => {
+test('a message that arrives while an earlier one waits for its turn is received after it', () => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   outbox.append(1, requestOf(1, 10))
@@ -171,7 +171,7 @@ test('messages that come while one waits for its turn wait for theirs', () => {
   close()
 })
 
-test('who is away is called once, and who is about to leave sees what has come', () => {
+test('a sleeping consumer is notified once, and one about to sleep sees new requests', () => {
   const { outbox, inbox, posted, close } = mailbox()
   outbox.append(1, requestOf(1, 10))
   outbox.append(2, requestOf(2, 10))
@@ -186,13 +186,13 @@ test('who is away is called once, and who is about to leave sees what has come',
   assert.equal(posted(), 2)
   inbox.enter(null)
   outbox.append(4, requestOf(4, 10))
-  assert.equal(posted(), 2, 'who is here hears the bell')
+  assert.equal(posted(), 2, 'an active consumer is notified through shared memory')
   assert.equal(inbox.next()?.id, 3)
   assert.equal(inbox.next()?.id, 4)
   close()
 })
 
-test('whoever is away is called for a request that is announced, and who is here hears the bell', () => {
+test('an announcement wakes a sleeping consumer, and an active one is notified through shared memory', () => {
   const { outbox, inbox, posted, close } = mailbox()
   outbox.announce()
   outbox.announce()
@@ -206,38 +206,38 @@ test('whoever is away is called for a request that is announced, and who is here
   close()
 })
 
-test('the bell is watched for longer once a request is announced, until it comes or does not', (t) => {
+test('after an announcement the consumer spins longer, until the request arrives or the spin times out', (t) => {
   const { outbox, inbox, close } = mailbox()
   inbox.enter(null)
   let now = 0
   t.mock.method(performance, 'now', () => (now += 0.01))
-  const watched = (): number => {
+  const spinTime = (): number => {
     const before = now
     assert.equal(inbox.wait(0, true), false)
     return now - before
   }
-  const usually = watched()
+  const usually = spinTime()
   outbox.announce()
-  assert.equal(inbox.wait(0, true), true, 'the bell has rung')
-  assert.ok(watched() > 4 * usually)
-  assert.ok(watched() < 2 * usually, 'it was waited for in vain')
+  assert.equal(inbox.wait(0, true), true, 'a notification is pending')
+  assert.ok(spinTime() > 4 * usually)
+  assert.ok(spinTime() < 2 * usually, 'the announced request did not arrive')
   for (const [i, bytes] of [5000, 2 * tuning.letterBytes].entries()) {
     outbox.announce()
     outbox.append(i + 1, requestOf(i, bytes))
     assert.equal(inbox.next()?.id, i + 1)
-    assert.equal(inbox.wait(0, true), true, 'the bell has rung')
-    assert.ok(watched() < 2 * usually, 'it has come')
+    assert.equal(inbox.wait(0, true), true, 'a notification is pending')
+    assert.ok(spinTime() < 2 * usually, 'the request has arrived')
   }
   close()
 })
 
-test('who waits is woken by the bell, and goes on by itself when nothing comes', async () => {
+test('a waiting consumer is woken by a notification, or by its timeout', async () => {
   const { inbox, close } = mailbox()
   assert.equal(inbox.wait(1, true), false)
   close()
   const memory = newMailbox()
   const waiting = new Inbox<Call>(memory, new MessageChannel().port1, systemClock)
-  // Another thread rings while this one sleeps.
+  // Another thread notifies this one while it sleeps.
   const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
   const worker = new Worker(
     `import('${module}').then(({ ringBell }) => ringBell(require('node:worker_threads').workerData))`,
@@ -250,33 +250,33 @@ test('who waits is woken by the bell, and goes on by itself when nothing comes',
   await worker.terminate()
 })
 
-test('who gathers requests goes on when there are enough, or when it is late', () => {
+test('gathering requests ends when there are enough, or at the deadline', () => {
   const { outbox, inbox, close } = mailbox()
   const began = performance.now()
-  const late = (): number => performance.now() + 60_000
+  const deadline = (): number => performance.now() + 60_000
   for (const id of [1, 2]) outbox.append(id, requestOf(id, 8))
-  // Larger than what fits into the memory.
+  // Exceeds the shared memory.
   outbox.append(3, requestOf(3, tuning.letterBytes + 1))
-  inbox.gather(3, late())
+  inbox.gather(3, deadline())
   for (let i = 0; i < 3; i++) assert.ok(inbox.next() !== undefined)
-  // What was taken does not count any more.
+  // Requests that were received no longer count.
   outbox.append(4, requestOf(4, 8))
   const start = performance.now()
   inbox.gather(2, start + 20)
   assert.ok(performance.now() - start >= 20)
-  inbox.gather(1, late())
-  // What comes as a message does not wait for others.
+  inbox.gather(1, deadline())
+  // A message ends the gathering.
   outbox.post({ id: 5, call: 'something' })
-  inbox.gather(2, late())
-  assert.ok(performance.now() < began + 30_000, 'nobody waited until it was late')
+  inbox.gather(2, deadline())
+  assert.ok(performance.now() < began + 30_000, 'no gathering has reached its deadline')
   close()
 })
 
-test('who gathers requests is woken once they are there, whatever else rings', async () => {
+test('gathering is woken when enough requests have arrived, despite other notifications', async () => {
   const memory = newMailbox()
   const inbox = new Inbox<Call>(memory, new MessageChannel().port1, systemClock)
   const module = new URL('../../src/store/threads/writer/mailbox.ts', import.meta.url).href
-  // Another thread sends while this one sleeps, and rings for nothing in between.
+  // Another thread sends requests while this one sleeps, with unrelated notifications in between.
   const worker = new Worker(
     `import('${module}').then(({ Outbox, ringBell }) => {
       const { workerData } = require('node:worker_threads')
@@ -290,7 +290,7 @@ test('who gathers requests is woken once they are there, whatever else rings', a
     { eval: true, workerData: memory },
   )
   const end = performance.now() + 30_000
-  // Whoever waits for anything is woken up by anything, also after it was late for many.
+  // A plain wait is woken by any notification, also after gathering has timed out.
   inbox.gather(5000, performance.now() + 1)
   assert.equal(inbox.wait(60_000, false), true)
   for (let taken = 0; taken < 1000; inbox.release()) {

@@ -4,7 +4,7 @@ import { tuning } from '../../src/base/tuning.ts'
 import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 import { SpareMemory, spareMemory } from '../../src/store/jobs/spare-memory.ts'
 
-test('memory that came back is used again where it fits, and not kept beyond its limit', () => {
+test('returned buffers are reused for matching sizes, up to the limit', () => {
   const spareMemory = new SpareMemory()
   const memory = new ArrayBuffer(tuning.pieceBytes + 1000)
   spareMemory.give(memory)
@@ -20,7 +20,7 @@ test('memory that came back is used again where it fits, and not kept beyond its
   assert.equal(kept.length, tuning.sparePieceBytes / tuning.pieceBytes)
 })
 
-test('what is written to memory that was used before has nothing of what stood there', () => {
+test('lines in a reused buffer contain nothing of its previous content', () => {
   const writer = new NdjsonWriter(tuning.pieceBytes)
   const taken: string[] = []
   for (let round = 0; round < 5; round++) {
@@ -28,7 +28,7 @@ test('what is written to memory that was used before has nothing of what stood t
     writer.clear()
     writer.line(line)
     assert.equal(writer.written.toString(), `${line}\n`)
-    // As it goes to another thread, and comes back.
+    // As if transferred to another thread and back.
     const { buffer } = structuredClone(writer.written, { transfer: [writer.written.buffer] })
     taken.push(`${buffer.byteLength}`)
     spareMemory.give(buffer)
@@ -36,7 +36,7 @@ test('what is written to memory that was used before has nothing of what stood t
   assert.equal(new Set(taken).size, 1)
 })
 
-test('whoever had much to say once gives its memory up when there is little to say', () => {
+test('a writer that once had a large line shrinks its buffer gradually', () => {
   const writer = new NdjsonWriter(tuning.pieceBytes)
   writer.line('x'.repeat(tuning.pieceBytes))
   const sizes: number[] = []

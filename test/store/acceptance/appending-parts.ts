@@ -3,9 +3,9 @@ import type { AppendHints, AppendRequest, EventStore } from '../../../src/store/
 import * as fc from '../../support/property.ts'
 import { appendParts, linesOf, numbered, numbersOf, range, requestOf, rules, unchanged } from './support.ts'
 
-/** What appending in parts does, for stores that have it. */
+/** Appending in parts, for stores that support it. */
 export const appendingParts = rules<EventStore & AppendHints>(({ small, large }) => {
-  small('a request in parts is one request, wherever it is cut', async (t, open) => {
+  small('a request in parts is stored as one request, however it is split', async (t, open) => {
     const stream = fc.constantFrom(0, 0, 0, 5)
     const part = fc.array(stream, { maxLength: 150 })
     await fc.assert(
@@ -28,7 +28,7 @@ export const appendingParts = rules<EventStore & AppendHints>(({ small, large })
   })
 
   small(
-    'when a part of a request cannot be made, nothing of it is stored, and that is the failure',
+    'when a part of a request cannot be produced, the request fails with that error and nothing is stored',
     async (t, open) => {
       const store = await open(t)
       await store.append(requestOf(numbered(5)))
@@ -42,7 +42,7 @@ export const appendingParts = rules<EventStore & AppendHints>(({ small, large })
         const second = assert.rejects(store.appendParts(requestOf(numbered(2000, 5)), failing()), failure)
         await Promise.all([first, second])
       })
-      // Those that come at the same time are none the worse for it.
+      // Concurrent requests are not affected.
       const [, small, large] = await Promise.allSettled([
         store.appendParts(requestOf(numbered(2, 5)), failing()),
         store.append(requestOf(numbered(1, 5))),
@@ -53,7 +53,7 @@ export const appendingParts = rules<EventStore & AppendHints>(({ small, large })
     },
   )
 
-  small('of a request in parts of which one makes no sense nothing is stored', async (t, open) => {
+  small('a request with an invalid part is refused, and nothing of it is stored', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(5)))
     const broken = requestOf(numbered(2, 7))
@@ -68,7 +68,7 @@ export const appendingParts = rules<EventStore & AppendHints>(({ small, large })
     assert.deepEqual(await numbersOf(store), range(0, 6))
   })
 
-  large('a request in parts may be larger than what is on its way at a time', async (t, open) => {
+  large('a request in parts may exceed the memory for parts in flight', async (t, open) => {
     const store = await open(t)
     const payload = `"${'x'.repeat(1000)}"`
     const parts = Array.from({ length: 100 }, () => Array.from({ length: 20 }, () => ({ payload })))

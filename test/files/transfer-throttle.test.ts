@@ -7,8 +7,8 @@ import { GivingWay } from '../../src/files/transfer-throttle.ts'
 const piece = format.fileChunkBytes
 const restMs = piece / tuning.fileBytesPerMs
 
-/** Rests that last until the test ends them. */
-class Rests {
+/** Pauses that last until the test ends them. */
+class Pauses {
   /** The requested durations. */
   readonly lengths: number[] = []
   readonly #ends: (() => void)[] = []
@@ -24,7 +24,7 @@ class Rests {
   }
 }
 
-/** Resolved when only rests are pending. */
+/** Resolved when only pauses are pending. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 20; i++) await Promise.resolve()
 }
@@ -39,14 +39,14 @@ async function move(givingWay: GivingWay, bytes: number): Promise<{ readonly pas
 }
 
 test('transfers are not throttled while nothing is published', async () => {
-  const rests = new Rests()
+  const rests = new Pauses()
   const givingWay = new GivingWay(() => 7, rests.begin)
   for (let i = 0; i < 10; i++) assert.ok((await move(givingWay, piece)).passed)
   assert.deepEqual(rests.lengths, [])
 })
 
-test('a transfer after a publish rests in proportion to its size', async () => {
-  const rests = new Rests()
+test('a transfer after a publish pauses in proportion to its size', async () => {
+  const rests = new Pauses()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)
   published++
@@ -58,8 +58,8 @@ test('a transfer after a publish rests in proportion to its size', async () => {
   assert.ok((await move(givingWay, 4 * piece)).passed, 'nothing was published since')
 })
 
-test('the bytes of small transfers add up to one rest', async () => {
-  const rests = new Rests()
+test('the bytes of small transfers add up to one pause', async () => {
+  const rests = new Pauses()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)
   published++
@@ -71,8 +71,8 @@ test('the bytes of small transfers add up to one rest', async () => {
   assert.ok(last.passed)
 })
 
-test('concurrent transfers rest one after the other', async () => {
-  const rests = new Rests()
+test('concurrent transfers pause one after the other', async () => {
+  const rests = new Pauses()
   let published = 0
   const givingWay = new GivingWay(() => published, rests.begin)
   published++
@@ -83,5 +83,5 @@ test('concurrent transfers rest one after the other', async () => {
     await rests.endFirst()
   }
   assert.ok(movers.every(({ passed }) => passed))
-  assert.ok((await move(givingWay, piece)).passed, 'all rests are over, and nothing was published since')
+  assert.ok((await move(givingWay, piece)).passed, 'all pauses are over, and nothing was published since')
 })
