@@ -1,8 +1,8 @@
-// `npm run bench [-- --edge] [--events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: starts a node of the
-// packed package, runs load.mjs (bursts) or edge.mjs (everyday use) on it and on the others in turn, and prints the medians
-// of their figures and of the ratios of all rounds. A short warm-up run comes first: nodes run for weeks. One round says
-// little: a machine is up to twice as fast in one minute as in the next. Without `--rounds` there are nine, or as many as
-// come to a million events, but three at least.
+// `npm run bench [-- --edge] [--events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: runs load.mjs
+// (bursts) or edge.mjs (everyday use) on a node of the packed package and on the others, alternating, and prints the
+// medians of their figures and of the ratios of all rounds. A short warm-up run comes first: nodes run for weeks. One
+// round says little, because the speed of a machine varies by a factor of two from minute to minute. The default is
+// nine rounds, or as many as make a million events, but at least three.
 import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { cpus } from 'node:os'

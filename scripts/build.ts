@@ -24,7 +24,7 @@ execFileSync('tsc', ['--project', 'tsconfig.build.json'], {
   stdio: 'inherit',
   shell: process.platform === 'win32',
 })
-// Bundles: each thread of a node loads its modules anew, and resolving hundreds of files took most of a start.
+// Bundles: each thread of a node loads its modules again, and resolving hundreds of files took most of a start.
 await build({
   absWorkingDir: root,
   entryPoints: ['src/cli/main.ts', ...globSync('src/**/*-thread.ts', { cwd: root }).sort()],

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { runFlips } from '../test/store/damage/children.ts'
+import { runFlips } from '../test/store/damage/flip-processes.ts'
 import type { Damaged } from './damage/damage-process.ts'
 import { makeFolders } from './damage/data-folder.ts'
 

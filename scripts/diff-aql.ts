@@ -1,13 +1,13 @@
 // `npm run diff:aql -- --reference URL [--queries N] [--seed S]`: differential test. Sends random queries over the same
-// events to a fresh node and to a running reference node, and compares the responses. Exclusions: diff-aql/left-out.ts.
+// events to a fresh node and to a running reference node, and compares the responses, except diff-aql/exclusions.ts.
 import { randomUUID } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import type { TestEvent } from '../test/aql/eval/run.ts'
 import * as fc from '../test/support/property.ts'
 import { Random } from './crash/random.ts'
 import { Comparison, type Difference } from './diff-aql/comparison.ts'
-import { leftOut } from './diff-aql/left-out.ts'
-import { comparedEvents, questions } from './diff-aql/question.ts'
+import { exclusions } from './diff-aql/exclusions.ts'
+import { comparedEvents, generatedQueries } from './diff-aql/generated-query.ts'
 import { Side } from './diff-aql/side.ts'
 import { NodeProcess } from './node-process.ts'
 
@@ -40,13 +40,13 @@ function readArguments(): Arguments {
 /** Compares the responses to generated queries. Returns the first difference, shrunk to the smallest query. */
 async function round(comparison: Comparison, count: number, seed: number): Promise<Difference | undefined> {
   let lost: unknown
-  const property = fc.asyncProperty(questions, async (question) => {
+  const property = fc.asyncProperty(generatedQueries, async (generated) => {
     // A node that stopped responding cannot help to shrink the query.
     if (lost !== undefined) return true
     try {
-      return (await comparison.difference(question)) === undefined
+      return (await comparison.difference(generated)) === undefined
     } catch (thrown) {
-      const text = JSON.stringify(question, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
+      const text = JSON.stringify(generated, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part))
       lost = new Error(`no response to ${text}`, { cause: thrown })
       return true
     }
@@ -83,7 +83,7 @@ async function compare(ours: Side, reference: Side, { queries, seed }: Arguments
   console.log(
     `${queries} queries with identical responses: ${values} values, ${diagnostics} diagnostics, ${refusals} rejections`,
   )
-  console.log(`not compared: ${leftOut.map(({ rule, what }) => `${what} (${rule})`).join('; ')}`)
+  console.log(`not compared: ${exclusions.map(({ rule, what }) => `${what} (${rule})`).join('; ')}`)
   return true
 }
 

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-/** Everything below this folder may ask the system for the time, for timers and for random numbers. */
+/** Modules below this folder may use the clock, timers and random numbers of the system. */
 const runtime = 'runtime/'
 
-/** Composition roots: they alone take the implementations of the system, and pass them to their parts. */
+/** Composition roots: only they import the implementations of the system, and pass them on. */
 const roots: readonly string[] = [
   'node/node.ts',
   'cli/commands/',
@@ -15,8 +15,8 @@ const roots: readonly string[] = [
   'store/threads/writer/writer-thread.ts',
 ]
 
-/** How the system is asked, in the words for what it is asked for. A member of an object that was given in is none of them. */
-const asked: readonly (readonly [what: string, pattern: RegExp])[] = [
+/** Uses of the system, by effect. Members of an injected object do not match. */
+const effects: readonly (readonly [what: string, pattern: RegExp])[] = [
   [
     'the time',
     /(?<![\w.#])(?:globalThis\.)?(?:Date\.now\b|new Date(?:\(\s*\)|(?!\s*\()\b)|(?<!new )Date\(|Temporal\.Now\b)/g,
@@ -29,11 +29,11 @@ const asked: readonly (readonly [what: string, pattern: RegExp])[] = [
 ]
 
 /** The implementations of the system. */
-const ofTheSystem = /\b(?:system(?:Clock|Timers|Random|Runtime)|nowMicros|processStartSeconds)\b/g
+const systemImplementations = /\b(?:system(?:Clock|Timers|Random|Runtime)|nowMicros|processStartSeconds)\b/g
 
 /**
- * Where modules below a source folder ask the system for the time, for a timer or for random numbers, which are given in
- * everywhere but in `runtime`; and where others than the composition roots take the implementations of the system.
+ * Modules below a source folder that use the clock, timers or random numbers of the system, outside of `runtime`; and
+ * modules other than the composition roots that import the implementations of the system.
  */
 export function effectProblems(source: string): string[] {
   return readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -51,20 +51,20 @@ function isBelow(name: string, paths: readonly string[]): boolean {
 function problemsIn(name: string, text: string): string[] {
   const code = withoutComments(text)
   const place = (index: number): string => `${name}:${code.slice(0, index).split('\n').length}`
-  const own = asked.flatMap(([what, pattern]) =>
+  const own = effects.flatMap(([what, pattern]) =>
     [...code.matchAll(pattern)].map(
       ({ 0: found, index }) =>
         `${place(index)}: asks the system for ${what} (${found.trim()}) instead of being given it`,
     ),
   )
-  const taken = isBelow(name, roots) ? [] : [...code.matchAll(ofTheSystem)]
+  const taken = isBelow(name, roots) ? [] : [...code.matchAll(systemImplementations)]
   return [
     ...own,
     ...taken.map(({ 0: found, index }) => `${place(index)}: takes ${found}, which is for composition roots only`),
   ]
 }
 
-/** Comments become blanks, so that lines keep their numbers. Strings stay: a module may be imported by its name. */
+/** Replaces comments with blanks, to keep line numbers. Strings are kept, because they may name imported modules. */
 function withoutComments(text: string): string {
   const token = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g
   return text.replace(token, (found) => (/^\/[/*]/.test(found) ? found.replace(/[^\n]/g, ' ') : found))

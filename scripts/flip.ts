@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Flipped, runFlips } from '../test/store/damage/children.ts'
+import { type Flipped, runFlips } from '../test/store/damage/flip-processes.ts'
 import { buildLargeStore } from '../test/store/damage/large-store.ts'
 
 /** Flips random bits of a large store, one at a time, and reads it: a result is correct, or an error. */

@@ -4,7 +4,7 @@ import { Latencies } from '../load/latencies.ts'
 import type { BystanderTask, Timing } from './bystander-report.ts'
 
 /** Time within which a retry after a 503 has to succeed, in milliseconds. */
-export const mendMs = 5000
+export const retryMs = 5000
 /** Request timeout in milliseconds. */
 const answerMs = 30_000
 
@@ -24,8 +24,8 @@ export class RepeatedRequest {
   #count = 0
   /** When the pending request was sent. */
   #started: number | undefined
-  mended = 0
-  unmended = 0
+  recovered = 0
+  unrecovered = 0
   readonly errors: string[] = []
 
   constructor(task: BystanderTask, endpoint: string, body: () => unknown, succeeded: () => void = () => {}) {
@@ -64,13 +64,13 @@ export class RepeatedRequest {
       for (let tries = 1; ; tries++) {
         const { status, text } = await this.#send(body)
         if (status === 200 && !text.includes('"code":"ERR_')) {
-          if (tries > 1) this.mended++
+          if (tries > 1) this.recovered++
           this.#succeeded()
           return true
         }
         if (status !== 503) throw new Error(`${status} ${text.trim().slice(-300)}`)
-        if (performance.now() - started > mendMs) {
-          this.unmended++
+        if (performance.now() - started > retryMs) {
+          this.unrecovered++
           return false
         }
         await delay(100)

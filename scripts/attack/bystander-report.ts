@@ -11,8 +11,8 @@ export interface BystanderReport {
   readonly query: Timing
   readonly emptyQuery: Timing
   /** Responses 503 after which a retry succeeded in time, and requests whose retries failed. */
-  readonly mended: number
-  readonly unmended: number
+  readonly recovered: number
+  readonly unrecovered: number
   /** All other errors, in order. */
   readonly errors: readonly string[]
   /** The problem of the subscription; undefined if it is open and has received every event. */

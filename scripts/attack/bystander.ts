@@ -2,7 +2,7 @@
 // queries in a loop and keeps one subscription open, until it is stopped.
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { mendMs, RepeatedRequest } from './bystander-client.ts'
+import { RepeatedRequest, retryMs } from './bystander-client.ts'
 import type { BystanderReport, BystanderTask, FromBystander, ToBystander } from './bystander-report.ts'
 
 /** A unique tag: earlier bystanders used the same node. */
@@ -106,8 +106,8 @@ class Bystander {
       publish: this.#publish.timing(),
       query: this.#query.timing(),
       emptyQuery: this.#emptyQuery.timing(),
-      mended: requests.reduce((sum, { mended }) => sum + mended, 0),
-      unmended: requests.reduce((sum, { unmended }) => sum + unmended, 0),
+      recovered: requests.reduce((sum, { recovered }) => sum + recovered, 0),
+      unrecovered: requests.reduce((sum, { unrecovered }) => sum + unrecovered, 0),
       errors: requests.flatMap(({ errors }) => errors),
       ...problems,
     }
@@ -120,7 +120,7 @@ class Bystander {
 
   async #isServed(): Promise<boolean> {
     const isThere = (): boolean => this.#subscription.problem === undefined && this.#subscription.last >= this.#last
-    for (let waited = 0; waited < mendMs && !isThere() && this.#subscription.problem === undefined; waited += 20)
+    for (let waited = 0; waited < retryMs && !isThere() && this.#subscription.problem === undefined; waited += 20)
       await delay(20)
     return isThere()
   }
@@ -131,7 +131,7 @@ function tell(message: FromBystander): void {
 }
 
 /** Timeout for the last responses, in milliseconds. */
-const graceMs = mendMs
+const graceMs = retryMs
 
 async function attend(task: BystanderTask, end: AbortSignal): Promise<void> {
   const bystander = new Bystander(task)

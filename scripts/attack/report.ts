@@ -17,11 +17,11 @@ export function linesOf(tally: Tally, findings: Findings, charged: string, probl
   ]
 }
 
-function bystanderLines({ publish, query, emptyQuery, mended, unmended, errors }: BystanderReport): string[] {
+function bystanderLines({ publish, query, emptyQuery, recovered, unrecovered, errors }: BystanderReport): string[] {
   const shown = errors.slice(0, 5).map((error) => `             ${error}`)
   return [
     `  bystander  publish ${timing(publish)}; query ${timing(query)}; empty query ${timing(emptyQuery)}`,
-    `             ${mended} × 503 mended by a retry, ${unmended} not, ${errors.length} other errors`,
+    `             ${recovered} × 503 mended by a retry, ${unrecovered} not, ${errors.length} other errors`,
     ...shown,
   ]
 }

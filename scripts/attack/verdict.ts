@@ -54,10 +54,10 @@ export function judge(findings: Findings, bars: Bars): string[] {
 }
 
 function bystanderProblems(bystander: BystanderReport, { emptyQueryMs, isConfined }: Bars): string[] {
-  const { errors, unmended, subscriptionProblem, afterwardsProblem, emptyQuery } = bystander
+  const { errors, unrecovered, subscriptionProblem, afterwardsProblem, emptyQuery } = bystander
   const problems: string[] = []
   if (errors.length > 0) problems.push(`the bystander got ${errors.length} errors, the first: ${errors[0]}`)
-  if (unmended > 0 && !isConfined) problems.push(`no retry within 5 s mended the 503 of ${unmended} requests`)
+  if (unrecovered > 0 && !isConfined) problems.push(`no retry within 5 s mended the 503 of ${unrecovered} requests`)
   if (subscriptionProblem !== undefined) problems.push(`the bystander's subscription: ${subscriptionProblem}`)
   if (afterwardsProblem !== undefined) problems.push(`the bystander afterwards: ${afterwardsProblem}`)
   if (!isConfined && emptyQueryMs !== undefined && !(emptyQuery.p50 <= emptyQueryMs))

@@ -62,15 +62,15 @@ export function check(options: CheckOptions): Checked {
   } catch (error) {
     problems.add('unreadable', messageOf(error))
   }
-  noteLeftovers(before, ledger, problems, true)
+  reportLeftovers(before, ledger, problems, true)
   // Opening the store has completed interrupted redactions.
-  noteLeftovers(findLeftovers(file), ledger, problems, false)
+  reportLeftovers(findLeftovers(file), ledger, problems, false)
   ledger.endOfLife()
   return { problems, ...result }
 }
 
 /** Reports redacted payloads whose bytes are still in the files: of acknowledged redactions only, or of all. */
-function noteLeftovers(
+function reportLeftovers(
   leftovers: ReadonlySet<string>,
   ledger: Ledger,
   problems: Problems,
@@ -125,7 +125,7 @@ class Check {
     for (const redaction of redacted) this.#redaction(redaction, true)
     for (const redaction of redacting) this.#redaction(redaction, false)
     this.#scan(status)
-    for (const [id, request] of this.#unanswered) this.#adopt(id, request)
+    for (const [id, request] of this.#unanswered) this.#addToLedger(id, request)
     for (let i = 0; i < lookups; i++) this.#lookUp()
     const { segments, unsealedChunks } = this.#sealed()
     return { events: this.#events, segments, unanswered: this.#unanswered.size, unsealedChunks }
@@ -141,7 +141,7 @@ class Check {
   /** Compares number of events and pruned events of a stream. */
   #counts(number: number, internal: number | undefined, count: number, pruned: number): void {
     const stream = this.#ledger.stream(number)
-    if (pruned > 0 && internal !== undefined) this.#notePruned(number, internal, pruned)
+    if (pruned > 0 && internal !== undefined) this.#checkPruned(number, internal, pruned)
     if (pruned < stream.pruned)
       this.#problems.add('returned', `${stream.pruned - pruned} events of stream ${number}`, stream.pruned - pruned)
     else if (pruned > stream.pruned && pruned !== stream.pruning)
@@ -151,7 +151,7 @@ class Check {
       this.#problems.add('lost', `the end of stream ${number} from ${count} on`, stream.count - count)
   }
 
-  #notePruned(number: number, internal: number, pruned: number): void {
+  #checkPruned(number: number, internal: number, pruned: number): void {
     const checkpoint = this.#reader.checkpoints(internal).find(({ count }) => count === pruned)
     if (checkpoint === undefined)
       this.#problems.add('verify', `stream ${number} was pruned up to ${pruned}, and has no head there`)
@@ -266,7 +266,7 @@ class Check {
   }
 
   /** Checks atomicity: an unacknowledged request is stored completely, except for pruned events. */
-  #adopt(id: number, { lamport, time, offsets }: Unanswered): void {
+  #addToLedger(id: number, { lamport, time, offsets }: Unanswered): void {
     const events = this.#ledger.eventsOf(id)
     const missing = events.filter(
       ({ stream }, i) => offsets[i] === undefined && lamport + i > (this.#prunedLamport.get(stream) ?? -1),

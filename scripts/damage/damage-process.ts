@@ -45,8 +45,8 @@ function damage(file: string, kind: Damaged['kind'], random: Random): string {
   return `page ${page} of ${Math.ceil(bytes.length / pageBytes)}`
 }
 
-const right = {} as Record<State, Started>
-for (const state of states) right[state] = await startOn(fresh(state))
+const expected = {} as Record<State, Started>
+for (const state of states) expected[state] = await startOn(fresh(state))
 
 try {
   for (let i = Number(first); i < Number(flips) + Number(pages); i += Number(step)) {
@@ -57,7 +57,7 @@ try {
     const folder = fresh(state)
     const file = random.pick(filesIn(folder) as [string, ...string[]])
     const place = damage(join(folder, file), kind, random)
-    const verdict = await judgeFolder(folder, right[state])
+    const verdict = await judgeFolder(folder, expected[state])
     process.send?.({ kind, state, file, place: `${place} (number ${i})`, ...verdict } satisfies Damaged)
   }
 } finally {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../src/base/errors.ts'
 import { DataFolder, verifyFolder } from '../../src/store/index.ts'
-import { tellsDamage } from '../../test/store/damage/judge.ts'
+import { reportsDamage } from '../../test/store/damage/judge.ts'
 import { type Started, startOn } from './start.ts'
 
 /**
@@ -15,39 +15,40 @@ export interface Verdict {
 }
 
 /** Verifies a damaged data folder, starts on it, and compares its results with the expected ones. */
-export async function judgeFolder(path: string, right: Started): Promise<Verdict> {
+export async function judgeFolder(path: string, expected: Started): Promise<Verdict> {
   const problems = verified(path)
   if ('wrong' in problems) return { outcome: 'wrong', why: `verify: ${problems.wrong}` }
   const started = await startOn(path)
   const noticed: string[] = []
-  for (const [question, answer] of started.answers) {
-    const [part = ''] = question.split(':')
+  for (const [query, result] of started.results) {
+    const [part = ''] = query.split(':')
     const reports = started.damage.get(part) ?? []
-    if ('error' in answer) {
+    if ('error' in result) {
       // Results may be missing if the loss of a damaged write-ahead log was reported.
-      if (!tellsDamage(answer.error) && reports.length === 0)
-        return { outcome: 'wrong', why: `${question}: ${describe(answer.error)}` }
-      noticed.push(`${question}: ${messageOf(answer.error)}`)
+      if (!reportsDamage(result.error) && reports.length === 0)
+        return { outcome: 'wrong', why: `${query}: ${describe(result.error)}` }
+      noticed.push(`${query}: ${messageOf(result.error)}`)
       continue
     }
-    const expected = right.answers.get(question)
-    if (expected !== undefined && 'value' in expected && expected.value === answer.value) continue
-    if (reports.length === 0) return { outcome: 'wrong', why: `${question}: another answer, and nobody was told` }
+    const wanted = expected.results.get(query)
+    if (wanted !== undefined && 'value' in wanted && wanted.value === result.value) continue
+    if (reports.length === 0)
+      return { outcome: 'wrong', why: `${query}: a different result, and no damage was reported` }
   }
   for (const [part, reports] of started.damage) for (const { text } of reports) noticed.push(`${part}: ${text}`)
-  const missing = [...right.answers.keys()].filter((question) => !isAnswered(question, started))
-  if (missing.length > 0) return { outcome: 'wrong', why: `no answer to ${missing.join(', ')}` }
+  const missing = [...expected.results.keys()].filter((query) => !hasResult(query, started))
+  if (missing.length > 0) return { outcome: 'wrong', why: `no result of ${missing.join(', ')}` }
   if (noticed.length > 0) return { outcome: 'noticed at start', why: noticed.join('; ') }
   if (problems.found.length > 0) return { outcome: 'found by verify', why: problems.found.join('; ') }
   return { outcome: 'harmless', why: '' }
 }
 
 /** Results of a component that refused to open are not compared. */
-function isAnswered(question: string, { answers }: Started): boolean {
-  const [part = ''] = question.split(':')
-  return [question, part, 'node'].some((name) => {
-    const answer = answers.get(name)
-    return answer !== undefined && (name === question || 'error' in answer)
+function hasResult(query: string, { results }: Started): boolean {
+  const [part = ''] = query.split(':')
+  return [query, part, 'node'].some((name) => {
+    const result = results.get(name)
+    return result !== undefined && (name === query || 'error' in result)
   })
 }
 
@@ -65,6 +66,6 @@ function verified(path: string): { readonly found: readonly string[] } | { reado
       folder.close()
     }
   } catch (error) {
-    return tellsDamage(error) ? { found: [messageOf(error)] } : { wrong: describe(error) }
+    return reportsDamage(error) ? { found: [messageOf(error)] } : { wrong: describe(error) }
   }
 }

@@ -17,23 +17,23 @@ import {
 } from '../../src/store/index.ts'
 import type { Selection } from '../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
-import { linesOf } from '../../test/store/damage/questions.ts'
+import { linesOf } from '../../test/store/damage/queries.ts'
 import { appId } from './data-folder.ts'
 
 /** The result of a read: a value, or an error. */
-export type Answer = { readonly value: string } | { readonly error: unknown }
+export type Result = { readonly value: string } | { readonly error: unknown }
 
 /** The result of a start. */
 export interface Started {
   /** Results by name. A component that could not be opened has an error for each of them. */
-  readonly answers: ReadonlyMap<string, Answer>
+  readonly results: ReadonlyMap<string, Result>
   /** Damage reported by components that could be opened, by name. */
   readonly damage: ReadonlyMap<string, readonly StoreDamage[]>
 }
 
 /** Opens a data folder as the start of a node does, and reads everything. The topic is that of the settings. */
 export async function startOn(path: string): Promise<Started> {
-  const answers = new Map<string, Answer>()
+  const results = new Map<string, Result>()
   const damage = new Map<string, readonly StoreDamage[]>()
   try {
     const folder = DataFolder.open(path, { create: true })
@@ -42,8 +42,8 @@ export async function startOn(path: string): Promise<Started> {
       try {
         const { document } = await Settings.open(database.settings, systemClock)
         const { key, cycle } = database.beginStart(systemRandom, topicFiles(path))
-        answers.set('node', { value: JSON.stringify([key.toPrivateText(), cycle, document]) })
-        askParts(path, key, document, answers, damage)
+        results.set('node', { value: JSON.stringify([key.toPrivateText(), cycle, document]) })
+        readParts(path, key, document, results, damage)
       } finally {
         database.close()
       }
@@ -51,38 +51,38 @@ export async function startOn(path: string): Promise<Started> {
       folder.close()
     }
   } catch (error) {
-    if (!answers.has('node')) answers.set('node', { error })
+    if (!results.has('node')) results.set('node', { error })
     else throw error
   }
-  return { answers, damage }
+  return { results, damage }
 }
 
-type Ask = (question: string, answer: () => unknown) => void
+type RecordResult = (query: string, value: () => unknown) => void
 
-function askParts(
+function readParts(
   path: string,
   key: KeyPair,
   { swarm }: SettingsDocument,
-  answers: Map<string, Answer>,
+  results: Map<string, Result>,
   damage: Map<string, readonly StoreDamage[]>,
 ): void {
-  const part = (name: string, work: (ask: Ask) => readonly StoreDamage[]): void => {
-    const ask: Ask = (question, answer) => {
+  const part = (name: string, work: (record: RecordResult) => readonly StoreDamage[]): void => {
+    const record: RecordResult = (query, value) => {
       try {
-        answers.set(`${name}: ${question}`, { value: hashOf(answer()) })
+        results.set(`${name}: ${query}`, { value: hashOf(value()) })
       } catch (error) {
-        answers.set(`${name}: ${question}`, { error })
+        results.set(`${name}: ${query}`, { error })
       }
     }
     try {
-      damage.set(name, work(ask))
+      damage.set(name, work(record))
     } catch (error) {
-      answers.set(name, { error })
+      results.set(name, { error })
     }
   }
-  part('events', (ask) => askEvents(topicFile(path, swarm.topic), swarm.topic, key, ask))
-  part('files', (ask) => askFiles(blockFile(path, swarm.topic), ask))
-  part('blobs', (ask) => askBlobs(blobFile(path, swarm.topic), ask))
+  part('events', (record) => readEvents(topicFile(path, swarm.topic), swarm.topic, key, record))
+  part('files', (record) => readFiles(blockFile(path, swarm.topic), record))
+  part('blobs', (record) => readBlobs(blobFile(path, swarm.topic), record))
 }
 
 const selections: Readonly<Record<string, Selection>> = {
@@ -91,7 +91,7 @@ const selections: Readonly<Record<string, Selection>> = {
   'one tag': { anyOf: [{ tags: ['id:1700000000000000'] }], order: 'asc' },
 }
 
-function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonly StoreDamage[] {
+function readEvents(file: string, topic: string, key: KeyPair, record: RecordResult): readonly StoreDamage[] {
   const writer = new LogWriter({
     file,
     topic,
@@ -104,12 +104,14 @@ function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonl
     const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
       for (const [name, selection] of Object.entries(selections))
-        ask(name, () => {
+        record(name, () => {
           const { bytes, error } = linesOf(reader, selection)
           if (error !== undefined) throw error
           return bytes
         })
-      ask('streams', () => JSON.stringify(reader.status().map(({ number, count, pruned }) => [number, count, pruned])))
+      record('streams', () =>
+        JSON.stringify(reader.status().map(({ number, count, pruned }) => [number, count, pruned])),
+      )
       return writer.damage
     } finally {
       reader.close()
@@ -119,13 +121,13 @@ function askEvents(file: string, topic: string, key: KeyPair, ask: Ask): readonl
   }
 }
 
-function askFiles(file: string, ask: Ask): readonly StoreDamage[] {
+function readFiles(file: string, record: RecordResult): readonly StoreDamage[] {
   const store = new FileStore(file, systemRuntime)
   try {
-    ask('names', () => JSON.stringify(store.names()))
-    ask('followed', () => JSON.stringify(store.appliedOffsets()))
-    for (const name of ['large', 'small', 'other']) ask(name, () => fileOf(store, name))
-    ask('no name', () => JSON.stringify(store.find('nothing', [])))
+    record('names', () => JSON.stringify(store.names()))
+    record('followed', () => JSON.stringify(store.appliedOffsets()))
+    for (const name of ['large', 'small', 'other']) record(name, () => fileOf(store, name))
+    record('no name', () => JSON.stringify(store.find('nothing', [])))
     return store.damage
   } finally {
     store.close()
@@ -146,13 +148,13 @@ function fileOf(store: FileStore, name: string): Buffer {
   return Buffer.concat(pieces)
 }
 
-function askBlobs(file: string, ask: Ask): readonly StoreDamage[] {
+function readBlobs(file: string, record: RecordResult): readonly StoreDamage[] {
   const blobs = new BlobStore(file, () => 1_700_000_000_000)
   try {
     for (const path of ['', 'folder', 'nothing'])
-      ask(`list ${path}`, () => JSON.stringify([...(blobs.list(appId, path) ?? [])]))
+      record(`list ${path}`, () => JSON.stringify([...(blobs.list(appId, path) ?? [])]))
     for (const path of ['a', 'b', 'folder/c', 'folder/d', 'text', 'last', 'nothing'])
-      ask(path, () => {
+      record(path, () => {
         const blob = blobs.get(appId, path)
         return Buffer.concat([Buffer.from(`${blob?.type}\n`), blob?.bytes ?? Buffer.alloc(0)])
       })
@@ -162,7 +164,7 @@ function askBlobs(file: string, ask: Ask): readonly StoreDamage[] {
   }
 }
 
-function hashOf(answer: unknown): string {
-  const bytes = answer instanceof Uint8Array ? answer : Buffer.from(String(answer))
+function hashOf(value: unknown): string {
+  const bytes = value instanceof Uint8Array ? value : Buffer.from(String(value))
   return `${bytes.length} bytes ${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}`
 }

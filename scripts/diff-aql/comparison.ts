@@ -1,8 +1,8 @@
 import type { TestEvent } from '../../test/aql/eval/run.ts'
 import { type Answer, comparable, isSame } from './answer.ts'
-import { hasAlikeAggregators, isSubscriptionLeftOut } from './left-out.ts'
+import { hasAlikeAggregators, isSubscriptionExcluded } from './exclusions.ts'
+import type { GeneratedQuery } from './generated-query.ts'
 import { type Placement, pragmaWith, textFor } from './placement.ts'
-import type { Question } from './question.ts'
 import type { Request, Side } from './side.ts'
 
 /** Different responses to the same query. */
@@ -41,33 +41,33 @@ export class Comparison {
     return new Comparison(ours, reference, events, places)
   }
 
-  async difference(question: Question): Promise<Difference | undefined> {
-    const isGiven = question.way.kind === 'given'
-    const [here, there] = this.#placesFor(question)
-    const request = this.#request(question, here, bookkeeping)
+  async difference(generated: GeneratedQuery): Promise<Difference | undefined> {
+    const isGiven = generated.way.kind === 'given'
+    const [here, there] = this.#placesFor(generated)
+    const request = this.#request(generated, here, bookkeeping)
     const [ours, reference] = await Promise.all([
       this.#ours.ask(request),
-      this.#reference.ask(this.#request(question, there, 0)),
+      this.#reference.ask(this.#request(generated, there, 0)),
     ])
     const isTaken = ours.status === 200 && reference.status === 200
-    if (question.way.kind === 'damaged' && isTaken) return undefined
+    if (generated.way.kind === 'damaged' && isTaken) return undefined
     const [a, b] = [comparable(ours, here, isGiven), comparable(reference, there, isGiven)]
-    const isOrdered = !hasAlikeAggregators(question.query)
+    const isOrdered = !hasAlikeAggregators(generated.query)
     return isSame(a, b, isOrdered) ? undefined : { request, ours: a, reference: b }
   }
 
   /** Only stored events have different keys on the two nodes. */
-  #placesFor({ way }: Question): readonly [Placement, Placement] {
+  #placesFor({ way }: GeneratedQuery): readonly [Placement, Placement] {
     if (way.kind === 'stored') return this.#places
     const place = { tag: this.#places[0].tag, lamport: bookkeeping, offset: bookkeeping, stream: '' }
     return [place, place]
   }
 
-  #request({ query, order, layout, way }: Question, place: Placement, before: number): Request {
+  #request({ query, order, layout, way }: GeneratedQuery, place: Placement, before: number): Request {
     const text = textFor(query, place, layout)
     if (way.kind === 'given')
       return { endpoint: 'query', body: { query: pragmaWith(this.#events, place.tag, before) + text, order } }
-    const endpoint = isSubscriptionLeftOut(query) ? 'query' : way.endpoint
+    const endpoint = isSubscriptionExcluded(query) ? 'query' : way.endpoint
     const session = 'comparison'
     // Empty bounds, because a damaged text may select events that only one of the nodes has.
     if (way.kind === 'damaged')

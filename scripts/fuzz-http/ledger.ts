@@ -11,7 +11,7 @@ export class Ledger {
     const { data } = answer as { data: { stream: string; offset: number }[] }
     for (const { stream, offset } of data) {
       const key = `${stream}/${offset}`
-      if (this.#keys.has(key)) throw new Error(`two publishes were told that they are ${key}`)
+      if (this.#keys.has(key)) throw new Error(`two publishes got the same key ${key}`)
       this.#keys.add(key)
     }
   }
@@ -29,8 +29,9 @@ export class Ledger {
       events.filter(({ type }) => type === 'event').map((event) => `${event.stream}/${event.offset}`),
     )
     const lost = [...this.#keys].filter((key) => !stored.has(key))
-    const unasked = [...stored].filter((key) => !this.#keys.has(key))
+    const unacknowledged = [...stored].filter((key) => !this.#keys.has(key))
     if (lost.length > 0) throw new Error(`${lost.length} events were lost, ${lost[0]} among them`)
-    if (unasked.length > 0) throw new Error(`${unasked.length} events were stored and not told, like ${unasked[0]}`)
+    if (unacknowledged.length > 0)
+      throw new Error(`${unacknowledged.length} events were stored but not acknowledged, like ${unacknowledged[0]}`)
   }
 }

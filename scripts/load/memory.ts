@@ -6,7 +6,7 @@ import type { NodeProcess } from '../node-process.ts'
 export async function memoryOf({ url }: NodeProcess): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const [, bytes] = /^process_resident_memory_bytes(?:\{.*\})? (\d+)/m.exec(text) ?? []
-  if (bytes === undefined) throw new Error(`the node does not tell its memory:\n${text}`)
+  if (bytes === undefined) throw new Error(`the node does not report its memory:\n${text}`)
   return Number(bytes) / 1e6
 }
 

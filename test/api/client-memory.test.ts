@@ -98,17 +98,17 @@ test('a body in small chunks is charged with, and uses, little more than its siz
   assert.ok(heapUsed + external - before.heapUsed - before.external < 120 * mib)
   assert.ok(account.usedBytes < 2 * size + mib, `${account.usedBytes} bytes are charged`)
   socket.write('0\r\n\r\n')
-  const [answer] = await once(socket, 'data')
-  assert.match(String(answer), new RegExp(`${size}$`))
+  const [response] = await once(socket, 'data')
+  assert.match(String(response), new RegExp(`${size}$`))
 })
 
 test('too many chunks of one byte are rejected with 400, and the rest of the body is not read', async (t) => {
   const { port, post } = await start(t, 64 * mib)
   for (const head of ['POST /count', 'GET /none']) {
     const socket = raw(t, port)
-    let answer = ''
+    let response = ''
     socket.setEncoding('utf8').on('data', (chunk: string) => {
-      answer += chunk
+      response += chunk
     })
     socket.write(`${head} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n`)
     const chunks = '1\r\nx\r\n'.repeat(1000)
@@ -118,7 +118,7 @@ test('too many chunks of one byte are rejected with 400, and the rest of the bod
       await Promise.race([written, closed])
     }
     assert.match(
-      answer,
+      response,
       head.startsWith('POST') ? /^HTTP\/1\.1 400 [\s\S]*16384 chunks of less than 64/ : /^HTTP\/1\.1 404 /,
     )
   }
@@ -202,22 +202,22 @@ test('under memory pressure, stalled bodies are rejected with 503, the largest f
   const socket = raw(t, port)
   socket.write(`POST /count HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${40 * mib}\r\n\r\n`)
   socket.write(Buffer.alloc(18 * mib))
-  let answer = ''
+  let response = ''
   socket.setEncoding('utf8').on('data', (chunk: string) => {
-    answer += chunk
+    response += chunk
   })
   // A slow drip of single bytes does not count as progress.
   const drip = setInterval(() => socket.write('x'), 20)
   t.after(() => clearInterval(drip))
   await until(() => evicted.length === 1)
-  await until(() => answer.includes('ERR_SERVICE_OVERLOADED'))
+  await until(() => response.includes('ERR_SERVICE_OVERLOADED'))
   clearInterval(drip)
-  assert.match(answer, /^HTTP\/1\.1 503 /)
+  assert.match(response, /^HTTP\/1\.1 503 /)
   await until(() => account.usedBytes < mib)
   assert.equal((await post('/count', Buffer.alloc(10 * mib))).status, 200)
 })
 
-test('connections alone use at maximum half of the memory account', async (t) => {
+test('connections alone use at most half of the memory account', async (t) => {
   const { account, connections, evicted, port, post } = await start(t, 16 * mib)
   const maximum = account.limitBytes / 2 / limits.connectionBytes
   const sockets = Array.from({ length: maximum + 10 }, () => raw(t, port))

@@ -31,12 +31,12 @@ test('a query that reads a damaged event fails with ERR_DATA_DAMAGED, over HTTP 
   t.after(() => store.close())
   const api = await startApi(t, { store })
   const request = { query: "FROM 'damaged'", order: 'asc' }
-  const answer = await api.call('/api/v2/events/query', {
+  const response = await api.call('/api/v2/events/query', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(request),
   })
-  assert.match((await answer.text()).trim().split('\n').at(-1) ?? '', /^\{"code":"ERR_DATA_DAMAGED"/)
+  assert.match((await response.text()).trim().split('\n').at(-1) ?? '', /^\{"code":"ERR_DATA_DAMAGED"/)
   const socket = await TestSocket.open(t, api)
   socket.request(1, 'query', request)
   const error = (await socket.answered(1)).find(({ type }) => type === 'error')

@@ -62,8 +62,8 @@ test('unread results are charged, further ones are rejected, and other clients a
 
 test('a result that exceeds the memory limit is replaced with an error', async (t) => {
   const { account, api } = await start(t, 32 * mib)
-  const answer = await read(api, 'query', { query: largeResult(6), order: 'asc' })
-  const lines = (await answer.text()).trim().split('\n')
+  const response = await read(api, 'query', { query: largeResult(6), order: 'asc' })
+  const lines = (await response.text()).trim().split('\n')
   assert.match(lines[0] ?? '', /ERR_SERVICE_OVERLOADED|holds too much at once/)
   await until(() => account.usedBytes < mib)
 })
@@ -77,8 +77,8 @@ test('the memory of aggregates is charged, and a query that exceeds the limit fa
   }
   const held = Array.from({ length: count }, (_, n) => `FIRST(CASE _.n = ${n} => _ ENDCASE)`)
   const query = `FEATURES(aggregate) FROM 'large' AGGREGATE [${held.join(', ')}] SELECT 1`
-  const answer = await read(api, 'query', { query, order: 'asc' })
-  const lines = (await answer.text()).trim().split('\n')
+  const response = await read(api, 'query', { query, order: 'asc' })
+  const lines = (await response.text()).trim().split('\n')
   assert.match(lines.at(-1) ?? '', /ERR_SERVICE_OVERLOADED.*The memory for clients is used up/)
   await until(() => account.usedBytes < mib)
 })
@@ -86,10 +86,10 @@ test('the memory of aggregates is charged, and a query that exceeds the limit fa
 test('an open query is charged for its text and bounds until it ends', async (t) => {
   const { account, api } = await start(t, 128 * mib)
   const query = "FROM 'x'".padEnd(100_000)
-  const answer = await read(api, 'subscribe', { query })
-  assert.equal(answer.status, 200)
+  const response = await read(api, 'subscribe', { query })
+  assert.equal(response.status, 200)
   assert.ok(account.usedBytes > 100_000 * limits.openBytesPerCharacter)
-  await answer.body?.cancel()
+  await response.body?.cancel()
   await until(() => account.usedBytes < mib)
 })
 

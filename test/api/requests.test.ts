@@ -44,8 +44,8 @@ test('a missing Content-Type means JSON, and another one is rejected with 415', 
   const port = Number(new URL(url).port)
   const status = async (type: string) => {
     const head = `POST /api/v2/events/publish?access_token=${token} HTTP/1.1\r\nHost: localhost\r\n${type}`
-    const answer = await exchange(port, `${head}Connection: close\r\nContent-Length: 11\r\n\r\n{"data":[]}`)
-    return answer.slice(9, 12)
+    const response = await exchange(port, `${head}Connection: close\r\nContent-Length: 11\r\n\r\n{"data":[]}`)
+    return response.slice(9, 12)
   }
   assert.equal(await status(''), '200')
   assert.equal(await status('Content-Type: Application/JSON ; charset=x\r\n'), '200')
@@ -82,8 +82,8 @@ test('pipelined bodies of all sizes are read intact', async (t) => {
     const close = i === letters.length - 1 ? 'Connection: close\r\n' : ''
     return `POST /api/v2/events/publish?access_token=${token} HTTP/1.1\r\nHost: localhost\r\n${close}Content-Length: ${body.length}\r\n\r\n${body}`
   })
-  const answers = await exchange(Number(new URL(url).port), requests.join(''))
-  assert.equal(answers.match(/HTTP\/1\.1 200/g)?.length, letters.length)
+  const responses = await exchange(Number(new URL(url).port), requests.join(''))
+  assert.equal(responses.match(/HTTP\/1\.1 200/g)?.length, letters.length)
   const lines = (await eventsIn(store)).map((line) => JSON.parse(line) as { payload: string; tags: string[] })
   assert.deepEqual(
     lines.filter(({ tags }) => tags.includes('together')).map(({ payload }) => payload),

@@ -166,8 +166,8 @@ test('a WebSocket upgrade without a valid token is rejected with 401', async (t)
   const upgrade = async (path: string, headers = '') => {
     const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13'
     const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${key}\r\n`
-    const answer = await exchange(port, `${head}${headers}\r\n`)
-    return [Number(answer.slice(9, 12)), /"code":"(\w+)"/.exec(answer)?.[1]]
+    const response = await exchange(port, `${head}${headers}\r\n`)
+    return [Number(response.slice(9, 12)), /"code":"(\w+)"/.exec(response)?.[1]]
   }
   const path = '/api/v2/events'
   assert.deepEqual(await upgrade(path, `Authorization: Bearer ${token}\r\n`), [401, 'ERR_MISSING_TOKEN_PARAM'])

@@ -94,14 +94,14 @@ test('items are sent in order, at most 128 per message', async (t) => {
   const payloads = Array.from({ length: 1000 }, (_, i) => i)
   await api.publish(JSON.stringify(events('many', payloads)))
   socket.request(1, 'query', { query: "FROM 'many'", order: 'asc' })
-  const answers = await socket.answered(1)
-  const items = answers.flatMap(({ payload }) => payload ?? [])
+  const responses = await socket.answered(1)
+  const items = responses.flatMap(({ payload }) => payload ?? [])
   assert.deepEqual(
     items.map(({ type, payload }) => (type === 'event' ? payload : type)),
     [...payloads, 'offsets'],
   )
-  assert.ok(answers.every(({ payload = [0] }) => payload.length >= 1 && payload.length <= 128))
-  assert.ok(answers.length < 100, 'items are batched')
+  assert.ok(responses.every(({ payload = [0] }) => payload.length >= 1 && payload.length <= 128))
+  assert.ok(responses.length < 100, 'items are batched')
 })
 
 test('a request ID in use cancels its previous request silently', async (t) => {

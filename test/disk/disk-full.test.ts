@@ -11,13 +11,13 @@ import { appended, assertExactly, assertVerified, Caller, openLog } from '../sup
 import { packed } from '../support/events.ts'
 import { BreakingDisk, SmallDisk } from './disks.ts'
 
-// Needs Linux and the right to mount file systems. Where this is missing it fails: nothing was shown then.
+// Requires Linux and the privilege to mount file systems. Fails without them instead of being skipped.
 
 function saysFull(error: unknown): boolean {
   return error instanceof ShoalError && error.code === 'ERR_STORAGE' && /no room left on the disk/.test(error.message)
 }
 
-test('on a full disk appends are refused and say why, reads go on; with room again appends go on', async (t) => {
+test('on a full disk appends are refused with the reason and reads work; appends work again once there is space', async (t) => {
   const disk = SmallDisk.mount(t, '4m')
   const file = disk.file('log.db')
   const store = await openLog(file)
@@ -25,10 +25,10 @@ test('on a full disk appends are refused and say why, reads go on; with room aga
   const caller = new Caller(store)
   for (let round = 0; round < 3; round++) {
     const refusedBefore = caller.refused.length
-    // Many at once, small and large, until nobody gets anything in any more.
+    // Concurrent small and large appends, until none is accepted.
     for (let accepted = true; accepted; ) {
-      const answers = await Promise.all([1, 3, 1, 40, 1].map((count) => caller.append(count)))
-      accepted = answers.some((answer) => answer)
+      const responses = await Promise.all([1, 3, 1, 40, 1].map((count) => caller.append(count)))
+      accepted = responses.some((response) => response)
       if (round > 0) disk.fill()
     }
     assert.ok(caller.refused.length > refusedBefore)
@@ -37,15 +37,15 @@ test('on a full disk appends are refused and say why, reads go on; with room aga
       [],
     )
     await assertExactly(store, caller.stored)
-    disk.makeRoom()
+    disk.makeSpace()
     if (round === 0) disk.remount('size=12m')
-    assert.ok(await caller.append(5), 'with room again it goes on')
+    assert.ok(await caller.append(5), 'appends work again once there is space')
     await assertExactly(store, caller.stored)
   }
   await assertVerified(store, file)
 })
 
-test('what is to be sealed on a full disk stays as it is, and is sealed when there is room', async (t) => {
+test('sealing fails on a full disk without changing anything, and succeeds once there is space', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const file = disk.file('log.db')
   const store = await openLog(file)
@@ -57,7 +57,7 @@ test('what is to be sealed on a full disk stays as it is, and is sealed when the
   await assertExactly(store, caller.stored)
   assert.equal(await caller.append(100), false)
   await assertExactly(store, caller.stored)
-  disk.makeRoom()
+  disk.makeSpace()
   await store.settle()
   assert.ok(await caller.append(10))
   await assertExactly(store, caller.stored)
@@ -66,7 +66,7 @@ test('what is to be sealed on a full disk stays as it is, and is sealed when the
   assert.deepEqual([problems, segments], [[], 5])
 })
 
-test('removing on a full disk is refused as a whole, is told, and done when there is room', async (t) => {
+test('prune and redact on a full disk are refused as a whole and reported, and succeed once there is space', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const file = disk.file('log.db')
   const notices: DiskNotice[] = []
@@ -81,23 +81,23 @@ test('removing on a full disk is refused as a whole, is told, and done when ther
   for (const offset of [1500, 3999]) await assert.rejects(store.redact(0, offset), saysFull)
   await assertExactly(store, caller.stored)
   const refused = 'there is no room left on the disk'
-  const told = notices.splice(0).filter(({ work }) => work === 'prune' || work === 'redact')
+  const reported = notices.splice(0).filter(({ work }) => work === 'prune' || work === 'redact')
   assert.deepEqual(
-    told,
+    reported,
     ['prune', 'redact', 'redact'].map((work) => ({ work, refused })),
   )
-  disk.makeRoom()
+  disk.makeSpace()
   await store.prune(0, count)
   for (const offset of [1500, 3999]) await store.redact(0, offset)
   const works = notices.filter(({ refused }) => refused === undefined).map(({ work }) => work)
-  assert.ok(works.includes('prune') && works.includes('redact'), 'that it works again is told')
+  assert.ok(works.includes('prune') && works.includes('redact'), 'the recovery is reported')
   for (const offset of caller.stored.keys())
     if (offset < count || offset === 1500 || offset === 3999) caller.stored.delete(offset)
   await assertExactly(store, caller.stored)
   await assertVerified(store, file)
 })
 
-test('a store that cannot be made on a full disk is made when there is room', async (t) => {
+test('a store that cannot be created on a full disk is created once there is space', async (t) => {
   const disk = SmallDisk.mount(t, '4m')
   const file = disk.file('log.db')
   disk.fill()
@@ -108,7 +108,7 @@ test('a store that cannot be made on a full disk is made when there is room', as
   }
   await assert.rejects(openLog(file), refusal)
   await assert.rejects(openLog(file), refusal)
-  disk.makeRoom()
+  disk.makeSpace()
   const store = await openLog(file)
   t.after(() => store.close())
   const caller = new Caller(store)
@@ -117,13 +117,13 @@ test('a store that cannot be made on a full disk is made when there is room', as
   await assertVerified(store, file)
 })
 
-test('a store on a full disk is opened and read', async (t) => {
+test('a store on a full disk can be opened and read', async (t) => {
   const disk = SmallDisk.mount(t, '8m')
   const file = disk.file('log.db')
   const before = await openLog(file)
   const { stored } = await appended(before, 2000)
   await before.close()
-  // As much as the connections need to know of each other, and no more.
+  // Just enough space for the shared memory of the connections.
   disk.fill()
   disk.remount('size=8256k')
   const store = await openLog(file)
@@ -133,33 +133,33 @@ test('a store on a full disk is opened and read', async (t) => {
   const caller = new Caller(store)
   assert.equal(await caller.append(100), false)
   await assertExactly(store, stored)
-  disk.makeRoom()
+  disk.makeSpace()
   assert.ok(await caller.append(100))
   await assertExactly(store, new Map([...stored, ...caller.stored]))
   await assertVerified(store, file)
 })
 
-test('a store of an earlier version on a full disk is opened and read, and becomes one of this version when there is room', (t) => {
+test('a store of an earlier version is opened and read on a full disk, and migrated by the first write with space', (t) => {
   const disk = SmallDisk.mount(t, '8m')
   const file = disk.file('log.db')
   const { file: kept, key, contents } = keptStore('v1')
   copyFileSync(kept, file)
   disk.fill()
   disk.remount('size=8256k')
-  assert.ok(contentsOf(file, 'fixture', key) === contents, 'its contents are what they were')
+  assert.ok(contentsOf(file, 'fixture', key) === contents, 'the contents are unchanged')
   const writer = new LogWriter({ file, topic: 'fixture', kind: 'live', key, now: () => 1, random: systemRandom })
   t.after(() => writer.close())
   disk.fill()
   const request = { ...packed([{ appId: 'a', tags: [], payload: '1' }]), streams: Uint32Array.of(0) }
   assert.throws(() => writer.append([request]), saysFull)
   assert.equal(formatOf(file)?.userVersion, 1)
-  disk.makeRoom()
+  disk.makeSpace()
   writer.append([request])
   assert.equal(formatOf(file)?.userVersion, 2)
   assert.deepEqual(verifyLog(file).problems, [])
 })
 
-test('a store on a file system that is read only is refused, and opened when it can be written', async (t) => {
+test('a store on a read-only file system is refused, and opened once the file system is writable', async (t) => {
   const disk = SmallDisk.mount(t, '8m')
   const file = disk.file('log.db')
   const before = await openLog(file)
@@ -181,7 +181,7 @@ test('a store on a file system that is read only is refused, and opened when it 
   await assertVerified(store, file)
 })
 
-test('on a disk that breaks appends are refused, reads go on; when it is mended appends go on', async (t) => {
+test('on a failing disk appends are refused and reads work; appends work again once the disk is repaired', async (t) => {
   const disk = BreakingDisk.mount(t, '6m', '32m')
   const file = disk.file('log.db')
   const store = await openLog(file)
@@ -191,7 +191,7 @@ test('on a disk that breaks appends are refused, reads go on; when it is mended 
     disk.break()
     while (await caller.append(100));
     await assertExactly(store, caller.stored)
-    disk.mend()
+    disk.repair()
     assert.ok(await caller.append(20), String(caller.refused.at(-1)))
     await assertExactly(store, caller.stored)
   }

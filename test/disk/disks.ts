@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { messageOf } from '../../src/base/errors.ts'
 import type { TestScope } from '../support/folder.ts'
 
-/** A file system of a few megabytes, in memory: it can be filled to the last byte. */
+/** A small file system in memory, which can be filled to the last byte. */
 export class SmallDisk {
   readonly path: string
 
@@ -21,20 +21,20 @@ export class SmallDisk {
     return join(this.path, name)
   }
 
-  /** Takes all room that is left. */
+  /** Uses up all free space. */
   fill(): void {
     const descriptor = openSync(this.file('filler'), 'a')
     try {
       const page = Buffer.alloc(4096)
       while (writeSync(descriptor, page) === page.length);
     } catch {
-      // It is full.
+      // ENOSPC: the disk is full.
     } finally {
       closeSync(descriptor)
     }
   }
 
-  makeRoom(): void {
+  makeSpace(): void {
     rmSync(this.file('filler'), { force: true })
   }
 
@@ -44,8 +44,8 @@ export class SmallDisk {
 }
 
 /**
- * A file system on a disk that says it has more room than there is: what is written seems to be, until it has to be
- * brought to the disk. That fails like a disk that breaks.
+ * A file system on an image that claims more space than the disk below has: writes succeed, and fail with an I/O error
+ * when they are flushed.
  */
 export class BreakingDisk {
   readonly path: string
@@ -67,8 +67,8 @@ export class BreakingDisk {
     this.#below.fill()
   }
 
-  mend(): void {
-    this.#below.makeRoom()
+  repair(): void {
+    this.#below.makeSpace()
   }
 
   file(name: string): string {
@@ -76,7 +76,7 @@ export class BreakingDisk {
   }
 }
 
-/** Mounts something on a folder of its own, until the test is over. */
+/** Mounts a file system on a temporary folder for the duration of the test. */
 function mount(test: TestScope, what: readonly string[]): string {
   const path = mkdtempSync(join(tmpdir(), 'shoal-disk-'))
   try {
@@ -86,7 +86,7 @@ function mount(test: TestScope, what: readonly string[]): string {
     throw new Error(`a file system cannot be mounted here, which needs Linux and root: ${messageOf(error)}`)
   }
   test.after(() => {
-    // Also when something still has a file open there.
+    // Lazy, because a file may still be open.
     execFileSync('umount', ['-l', path])
     rmdirSync(path)
   })

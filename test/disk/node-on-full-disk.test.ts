@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { json, startNode, type TestNode } from '../support/node.ts'
 import { BreakingDisk, SmallDisk } from './disks.ts'
 
-// Needs Linux and the right to mount file systems. Where this is missing it fails: nothing was shown then.
+// Requires Linux and the privilege to mount file systems. Fails without them instead of being skipped.
 
 interface Ready {
   readonly status: number
@@ -15,12 +15,12 @@ interface Ready {
 }
 
 async function readiness({ url }: TestNode): Promise<Ready> {
-  const answer = await fetch(`${url}/readyz`)
-  const { reasons = [] } = (await answer.json()) as Partial<Ready>
-  return { status: answer.status, reasons }
+  const response = await fetch(`${url}/readyz`)
+  const { reasons = [] } = (await response.json()) as Partial<Ready>
+  return { status: response.status, reasons }
 }
 
-/** Waits until the node is ready; without a request that would need the disk. */
+/** Waits until the node is ready, without requests that need the disk. */
 async function untilReady(node: TestNode): Promise<void> {
   while ((await readiness(node)).reasons.length > 0) await setTimeout(50)
 }
@@ -36,7 +36,7 @@ function publish({ call }: TestNode, payload: string): Promise<Response> {
   return call('/api/v2/events/publish', { method: 'POST', body, headers: json })
 }
 
-/** Publishes until the disk has no room; answers how often that was refused. */
+/** Publishes until a number of requests were refused because the disk is full. Returns that number. */
 async function publishUntilRefused(node: TestNode, refusals: number): Promise<number> {
   for (let refused = 0; ; ) {
     const { status } = await publish(node, 'x'.repeat(20_000))
@@ -48,7 +48,7 @@ async function publishUntilRefused(node: TestNode, refusals: number): Promise<nu
 
 const diskLines = (node: TestNode, words: string): string[] => node.log.filter((line) => line.includes(words))
 
-test('a full disk is one log line, a counter and a reason in /readyz, until there is room again', async (t) => {
+test('a full disk causes one log line, a counter and a reason in /readyz, until there is space', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const node = await startNode(t, disk.file('data'))
   assert.equal((await readiness(node)).status, 200)
@@ -64,14 +64,14 @@ test('a full disk is one log line, a counter and a reason in /readyz, until ther
   assert.match(reasons[0]?.detail ?? '', /storing events fails: there is no room left on the disk/)
   assert.ok((await diskErrors(node, 'publish')) >= 100)
   assert.equal(diskLines(node, 'storing events fails: there is no room left on the disk').length, 1)
-  assert.ok((await node.payloads('a')).includes('kept'), 'reading goes on')
-  disk.makeRoom()
+  assert.ok((await node.payloads('a')).includes('kept'), 'reads work')
+  disk.makeSpace()
   await untilReady(node)
   assert.equal(diskLines(node, 'storing events works again').length, 1)
   assert.equal((await publish(node, 'after')).status, 200)
 })
 
-test('a disk that breaks is a reason in /readyz until it is mended', async (t) => {
+test('a failing disk is a reason in /readyz until it is repaired', async (t) => {
   const disk = BreakingDisk.mount(t, '12m', '64m')
   const node = await startNode(t, disk.file('data'))
   for (let round = 0; round < 2; round++) {
@@ -80,25 +80,25 @@ test('a disk that breaks is a reason in /readyz until it is mended', async (t) =
     const { reasons } = await readiness(node)
     assert.match(reasons[0]?.detail ?? '', /storing events fails: /)
     assert.equal((await fetch(`${node.url}/healthz`)).status, 200)
-    disk.mend()
+    disk.repair()
     await untilReady(node)
     assert.equal((await publish(node, 'after')).status, 200)
   }
 })
 
-test('a disk that is full before there are databases of files and blobs: 503, and reads go on', async (t) => {
+test('a disk that is full before the databases of files and blobs exist refuses writes with 503, and serves reads', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const before = await startNode(t, disk.file('data'))
   await before.node.stop('NODE_STOPPED_BY_HOST')
   const topics = disk.file('data/topics')
   for (const name of readdirSync(topics)) if (name.includes('-blocks')) rmSync(join(topics, name))
-  // Room for a start, and none for a database.
+  // Enough space for the start, but not for a database.
   disk.fill()
   disk.remount('size=16464k')
   const node = await startNode(t, disk.file('data'))
   disk.fill()
   const blob = (method: string) => node.call('/api/v2/blob/-/a', { method, ...(method === 'PUT' && { body: 'text' }) })
-  assert.equal((await blob('GET')).status, 204, 'there is none')
+  assert.equal((await blob('GET')).status, 204, 'there is no blob')
   const refused = await blob('PUT')
   assert.equal(refused.status, 503)
   assert.match(await refused.text(), /ERR_STORAGE.*no room left on the disk/)
@@ -111,14 +111,14 @@ test('a disk that is full before there are databases of files and blobs: 503, an
   assert.equal(status, 503)
   assert.match(reasons[0]?.detail ?? '', /storing blobs fails: .*no room left on the disk/)
   assert.match(reasons[0]?.detail ?? '', /storing files fails: .*no room left on the disk/)
-  disk.makeRoom()
+  disk.makeSpace()
   await untilReady(node)
   assert.equal((await blob('PUT')).status, 204)
   assert.equal(await (await blob('GET')).text(), 'text')
   assert.equal((await node.upload({ a: 'content' })).status, 200)
 })
 
-test('blobs and files are read on a full disk, and what cannot be stored is refused', async (t) => {
+test('on a full disk blobs and files are served, and writes are refused', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const node = await startNode(t, disk.file('data'))
   const put = (name: string, body: string) => node.call(`/api/v2/blob/-/${name}`, { method: 'PUT', body })
@@ -129,12 +129,12 @@ test('blobs and files are read on a full disk, and what cannot be stored is refu
   assert.equal(await (await node.call('/api/v2/blob/-/a')).text(), 'text')
   assert.equal(await (await node.call(`/api/v2/files/${cid}`)).text(), 'content')
   assert.ok((await diskErrors(node, 'blob_write')) > 0)
-  disk.makeRoom()
+  disk.makeSpace()
   await untilReady(node)
   assert.equal((await put('b', 'text')).status, 204)
 })
 
-test('background work that fails on a full disk is told, and is done when there is room', async (t) => {
+test('background work that fails on a full disk is logged and counted, and the node recovers once there is space', async (t) => {
   const disk = SmallDisk.mount(t, '16m')
   const node = await startNode(t, disk.file('data'))
   const batch = (): string => {
@@ -143,15 +143,16 @@ test('background work that fails on a full disk is told, and is done when there 
   }
   const publishBatch = () =>
     node.call('/api/v2/events/publish', { method: 'POST', body: batch(), headers: json }).then(({ status }) => status)
-  // The write-ahead log has this room also when the disk has none, and the database has not.
+  // The write-ahead log can reuse this space when the disk is full; the database cannot.
   for (let i = 0; i < 40; i++) assert.equal(await publishBatch(), 200)
   disk.fill()
-  const isTold = () => node.log.some((line) => /(sealing events|checkpointing the write-ahead log) fails: /.test(line))
+  const isLogged = () =>
+    node.log.some((line) => /(sealing events|checkpointing the write-ahead log) fails: /.test(line))
   while ((await publishBatch()) === 200);
-  while (!isTold()) await setTimeout(20)
+  while (!isLogged()) await setTimeout(20)
   const [seal, checkpoint] = [await diskErrors(node, 'seal'), await diskErrors(node, 'checkpoint')]
   assert.ok(seal + checkpoint > 0)
-  disk.makeRoom()
+  disk.makeSpace()
   await untilReady(node)
   assert.ok((await node.payloads('a')).length >= 8000)
 })

@@ -16,7 +16,7 @@ interface Example {
   readonly answer: readonly string[]
 }
 
-/** The `aql` blocks of the page: a query, and behind it the lines of its answer. */
+/** The `aql` blocks of the page: a query, followed by its result lines. */
 function examples(): readonly Example[] {
   return blocks('aql').map((block) => {
     const lines = block.split('\n')
@@ -31,7 +31,7 @@ function blocks(language: string): readonly string[] {
   )
 }
 
-function answerTo(text: string): readonly string[] {
+function resultOf(text: string): readonly string[] {
   try {
     const query = parseQuery(text, { now })
     const problem = checkFeatures(query, 'query')
@@ -44,19 +44,19 @@ function answerTo(text: string): readonly string[] {
   }
 }
 
-/** The line of a message. Payloads are shown as they were sent, since `2.0` is not `2`. */
+/** The line of a message. Payloads are shown verbatim, since `2.0` is not `2`. */
 function shown(line: string): readonly string[] {
   const { type, severity, message } = JSON.parse(line) as { type: string; severity?: string; message?: string }
   if (type === 'diagnostic') return [`${severity === 'warning' ? '⚠' : '✖'} ${message}`]
   return type === 'event' ? [`→ ${/"payload":(.*)\}$/s.exec(line)?.[1]}`] : []
 }
 
-test('every example of the language has the answer that the page shows', () => {
+test('every AQL example has the result that the page shows', () => {
   assert.ok(examples().length > 15)
-  for (const { query, answer } of examples()) assert.deepEqual(answerTo(query), answer, query)
+  for (const { query, answer } of examples()) assert.deepEqual(resultOf(query), answer, query)
 })
 
-test('every kind of part is in an example, and every operator and aggregator', () => {
+test('the examples cover every kind of AST node, operator and aggregator', () => {
   const queries = examples().flatMap(({ query }) => {
     try {
       return [parseQuery(query, { now })]

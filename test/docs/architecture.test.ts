@@ -17,7 +17,7 @@ test('the architecture page has a row for every folder of the source', () => {
   assert.deepEqual([...shown].filter((folder) => !folders.includes(folder)).sort(), [])
 })
 
-test('every file that the architecture page and CONTRIBUTING name exists', () => {
+test('every file named by the architecture page and CONTRIBUTING exists', () => {
   const text = page + readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
   const files = [...text.matchAll(/`((?:src|test|scripts|bench|[a-z-]+)\/[a-z0-9/-]+\.ts)`/g)].map(
     ([, name = '']) => name,

@@ -18,11 +18,11 @@ const pages = [
 interface Example {
   command: string
   output: string
-  /** Whether the text before it says to stop the node. */
+  /** Whether the preceding text says to stop the node. */
   stopsNode: boolean
 }
 
-/** The commands of the `console` blocks of a page, each with the output that the page shows. */
+/** The commands of the `console` blocks of a page, each with its expected output. */
 function examplesOf(page: string): Example[] {
   const blocks = [...page.matchAll(/([\s\S]*?)^```console\n([\s\S]*?)^```/gm)]
   return blocks.flatMap(([, text = '', block = '']) =>
@@ -36,7 +36,7 @@ function examplesOf(page: string): Example[] {
   )
 }
 
-/** `…` in a page stands for anything. */
+/** `…` in a page matches anything. */
 function pattern(output: string): RegExp {
   return new RegExp(
     `^${output
@@ -47,7 +47,7 @@ function pattern(output: string): RegExp {
   )
 }
 
-/** As much of curl as the pages use. */
+/** The subset of curl that the pages use. */
 const curl = `
 const { values, positionals } = require('node:util').parseArgs({
   options: { s: { type: 'boolean', short: 's' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' } },
@@ -58,7 +58,7 @@ const init = { headers, ...(values.data !== undefined && { method: 'POST', body:
 fetch(positionals[0], init).then(async (r) => process.stdout.write(await r.text()))
 `
 
-/** A folder of commands: `shoal`, and `curl` for machines without it. */
+/** A folder of executables: `shoal`, and `curl` for machines without it. */
 function commands(folder: string): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
@@ -70,7 +70,7 @@ function commands(folder: string): string {
   return [bin, dirname(process.execPath), process.env['PATH'], fallback].join(':')
 }
 
-/** Types the commands of a page in a folder, while a node runs whose data is in a folder below it. */
+/** Runs the commands of a page in a folder, while a node runs with its data folder below it. */
 async function run(t: TestContext, examples: readonly Example[], data: string): Promise<void> {
   const folder = temporaryFolder(t)
   const node = new ShoalProcess(t, ['run', '--random', '--working-dir', join(folder, data)])
@@ -92,15 +92,15 @@ async function run(t: TestContext, examples: readonly Example[], data: string): 
 for (const page of pages) {
   const text = readFileSync(join(root, page), 'utf8')
   const examples = examplesOf(text)
-  // The README is followed from its start: the node is the one that `npm start` has started in this folder.
+  // The README is followed from the start: its node is the one that `npm start` runs in this folder.
   const data = page === 'README.md' ? 'shoal-data' : 'running'
   if (examples.length > 0) test(`the examples of ${page} work as shown`, (t) => run(t, examples, data))
-  test(`the links of ${page} lead somewhere`, () => {
+  test(`the links of ${page} are valid`, () => {
     for (const [, target = ''] of text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
       assert.ok(existsSync(join(root, dirname(page), target)), target)
   })
 }
 
-test('the README says how to test', () => {
+test('the README says how to run the tests', () => {
   assert.match(readFileSync(join(root, 'README.md'), 'utf8'), /^npm test\b/m)
 })

@@ -5,17 +5,17 @@ import { NdjsonWriter } from '../../src/store/jobs/ndjson-writer.ts'
 
 const [never, longAgo] = [Number.POSITIVE_INFINITY, 0]
 
-/** The steps of a slice until it is over. */
+/** Number of steps until the slice is over. */
 function stepsOf(slice: JobSlice, deadline: number, most: number): number {
   slice.begin(deadline)
   for (let steps = 1; steps <= most; steps++) if (slice.isOver()) return steps
   return most
 }
 
-/** It stands still, after all deadlines that are long ago. */
+/** A stopped clock, later than the deadline `longAgo`. */
 const clock = { now: () => 0, steadyMs: () => 1 }
 
-test('a slice of slow steps is over soon, whatever was quick before', () => {
+test('a slice with slow steps ends soon, even after slices with quick steps', () => {
   const slice = new JobSlice(new NdjsonWriter(1024), clock)
   assert.ok(stepsOf(slice, longAgo, 1000) <= 16)
   assert.equal(stepsOf(slice, never, 1000), 1000)
@@ -24,7 +24,7 @@ test('a slice of slow steps is over soon, whatever was quick before', () => {
   assert.deepEqual(slow.slice(7), [1, 1])
 })
 
-test('a slice that is over stays over, and the next one is not', () => {
+test('a finished slice stays finished until the next one begins', () => {
   const slice = new JobSlice(new NdjsonWriter(1024), clock)
   stepsOf(slice, longAgo, 1000)
   assert.equal(slice.isOver(), true)
@@ -32,7 +32,7 @@ test('a slice that is over stays over, and the next one is not', () => {
   assert.equal(slice.isOver(), false)
 })
 
-test('work that is as much as many steps counts like them', () => {
+test('the weight of a step counts as that many steps', () => {
   const slice = new JobSlice(new NdjsonWriter(1024), clock)
   stepsOf(slice, never, 1000)
   slice.begin(longAgo)

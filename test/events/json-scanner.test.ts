@@ -5,7 +5,7 @@ import { JsonError, JsonScanner, parseJson } from '../../src/json/json-scanner.t
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
 
-/** The text of the value without the space in it, or nothing when the scanner refuses it. */
+/** The text of the value without whitespace, or undefined when the scanner refuses it. */
 function compact(text: string | Buffer): string | undefined {
   const parts: Buffer[] = []
   try {
@@ -27,7 +27,7 @@ function parsed(text: string): { value: unknown } | undefined {
   }
 }
 
-/** The same value as text, with space where space may be. */
+/** The same value as text, with whitespace wherever JSON allows it. */
 function spaced(value: unknown, space: () => string): string {
   const inner = (): string => {
     if (Array.isArray(value)) return `[${space()}${value.map((item) => spaced(item, space)).join(',')}]`
@@ -40,13 +40,13 @@ function spaced(value: unknown, space: () => string): string {
   return space() + inner() + space()
 }
 
-/** Numbers that a double cannot hold are refused here, while JSON.parse makes infinities of them. */
+/** Numbers beyond the range of a double are refused here, while JSON.parse returns infinity. */
 function isInRange(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   return value === null || typeof value !== 'object' || Object.values(value).every(isInRange)
 }
 
-test('a value comes out as it went in, without the space between its parts', () => {
+test('a scanned value is unchanged except for the whitespace between tokens', () => {
   const spaces = fc.infiniteStream(fc.constantFrom('', '', ' ', '\n', '\t ', '\r\n'))
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), spaces, (value, stream) => {
@@ -57,7 +57,7 @@ test('a value comes out as it went in, without the space between its parts', () 
   )
 })
 
-test('it takes what JSON.parse takes, and nothing else', () => {
+test('the scanner accepts exactly what JSON.parse accepts', () => {
   const mutation = anyMutation(
     fc.oneof(
       fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '0', '-', '.', 'e', '+', 'u', ' ', 'true', 'nul'),
@@ -76,7 +76,7 @@ test('it takes what JSON.parse takes, and nothing else', () => {
   )
 })
 
-test('every short text over the characters of JSON is judged as JSON.parse judges it', () => {
+test('every short text over the characters of JSON is accepted or refused like JSON.parse does', () => {
   const characters = [...'{}[]",:01-.e\\u t']
   const texts = (length: number): string[] =>
     length === 0 ? [''] : texts(length - 1).flatMap((text) => characters.map((character) => text + character))
@@ -84,13 +84,13 @@ test('every short text over the characters of JSON is judged as JSON.parse judge
     assert.equal(compact(text) !== undefined, parsed(text) !== undefined, JSON.stringify(text))
 })
 
-test('numbers keep their text, and have to be within the range of a double', () => {
+test('numbers keep their text, and are refused beyond the range of a double', () => {
   for (const text of ['1.0', '1e3', '-0', '9007199254740993', '1E-400', `0.${'1'.repeat(400)}`, '1e308'])
     assert.equal(compact(text), text)
   for (const text of ['1e309', '-1e400', '9'.repeat(400), '[1,{"a":1e999}]']) assert.equal(compact(text), undefined)
 })
 
-test('nesting has a limit', () => {
+test('nesting is limited', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(compact(nested(limits.jsonNesting)))
   assert.throws(() => parseJson(Buffer.from(nested(limits.jsonNesting + 1))), {
@@ -98,7 +98,7 @@ test('nesting has a limit', () => {
   })
 })
 
-test('a request that is parsed has a limit of values, wherever they are; payloads have none', () => {
+test('the number of parsed values in a request is limited; payloads are not', () => {
   const list = (count: number) => `[${'{},'.repeat(count - 2)}{}]`
   const object = (count: number) => `{${'"a":0,'.repeat(count - 2)}"a":[]}`
   for (const text of [list, object]) {
@@ -110,7 +110,7 @@ test('a request that is parsed has a limit of values, wherever they are; payload
   }
 })
 
-test('what is no UTF-8 is refused, a byte order mark too', () => {
+test('invalid UTF-8 and a byte order mark are refused', () => {
   const bad = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf4, 0x90, 0x80, 0x80]]
   for (const bytes of bad) {
     const text = Buffer.concat([Buffer.from('["ü'), Buffer.from(bytes), Buffer.from('"]')])
@@ -119,7 +119,7 @@ test('what is no UTF-8 is refused, a byte order mark too', () => {
   assert.throws(() => parseJson(Buffer.from('\ufeff1')), { message: 'expected value at line 1 column 1' })
 })
 
-test('errors say what is wrong, in which line and column', () => {
+test('errors have a reason, line and column', () => {
   const cases = [
     ['', 'EOF while parsing a value at line 1 column 0'],
     ['  \n ', 'EOF while parsing a value at line 2 column 1'],

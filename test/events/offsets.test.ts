@@ -6,7 +6,7 @@ import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
 
-test('more requests for offsets than may wait are refused, and taken again afterwards', async () => {
+test('requests for offsets beyond the queue limit are refused, and accepted again afterwards', async () => {
   const store = memoryStore()
   const waiting: (() => void)[] = []
   const slow = new Proxy<EventStore>(store, {
@@ -22,7 +22,7 @@ test('more requests for offsets than may wait are refused, and taken again after
   const asked = Array.from({ length: limits.pendingOffsetRequests }, () => events.offsets())
   await assert.rejects(events.offsets(), { code: 'ERR_SERVICE_OVERLOADED' })
   for (const go of waiting) go()
-  for (const answer of await Promise.all(asked)) assert.deepEqual(answer, offsets)
+  for (const response of await Promise.all(asked)) assert.deepEqual(response, offsets)
   isSlow = false
   assert.deepEqual(await events.offsets(), offsets)
 })

@@ -22,16 +22,16 @@ interface Line {
 const open = (store: EventStore) => Events.open(store, { ...systemRuntime, node: nodeId, routes: [], log: silent })
 const app = 'com.example.app'
 
-/** What is stored of the app, as lines. */
+/** The stored events of the app, as lines. */
 async function stored(store: EventStore): Promise<string[]> {
   return (await eventsIn(store)).filter((line) => line.includes(`"appId":"${app}"`))
 }
 
 const body = (data: unknown): Buffer => Buffer.from(JSON.stringify({ data }))
 
-test('what is published is what is stored: payloads by value, tags as a set in the order of their bytes', async () => {
+test('payloads are stored unchanged, and tags deduplicated and sorted by bytes', async () => {
   const tag = fc.string({ minLength: 1, maxLength: 8, unit: 'grapheme' }).filter((text) => text.isWellFormed())
-  // Also many that are the same, or begin alike, in any place.
+  // Including duplicates and shared prefixes at any position.
   const alike = fc.constantFrom<string[]>('a', 'ab', 'abc', 'abcd', 'abcde', 'abcdefgh', 'abcdefghi', 'abcdefgx', 'b')
   const tags = fc.oneof(fc.array(tag, { maxLength: 6 }), fc.array<string>(alike, { maxLength: 12 }))
   const event = fc.record({ tags, payload: fc.jsonValue({ maxDepth: 4 }) })
@@ -40,7 +40,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
       const store = memoryStore()
       const events = await open(store)
       const text = String(await events.publish(app, Buffer.from(JSON.stringify({ data }, undefined, indent))))
-      const answer = JSON.parse(text) as { data: Omit<Line, 'tags' | 'appId' | 'payload'>[] }
+      const response = JSON.parse(text) as { data: Omit<Line, 'tags' | 'appId' | 'payload'>[] }
       const lines = (await stored(store)).map((line) => JSON.parse(line) as Line)
       const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
       assert.deepEqual(
@@ -51,7 +51,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
         })),
       )
       assert.deepEqual(
-        answer.data,
+        response.data,
         lines.map(({ lamport, stream, offset, timestamp }) => ({ lamport, stream, offset, timestamp })),
       )
     }),
@@ -59,7 +59,7 @@ test('what is published is what is stored: payloads by value, tags as a set in t
   )
 })
 
-test('payloads keep their text, without the space in it', async () => {
+test('payloads keep their text except for whitespace', async () => {
   const store = memoryStore()
   const events = await open(store)
   const texts = ['1.0', '1e3', '9007199254740993', '"\\u00e4\\/"', '{"b":1,"a":2,"b":3}', 'null', '"\\ud800"']
@@ -69,7 +69,7 @@ test('payloads keep their text, without the space in it', async () => {
   assert.deepEqual(payloads, [...texts, '{"x":[1," y "]}'])
 })
 
-test('tags with escapes and composed characters are the tags they mean', async () => {
+test('tags with escapes and composed characters are decoded and normalised', async () => {
   const store = memoryStore()
   const events = await open(store)
   const tags = String.raw`["Z","a","\u0061","e\u0301","é","\ud83d\ude00","😀","\n"]`
@@ -78,7 +78,7 @@ test('tags with escapes and composed characters are the tags they mean', async (
   assert.deepEqual((JSON.parse(line) as Line).tags, ['\n', 'Z', 'a', 'é', '😀'])
 })
 
-test('no events are no request to the store', async () => {
+test('a publish without events does not reach the store', async () => {
   const store = memoryStore()
   const events = await open(store)
   const before = (await eventsIn(store)).length
@@ -86,7 +86,7 @@ test('no events are no request to the store', async () => {
   assert.equal((await eventsIn(store)).length, before)
 })
 
-test('a body of another shape is refused with the place, and nothing of it is stored', async () => {
+test('a malformed body is refused with the position of the error, and nothing is stored', async () => {
   const store = memoryStore()
   const events = await open(store)
   const good = '{"tags":[],"payload":1}'
@@ -115,7 +115,7 @@ test('a body of another shape is refused with the place, and nothing of it is st
   assert.deepEqual(await stored(store), [])
 })
 
-test('members that are not known are ignored, whatever is in them', async () => {
+test('unknown members are ignored, whatever their value', async () => {
   const store = memoryStore()
   const events = await open(store)
   const text = `{"a":{"data":[]},"data":[{"x":[{"tags":1}],"payload":1,"tags":["t"],"appId":"y"}],"z":null}`
@@ -124,7 +124,7 @@ test('members that are not known are ignored, whatever is in them', async () => 
   assert.equal((JSON.parse(line) as Line).appId, app)
 })
 
-test('every limit is named by the error that goes past it', async () => {
+test('a request that exceeds a limit is refused with the name of the limit', async () => {
   const store = memoryStore()
   const events = await open(store)
   const repeated = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
@@ -152,7 +152,7 @@ test('every limit is named by the error that goes past it', async () => {
   assert.equal((await stored(store)).length, count)
 })
 
-test('more calls than may wait for the disk are refused, and taken again afterwards', async () => {
+test('a publish beyond the queue limit is refused as overloaded, and accepted again afterwards', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
   const one = body([{ tags: ['t'], payload: 1 }])
@@ -171,7 +171,7 @@ test('more calls than may wait for the disk are refused, and taken again afterwa
   assert.equal((await stored(slow.inner)).length, limits.queuedPublishes + 1)
 })
 
-test('small requests that come together keep their own events', async () => {
+test('concurrent small requests keep their own events', async () => {
   const store = memoryStore()
   const events = await open(store)
   const texts = Array.from({ length: 50 }, (_, i) => `${i}${'x'.repeat(11 * i)}`)
@@ -189,7 +189,7 @@ test('small requests that come together keep their own events', async () => {
   )
 })
 
-test('more bytes than may wait for the disk are refused', async () => {
+test('a publish beyond the limit of queued bytes is refused as overloaded', async () => {
   const slow = new SlowStore()
   const events = await open(slow.store)
   const large = body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }])
@@ -201,14 +201,14 @@ test('more bytes than may wait for the disk are refused', async () => {
   await Promise.all(waiting)
 })
 
-test('what comes while the node stops is told so', async () => {
+test('requests after the shutdown began are refused with ERR_SHUTTING_DOWN', async () => {
   const events = await open(memoryStore())
   await events.close()
   await assert.rejects(events.publish(app, body([{ tags: [], payload: 1 }])), { code: 'ERR_SHUTTING_DOWN' })
   await assert.rejects(events.offsets(), { code: 'ERR_SHUTTING_DOWN' })
 })
 
-test('a body of any size is published as a whole or not at all, also when what is wrong with it stands at its end', async () => {
+test('a body of any size is published as a whole or not at all, also when the error is at its end', async () => {
   const payload = 'x'.repeat(190)
   const list = (count: number): string =>
     Array.from({ length: count }, (_, i) => `{"tags":["t:${i % 7}"],"payload":{"n":${i},"p":"${payload}"}}`).join(',')
@@ -220,7 +220,7 @@ test('a body of any size is published as a whole or not at all, also when what i
     const before = (await stored(store)).length
     for (const end of ends) await assert.rejects(events.publish(app, Buffer.from(`{"data":[${list(count)}${end}`)))
     assert.equal((await stored(store)).length, before)
-    const answer = JSON.parse(String(await events.publish(app, Buffer.from(`{"data":[${list(count)}]}`)))) as {
+    const response = JSON.parse(String(await events.publish(app, Buffer.from(`{"data":[${list(count)}]}`)))) as {
       data: Line[]
     }
     const lines = (await stored(store)).slice(before).map((line) => JSON.parse(line) as Line)
@@ -229,7 +229,7 @@ test('a body of any size is published as a whole or not at all, also when what i
       Array.from({ length: count }, (_, i) => i),
     )
     assert.deepEqual(
-      answer.data,
+      response.data,
       lines.map(({ lamport, stream, offset, timestamp }) => ({ lamport, stream, offset, timestamp })),
     )
   }

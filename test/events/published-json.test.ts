@@ -20,7 +20,7 @@ function naive({ lamport, time, runs }: Appended): string {
   return JSON.stringify({ data })
 }
 
-/** Numbers of any size, many of them where those after them have one digit more. */
+/** Numbers of any size, often ones whose successor has one digit more. */
 const number = fc.oneof(
   fc.nat(),
   fc.record({ digits: fc.integer({ min: 1, max: 15 }), before: fc.nat(150) }).map(({ digits, before }) => {
@@ -29,7 +29,7 @@ const number = fc.oneof(
   fc.nat(100).map((before) => 2 ** 31 - before),
 )
 
-test('the answer to a publish call is the JSON of what each event got', () => {
+test('the response of a publish is the JSON of the metadata of each event', () => {
   const run = fc.record({ stream: fc.nat(3000), offset: number, count: fc.nat(300) })
   fc.assert(
     fc.property(number, number, fc.array(run, { maxLength: 5 }), (lamport, time, runs) => {
@@ -40,7 +40,7 @@ test('the answer to a publish call is the JSON of what each event got', () => {
   )
 })
 
-test('with the largest numbers, and with as many events as a call can have', () => {
+test('the response is correct for the largest numbers and the maximum number of events', () => {
   for (const appended of [
     { lamport: Number.MAX_SAFE_INTEGER - 3, time: 1, runs: [{ stream: 0, offset: 99_999_999, count: 3 }] },
     { lamport: 0, time: 0, runs: [{ stream: 1, offset: 0, count: 100_001 }] },

@@ -27,7 +27,7 @@ const topic = 'repeated'
 const steps = 40
 const minuteMs = 60_000
 
-/** Time only moves between two steps, so jobs run in turns of the real event loop. */
+/** Time only moves between two steps, so jobs run on the real event loop. */
 const storeRuntime = ({ clock, random }: Runtime): Runtime => ({ clock, random, timers: systemTimers })
 
 const stores: Readonly<Record<string, OpenStore>> = {
@@ -51,7 +51,7 @@ const stores: Readonly<Record<string, OpenStore>> = {
     }),
 }
 
-/** One run of a node over a store, with everything that can be seen of it. */
+/** One run of a node on a store, with all its observable output. */
 class Run {
   readonly seen: string[] = []
   readonly #runtime: VirtualRuntime
@@ -117,7 +117,7 @@ class Run {
     if (this.#store instanceof SingleThreadStore) this.#store.settle()
   }
 
-  /** A query that depends on the time at which it is asked. */
+  /** A query that depends on the current time. */
   async #query(): Promise<void> {
     const minutes = 1 + this.#choices.below(60)
     const text = `FROM allEvents & TIME > ${minutes}m ago FILTER _ < 500 SELECT [_, TIME(_)]`
@@ -126,7 +126,7 @@ class Run {
     this.seen.push(...linesOf(query, events))
   }
 
-  /** Everything that the store has in the end: events, heads, checkpoints and chunks. */
+  /** Everything in the store: events, heads, checkpoints and chunks. */
   async #stored(): Promise<void> {
     this.seen.push(...(await eventsIn(this.#store)))
     for (const { number, key, count, pruned } of await this.#store.streams()) {
@@ -151,13 +151,13 @@ function digest(bytes: Uint8Array | undefined): string {
 }
 
 for (const [name, open] of Object.entries(stores))
-  test(`two runs over a store ${name} from the same seed have the same answers, records, heads and chunks`, async (t) => {
+  test(`two runs with the same seed over a store ${name} have the same responses, records, heads and chunks`, async (t) => {
     const seed = String(testSeed(t))
     const first = await new Run(t, open, seed).all()
     assert.deepEqual(await new Run(t, open, seed).all(), first)
   })
 
-test('both stores go the same way from one seed, and another way from another', async (t) => {
+test('both stores have the same run from one seed, and another run from another seed', async (t) => {
   const seed = testSeed(t)
   const [inMemory, sqlite] = Object.values(stores) as [OpenStore, OpenStore]
   const run = await new Run(t, inMemory, String(seed)).all()

@@ -5,15 +5,15 @@ import type { ChunkSize } from '../../src/store/index.ts'
 import * as fc from '../support/property.ts'
 import { type Limits, publish, type Stored, World } from './retention/world.ts'
 
-/** The limits as the specification says them, for one event. */
+/** The retention limits of the specification, for one event. */
 interface Rule {
   readonly maxEvents: number
   readonly maxBytes: number
   readonly maxMicros: number
 }
 
-/** Whether an event has to stay, by the definition: all limits allow it. */
-function stays(
+/** Whether an event must be retained by the definition: it is within all limits. */
+function isRetained(
   { offset, time }: Pick<Stored, 'offset' | 'time'>,
   bytesAfter: number,
   count: number,
@@ -23,7 +23,7 @@ function stays(
   return offset >= count - rule.maxEvents && time >= now - rule.maxMicros && bytesAfter < rule.maxBytes
 }
 
-/** How many events go: those of whole chunks from the start in which none has to stay. */
+/** Number of pruned events: those of the leading complete chunks without an event that must be retained. */
 function expected(
   events: readonly Pick<Stored, 'offset' | 'time'>[],
   chunks: readonly ChunkSize[],
@@ -35,7 +35,7 @@ function expected(
   for (const [i, { first, end, complete }] of chunks.entries()) {
     const bytesAfter = chunks.slice(i + 1).reduce((sum, { bytes }) => sum + bytes, 0)
     const inside = events.filter(({ offset }) => offset >= first && offset < end)
-    if (!complete || inside.some((event) => stays(event, bytesAfter, count, now, rule))) return pruned
+    if (!complete || inside.some((event) => isRetained(event, bytesAfter, count, now, rule))) return pruned
     pruned = end
   }
   return pruned
@@ -43,7 +43,7 @@ function expected(
 
 const noRule: Rule = { maxEvents: Infinity, maxBytes: Infinity, maxMicros: Infinity }
 
-test('what goes are the whole chunks from the start in which no event meets all limits', async () => {
+test('the leading complete chunks in which no event is within all limits are pruned', async () => {
   const times = fc.array(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 5 }), { maxLength: 8 })
   const limit = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined })
   const limits = fc.record({ maxEvents: limit(40), maxBytes: limit(400), maxAgeSeconds: limit(100) })
@@ -83,7 +83,7 @@ function defined<T extends object>(limits: T): Defined<T> {
 const bytesPerUnit = { '': 1, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 const secondsPerUnit = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 
-/** A text with a unit and what it means, near a value in the smallest unit. */
+/** A text with a unit and its value, near a value in the smallest unit. */
 function measure<Unit extends string>(
   units: Readonly<Record<Unit, number>>,
   near: fc.Arbitrary<number>,
@@ -102,7 +102,7 @@ type Step = { readonly publish: 'chunk' | 'large' | 'one' } | { readonly seconds
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ publish: fc.constantFrom('chunk', 'large', 'one') }),
-  // Also back: then times do not rise.
+  // Also backwards, so that timestamps do not ascend.
   fc.record({ seconds: fc.oneof(fc.integer({ min: -1000, max: 7200 }), fc.integer({ min: 0, max: 3e6 })) }),
 )
 const someLimits = fc.record({
@@ -119,7 +119,7 @@ async function perform(world: World, events: Awaited<ReturnType<World['open']>>,
   else await publish(events, 1, 'logs', step.publish === 'large' ? 'x'.repeat(1_100_000) : null)
 }
 
-test('a node keeps what its limits keep, and removes all other whole chunks', async () => {
+test('a node retains the events within its limits, and prunes all other complete chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.array(step, { maxLength: 8 }), someLimits), { minLength: 1, maxLength: 3 }),
@@ -134,7 +134,7 @@ test('a node keeps what its limits keep, and removes all other whole chunks', as
           }
           const events = await world.open({ routes })
           for (const step of steps) await perform(world, events, step)
-          // A run of its own: nothing is known from the one before it.
+          // A new run without state of the previous one.
           const again = await world.open({ routes, streams: { logs: limits } })
           const before = (await world.events()).filter(({ stream }) => stream === 1)
           all.push(...before.filter(({ offset }) => offset >= all.length))

@@ -9,7 +9,7 @@ const routes = [
 ]
 const [logs, more] = [1, 2]
 
-test('without limits nothing is removed', async () => {
+test('without limits nothing is pruned', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: { maxEvents: 0, maxSize: '0', maxAge: null } } })
   await publish(events, 2048, 'logs')
@@ -18,7 +18,7 @@ test('without limits nothing is removed', async () => {
   assert.equal(await world.firstOf(logs), 0)
 })
 
-test('whole chunks go that are beyond the newest events, and offsets stay as they are', async () => {
+test('chunks beyond maxEvents are pruned as a whole, and offsets do not change', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: { maxEvents: 1025 } } })
   for (let i = 0; i < 3; i++) await publish(events, 1024, 'logs')
@@ -31,7 +31,7 @@ test('whole chunks go that are beyond the newest events, and offsets stay as the
   assert.ok(Object.values(present).includes(3072))
 })
 
-test('other streams keep their events', async () => {
+test('streams without limits keep their events', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: { maxEvents: 1 } } })
   for (const tag of ['logs', 'more', 'none']) await publish(events, 2048, tag)
@@ -40,14 +40,14 @@ test('other streams keep their events', async () => {
   assert.deepEqual(first, [0, 1024, 0])
 })
 
-test('limits of a node that was started again are those of its settings', async () => {
+test('a restarted node applies the limits of its settings', async () => {
   const world = new World()
   await publish(await world.open({ routes }), 2048, 'logs')
   await (await world.open({ routes, streams: { logs: { maxEvents: 1024 } } })).prune()
   assert.equal(await world.firstOf(logs), 1024)
 })
 
-test('limits change while the node runs', async () => {
+test('changed limits take effect at runtime', async () => {
   const world = new World()
   const events = await world.open({ routes })
   await publish(events, 2048, 'logs')
@@ -60,7 +60,7 @@ test('limits change while the node runs', async () => {
   assert.equal(await world.firstOf(logs), 1024)
 })
 
-test('discovery and metrics keep their newest 1000 events, also after a restart, unless the settings say otherwise', async () => {
+test('discovery and metrics keep their newest 1000 events, also after a restart, unless the settings override it', async () => {
   for (const [tag, stream] of [
     ['discovery', 1],
     ['metrics', 2],
@@ -75,7 +75,7 @@ test('discovery and metrics keep their newest 1000 events, also after a restart,
   }
 })
 
-test('the names and numbers of streams outlive the events that say them', async () => {
+test('names and numbers of streams survive the pruning of their events', async () => {
   const world = new World()
   const streams = { default: { maxEvents: 1 } }
   const events = await world.open({ routes, streams })
@@ -88,7 +88,7 @@ test('the names and numbers of streams outlive the events that say them', async 
     await events.prune()
     assert.deepEqual(await names(), before)
   }
-  // What is still said is not said again.
+  // A mapping that is still stored is not published again.
   await events.prune()
   const [first] = await world.events()
   assert.deepEqual([first?.tags, first?.payload], [['event_routing'], before[0]])
@@ -102,7 +102,7 @@ test('the names and numbers of streams outlive the events that say them', async 
   )
 })
 
-test('nothing is removed before the names of streams are stored again', async () => {
+test('nothing is pruned before the names of streams are published again', async () => {
   const world = new World()
   const store = refusing(world.store, 'append')
   const events = await world.open({ routes, streams: { default: { maxEvents: 1 }, logs: { maxEvents: 1 } } }, store)
@@ -111,11 +111,11 @@ test('nothing is removed before the names of streams are stored again', async ()
   store.refuses = true
   await assert.rejects(events.prune(), { message: "stream 'default': refused" })
   assert.equal(await world.firstOf(0), 0)
-  // The others have their turn all the same.
+  // Other streams are pruned all the same.
   assert.equal(await world.firstOf(logs), 1024)
 })
 
-test('after the clock was set, ages count again with the run after the next', async () => {
+test('after the clock was set, maxAge applies again from the second run on', async () => {
   for (const jump of [3601, -3601]) {
     const world = new World()
     const streams = { logs: { maxAge: '30m' }, more: { maxEvents: 1 } }
@@ -133,7 +133,7 @@ test('after the clock was set, ages count again with the run after the next', as
   }
 })
 
-test('a clock that was set by less than an hour is followed, and time that passes is no jump', async () => {
+test('a clock change of less than an hour is accepted without a warning, and elapsed time is not a clock change', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: { maxAge: '24h' } } })
   await publish(events, 1024, 'logs')
@@ -144,7 +144,7 @@ test('a clock that was set by less than an hour is followed, and time that passe
   assert.ok(!world.log.some((line) => line.includes('WARN')))
 })
 
-test('limits of a stream into which no route leads are warned about', async () => {
+test('limits of a stream without a route cause a warning', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: {}, default: {}, metrics: {}, lost: { maxEvents: 1 } } })
   const warnings = () => world.log.filter((line) => line.includes('WARN'))
@@ -156,7 +156,7 @@ test('limits of a stream into which no route leads are warned about', async () =
   assert.equal(warnings().length, 1)
 })
 
-/** A store that can be told to refuse a call. */
+/** A store with a call that can be made to fail. */
 function refusing(store: EventStore, call: keyof EventStore): EventStore & { refuses: boolean } {
   let refuses = false
   return new Proxy(store as EventStore & { refuses: boolean }, {

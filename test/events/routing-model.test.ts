@@ -5,7 +5,7 @@ import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
 import * as fc from '../support/property.ts'
 
-/** What a route says: it is for events that have all tags of one of the groups. */
+/** A route: it matches events that have all tags of one of the groups. */
 interface Route {
   readonly anyOf: readonly (readonly string[])[]
   readonly into: string
@@ -26,7 +26,7 @@ function setting({ anyOf, into }: Route, mark: string): { from: string; into: st
   return { from: anyOf.map((group) => group.map(quoted).join(' & ')).join(' | '), into }
 }
 
-/** The streams of a node as the specification has them, without any thought to speed. */
+/** A naive reference implementation of the streams of a node. */
 class NaiveStreams {
   readonly #names: string[] = []
   #routes: readonly Route[] = []
@@ -44,7 +44,7 @@ class NaiveStreams {
   }
 }
 
-test('every event goes where the first route that matches leads, also when the routes change', async () => {
+test('every event goes to the stream of the first matching route, also when the routes change', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(route, { maxLength: 5 }),

@@ -34,7 +34,7 @@ async function streamsOf(events: Events, ...tagLists: string[][]): Promise<strin
   return (JSON.parse(text) as { data: { stream: string }[] }).data.map(({ stream }) => stream.slice(44))
 }
 
-test('a first start without routes names the four streams of the node', async () => {
+test('the first start without routes creates the four streams of the node', async () => {
   const store = memoryStore()
   await open(store, [])
   assert.deepEqual(await mappings(store), builtIn)
@@ -42,7 +42,7 @@ test('a first start without routes names the four streams of the node', async ()
   assert.deepEqual(await mappings(store), builtIn)
 })
 
-test('a first start with routes numbers their streams first, a later one the new ones last', async () => {
+test('the first start with routes numbers their streams first, a later start appends new ones', async () => {
   const store = memoryStore()
   const routes = [
     { from: "'a'", into: 'one' },
@@ -57,19 +57,19 @@ test('a first start with routes numbers their streams first, a later one the new
   assert.deepEqual(await mappings(store), [...first, mapping('three', 6)])
 })
 
-test('the first route that matches decides; what none matches goes to the first stream', async () => {
+test('the first matching route decides, and an event without a match goes to the first stream', async () => {
   const events = await open(memoryStore(), [
     { from: "'a' & 'b' | 'c'", into: 'one' },
     { from: "'a'", into: 'two' },
     { from: "'o''clock' | 'é'", into: 'three' },
   ])
   const tagLists = [['a', 'b', 'x'], ['c'], ['a'], ['b'], [], ["o'clock"], ['e\u0301'], ['x', 'b', 'a']]
-  // Once more, when all of them are known.
+  // Once more, when all streams are known.
   for (let times = 0; times < 2; times++)
     assert.deepEqual(await streamsOf(events, ...tagLists), ['1', '1', '2', '0', '0', '3', '3', '1'])
 })
 
-test("streams of the node are for its own events, and the operator's routes come before them", () => {
+test("the node's own streams get its own events, and routes of the operator take precedence", () => {
   const numbers = new Map(Object.entries({ default: 0, mine: 1, discovery: 2, metrics: 3, files: 4 }))
   const table = new RoutingTable([{ from: "'files:pinned'", into: 'mine' }], numbers)
   const own = (...tags: string[]) => table.streamFor('com.actyx', tags)
@@ -78,7 +78,7 @@ test("streams of the node are for its own events, and the operator's routes come
   assert.equal(table.streamFor('com.actyx.cli', ['metrics']), 0)
 })
 
-test('other routes are in force with the next event, and their streams are recorded at once', async () => {
+test('changed routes apply to the next event, and their streams are recorded at once', async () => {
   const store = memoryStore()
   const events = await open(store, [])
   assert.deepEqual(await streamsOf(events, ['a']), ['0'])
@@ -90,7 +90,7 @@ test('other routes are in force with the next event, and their streams are recor
   assert.deepEqual(await mappings(store), [...builtIn, mapping('one', 4), mapping('two', 5)])
 })
 
-test('while a new stream cannot be recorded nothing is published, and nothing is lost', async () => {
+test('while a new stream cannot be recorded, publishes fail and nothing is lost', async () => {
   const inner = memoryStore()
   let isFull = false
   const store = new Proxy<EventStore>(inner, {

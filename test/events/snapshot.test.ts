@@ -4,9 +4,9 @@ import { sqliteStore } from '../support/api.ts'
 import * as fc from '../support/property.ts'
 import { type Kind, OwnEvents } from './snapshot/own-events.ts'
 
-/** What happens at the store, one after the other. */
+/** An operation on the store. */
 type Step =
-  /** A request with events for these streams; with `waits` the next step comes after its answer. */
+  /** A request with events for these streams; with `waits`, the next step waits for its response. */
   | { readonly kind: 'append'; readonly streams: readonly number[]; readonly waits: boolean }
   | { readonly kind: 'offsets' }
   | { readonly kind: Kind }
@@ -27,7 +27,7 @@ function steps(streams: number): fc.Arbitrary<Step[]> {
   })
 }
 
-test('subscriptions and queries see whole commits only, in the order of all events', async (t) => {
+test('subscriptions and queries only see whole commits, in total order', async (t) => {
   const own = new OwnEvents()
   const store = await sqliteStore(t, { committed: (requests) => own.committed(requests) })
   own.store = store
@@ -44,7 +44,7 @@ test('subscriptions and queries see whole commits only, in the order of all even
     own.cancel()
   }
   const property = fc.asyncProperty(fc.integer({ min: 2, max: 4 }).chain(steps), (steps) => run(steps))
-  // What fails depends on the timing of threads as well: there is nothing to shrink.
+  // A failure also depends on the timing of threads, so it cannot be shrunk.
   await fc.assert(property, { numRuns: 60, endOnFailure: true, interruptAfterTimeLimit: 60_000 })
   assert.ok(own.commits > 100, `events came in ${own.commits} commits`)
 })

@@ -14,14 +14,14 @@ const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([
 interface Read {
   readonly stream: number
   readonly labels: string
-  /** Where the list ends. */
+  /** The end position of the list. */
   readonly end: number
 }
 
-/** What is made of the list at the beginning of a text, or what is wrong with it. */
+/** The result of reading the list at the start of a text, or the error message. */
 function read(text: string): Read | string {
   const json = new JsonScanner(Buffer.from(text))
-  // With little room, and something in it that stays.
+  // A small buffer with a byte that must be kept.
   const target = new ByteWriter(1).byte(7)
   try {
     const stream = new TagLists(json, target, app, routes).next()
@@ -33,7 +33,7 @@ function read(text: string): Read | string {
   }
 }
 
-/** The same list with a space in it, so that it is not read in one go. */
+/** Reads the same list with a space in it, which disables the fast path. */
 function readSpaced(text: string): Read | string {
   const found = read(text.replace('[', '[ '))
   if (typeof found === 'string') return found.replace(/(?<=line 1 column )\d+/, (column) => `${Number(column) - 1}`)
@@ -49,7 +49,7 @@ const many = fc
   .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
 const lists = fc.oneof(some, some.map(inOrder), many)
 
-test('lists in any order are the labels that they mean', () => {
+test('tags in any order are encoded as labels', () => {
   fc.assert(
     fc.property(lists, (tags) => {
       const text = JSON.stringify(tags)
@@ -61,14 +61,14 @@ test('lists in any order are the labels that they mean', () => {
   )
 })
 
-test('a list that is read in one go is what it is with a space in it, and so is what is wrong with it', () => {
+test('the fast path has the same result or error as the general path', () => {
   const mutation = anyMutation(
     fc.constantFrom('', '"', '\\', '[', ']', ',', '1', ' ', 'a', '""', '","', 'ü', '\\u0061', '\n', '"],"x":["'),
   )
   const after = fc.constantFrom('', '}', '},', ',"payload":1}', 'x')
   fc.assert(
     fc.property(lists, fc.array(mutation, { maxLength: 2 }), after, (tags, mutations, after) => {
-      // The bracket stays: before it, a space is nothing special.
+      // The bracket is kept, because a space before it does not disable the fast path.
       const text = mutated(JSON.stringify(tags), mutations, 1)
       assert.deepEqual(read(text + after), readSpaced(text + after), text + after)
     }),

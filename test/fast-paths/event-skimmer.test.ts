@@ -30,7 +30,7 @@ interface Way {
   readonly sliceBytes?: number
 }
 
-/** The events of a body, or what is wrong with it. */
+/** The events of a body, or the error. */
 function read(text: string, { skimmer, appId = app, sliceBytes = tuning.scanSliceBytes }: Way): string[] | string {
   try {
     const slices = new PublishScanner(Buffer.from(text), appId, routes, { skimmer }).whole(sliceBytes)
@@ -43,12 +43,12 @@ function read(text: string, { skimmer, appId = app, sliceBytes = tuning.scanSlic
   }
 }
 
-/** Whether it is skimmed or not makes no difference. */
-function agrees(text: string, way: Omit<Way, 'skimmer'> = {}): void {
+/** Asserts that a body gives the same result with and without the skimmer. */
+function assertAgrees(text: string, way: Omit<Way, 'skimmer'> = {}): void {
   assert.deepEqual(read(text, { ...way, skimmer }), read(text, { ...way, skimmer: 'none' }), text.slice(0, 500))
 }
 
-/** How many events are skimmed from the first one on. */
+/** Number of leading events that the skimmer handles. */
 function skimmed(text: string, appId: Buffer = Buffer.from('\x01x')): number {
   return skimmer.read(skimmer.newReader(), Buffer.from(text), text.indexOf('[') + 1, appId, 1e9, 1e9)
 }
@@ -85,18 +85,18 @@ const eventOf = (tags: fc.Arbitrary<readonly string[]>, payload: fc.Arbitrary<un
 const usualEvent = eventOf(fc.array(plainTag, { minLength: 1, maxLength: 6 }), usualValue)
 const anyEvent = eventOf(anyTags, fc.oneof(usualValue, fc.jsonValue({ maxDepth: 4 })))
 
-test('events as programs write them are skimmed, however many, and are what they are', () => {
+test('all events in the usual form are skimmed, with the same result as without the skimmer', () => {
   fc.assert(
     fc.property(fc.array(usualEvent, { minLength: 1, maxLength: 12 }), (events) => {
       const text = bodyOf(events)
       assert.equal(skimmed(text), events.length)
-      agrees(text)
+      assertAgrees(text)
     }),
     { numRuns: 3000 },
   )
 })
 
-test('whatever is not as it should be is read, or refused, as without skimming', () => {
+test('malformed bodies give the same events or errors as without the skimmer', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       ...'"\\{}[],:0-.e+u \n\0',
@@ -115,31 +115,31 @@ test('whatever is not as it should be is read, or refused, as without skimming',
   const bodies = fc.array(anyEvent, { maxLength: 4 }).map(bodyOf)
   fc.assert(
     fc.property(bodies, fc.array(anyMutation(piece), { maxLength: 3 }), (body, mutations) => {
-      agrees(mutated(body, mutations).toWellFormed())
+      assertAgrees(mutated(body, mutations).toWellFormed())
     }),
     { numRuns: 20_000 },
   )
 })
 
-test('every short text over the characters of JSON is the payload that it is, or refused', () => {
+test('every short text over the characters of JSON gives the same payload or error as without the skimmer', () => {
   const characters = [...'{}[]",:01-.e\\ ta']
   const texts = (length: number): string[] =>
     length === 0 ? [''] : texts(length - 1).flatMap((text) => characters.map((character) => text + character))
-  for (const payload of [0, 1, 2, 3, 4].flatMap(texts)) agrees(payloadBody(payload))
+  for (const payload of [0, 1, 2, 3, 4].flatMap(texts)) assertAgrees(payloadBody(payload))
 })
 
-test('a body that is cut anywhere is refused, whatever stood in the memory before', () => {
+test('a truncated body is refused, whatever an earlier body left in the memory', () => {
   const text = bodyOf([
     { tags: ['a', 'b'], payload: { x: [1, 'two', true, false, null] } },
     { payload: -12.5, tags: ['b', 'a'] },
   ])
   for (let end = 0; end < text.length; end++) {
-    agrees(text)
-    agrees(text.slice(0, end))
+    assertAgrees(text)
+    assertAgrees(text.slice(0, end))
   }
 })
 
-test('literals and numbers are skimmed as a whole only', () => {
+test('literals and numbers are only skimmed when they are complete', () => {
   const digits = '1234567890'.repeat(5)
   const usual = [
     'true',
@@ -176,11 +176,11 @@ test('literals and numbers are skimmed as a whole only', () => {
   for (const text of unusual)
     for (const value of [text, `[${text}]`, `{"a":${text}}`, `[${text},${text}]`]) {
       assert.equal(skimmed(payloadBody(value)), 0, value)
-      agrees(payloadBody(value))
+      assertAgrees(payloadBody(value))
     }
 })
 
-test('tags are skimmed up to 127 of them, of 127 bytes each', () => {
+test('up to 127 tags of up to 127 bytes are skimmed', () => {
   const tagsBody = (tags: readonly string[]): string => bodyOf([{ tags, payload: 1 }])
   const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `${1000 + i}`)
   for (const [tags, isSkimmed] of [
@@ -195,11 +195,11 @@ test('tags are skimmed up to 127 of them, of 127 bytes each', () => {
     [['ü'], 0],
   ] as const) {
     assert.equal(skimmed(tagsBody(tags)), isSkimmed)
-    agrees(tagsBody(tags))
+    assertAgrees(tagsBody(tags))
   }
 })
 
-test('tags are a set in the order of their bytes, whatever they have in common', () => {
+test('tags are deduplicated and sorted by bytes, whatever prefixes they share', () => {
   const common = fc.constantFrom('', 'x'.repeat(15), 'x'.repeat(16), 'x'.repeat(17), 'x'.repeat(40))
   const tag = fc
     .tuple(common, fc.string({ unit: fc.constantFrom(...'ab~!'), maxLength: 3 }))
@@ -212,20 +212,20 @@ test('tags are a set in the order of their bytes, whatever they have in common',
     fc.property(tags, (tags) => {
       const text = bodyOf([{ tags, payload: 1 }])
       assert.equal(skimmed(text), 1)
-      agrees(text)
+      assertAgrees(text)
     }),
     { numRuns: 5000 },
   )
 })
 
-test('values are skimmed as deep as they may be', () => {
+test('values are skimmed up to the nesting limit', () => {
   const deep = (depth: number): string => payloadBody('['.repeat(depth) + ']'.repeat(depth))
   assert.equal(skimmed(deep(limits.jsonNesting)), 1)
   assert.equal(skimmed(deep(limits.jsonNesting + 1)), 0)
-  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1]) agrees(deep(depth))
+  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1]) assertAgrees(deep(depth))
 })
 
-test('bodies larger than the memory are read in slices of any size, by several in turn', () => {
+test('bodies larger than the skimmer memory are read in slices of any size, also interleaved with another body', () => {
   const payload = fc.oneof(
     { weight: 20, arbitrary: fc.nat(3000) },
     { weight: 1, arbitrary: fc.integer({ min: textBytes - 200, max: textBytes + 200 }) },
@@ -250,31 +250,31 @@ test('bodies larger than the memory are read in slices of any size, by several i
   )
 })
 
-test('a call has as many events as it may have, and not one more', () => {
+test('a publish with the maximum number of events is accepted, one more is refused', () => {
   const events = (count: number): string => `{"data":[${Array(count).fill('{"tags":["a"],"payload":1}').join(',')}]}`
   assert.equal(read(events(limits.eventsPerPublish), { skimmer }).length, limits.eventsPerPublish)
-  agrees(events(limits.eventsPerPublish + 1))
+  assertAgrees(events(limits.eventsPerPublish + 1))
   assert.match(String(read(events(limits.eventsPerPublish + 1), { skimmer })), /more than 20000 events/)
 })
 
-test('what is between events, or before them, changes nothing, however long it is', () => {
+test('long whitespace and members before or between events change nothing', () => {
   const events = (count: number): string => Array(count).fill('{"tags":["a"],"payload":1}').join(',')
   const gap = ' '.repeat(tuning.scanSliceBytes + 300_000)
-  agrees(`{"data":[${events(100)}${gap},${events(100)}]}`)
-  agrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
+  assertAgrees(`{"data":[${events(100)}${gap},${events(100)}]}`)
+  assertAgrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
   const appId = 'x'.repeat(format.appIdBytes)
-  agrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
+  assertAgrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
 })
 
-test('app IDs of any length are the beginning of labels', () => {
+test('labels start with the app ID, whatever its length', () => {
   const text = bodyOf([{ tags: ['a'], payload: 1 }])
   for (const length of [1, 127, 128, format.appIdBytes]) {
     assert.equal(skimmed(text, new ByteWriter().text('x'.repeat(length)).copy()), 1)
-    agrees(text, { appId: 'x'.repeat(length) })
+    assertAgrees(text, { appId: 'x'.repeat(length) })
   }
 })
 
-test('where it cannot be made, or does not what it should, there is none', () => {
+test('a skimmer that cannot be created or fails its self-test is not used', () => {
   const failing = (): never => {
     throw new RangeError('Cannot allocate Wasm memory for new instance')
   }

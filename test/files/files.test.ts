@@ -154,9 +154,9 @@ test('an invalid upload is refused with a reason and leaves no blocks', async (t
   ]
   for (const [reason, body] of cases) {
     const headers = { 'content-type': 'multipart/form-data; boundary=limit' }
-    const answer = await call('/api/v2/files', { method: 'POST', body: new Uint8Array(body), headers })
-    assert.equal(answer.status, 400, reason)
-    assert.match(((await answer.json()) as { message: string }).message, new RegExp(reason))
+    const response = await call('/api/v2/files', { method: 'POST', body: new Uint8Array(body), headers })
+    assert.equal(response.status, 400, reason)
+    assert.match(((await response.json()) as { message: string }).message, new RegExp(reason))
   }
   assert.deepEqual(await payloads('files:created'), [])
   const builder = new FileBuilder(() => {})

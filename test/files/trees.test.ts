@@ -61,9 +61,9 @@ test('an uploaded tree is downloaded unchanged, and has the same CID when upload
   await fc.assert(
     fc.asyncProperty(tree, async (files) => {
       const contents = Object.fromEntries(files.map((file) => [file.path, Buffer.alloc(file.size, file.fill)]))
-      const answer = await upload(contents)
-      assert.equal(answer.status, 200)
-      const cid = await answer.text()
+      const response = await upload(contents)
+      assert.equal(response.status, 200)
+      const cid = await response.text()
       for (const [name, content] of Object.entries(contents)) {
         const read = await call(`/api/v2/files/${cid}/${name.split('/').map(encodeURIComponent).join('/')}`)
         assert.equal(read.status, 200, name)

@@ -29,10 +29,10 @@ test('multipart bodies of browsers are accepted, with any characters in file nam
   const names = ['a b.txt', 'ü/ö 💧.txt', 'say "hi".txt', "100%'s.txt"]
   const body = new FormData()
   for (const name of names) body.append('file', new File([`in ${name}`], name))
-  const answer = await node.call(path, { method: 'POST', body })
-  assert.equal(answer.status, 200)
+  const response = await node.call(path, { method: 'POST', body })
+  assert.equal(response.status, 200)
   assert.deepEqual(
-    await contents(node, await answer.text(), names),
+    await contents(node, await response.text(), names),
     names.map((name) => `in ${name}`),
   )
 })
@@ -61,9 +61,9 @@ test('every multipart content type with a boundary is accepted', async (t) => {
     'multipart/form-data; boundary="b"',
     'multipart/x; boundary=b',
   ]) {
-    const answer = await call(path, { method: 'POST', body, headers: { 'content-type': type } })
-    assert.equal(answer.status, 200, type)
-    cids.add(await answer.text())
+    const response = await call(path, { method: 'POST', body, headers: { 'content-type': type } })
+    assert.equal(response.status, 200, type)
+    cids.add(await response.text())
   }
   assert.equal(cids.size, 1)
   for (const type of ['multipart/formdata', 'text/plain; boundary=b', `multipart/x; boundary=${'b'.repeat(300)}`])
@@ -101,10 +101,10 @@ test('every malformed multipart body gets a response, and the node continues', a
       async (changes, cut) => {
         const whole = mutated(`${text}--b--\r\n`, changes)
         const body = whole.slice(0, cut % 3 === 0 ? cut : whole.length)
-        const answer = await call(path, { method: 'POST', body, headers })
-        const message = await answer.text()
-        assert.ok([200, 400].includes(answer.status), `${answer.status} ${message}`)
-        if (answer.status === 400) assert.match(message, /^\{"code":"ERR_BAD_REQUEST"/)
+        const response = await call(path, { method: 'POST', body, headers })
+        const message = await response.text()
+        assert.ok([200, 400].includes(response.status), `${response.status} ${message}`)
+        if (response.status === 400) assert.match(message, /^\{"code":"ERR_BAD_REQUEST"/)
       },
     ),
     { numRuns: 300 },
@@ -119,9 +119,9 @@ async function sendSlowly(
   chunks: Iterable<string | Buffer>,
 ): Promise<string> {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', noDelay: true })
-  let answer = ''
+  let response = ''
   socket.setEncoding('utf8').on('data', (received: string) => {
-    answer += received
+    response += received
   })
   socket.on('error', () => {})
   const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
@@ -129,12 +129,12 @@ async function sendSlowly(
   const head = `Host: localhost\r\nAuthorization: Bearer ${token}\r\n${type}\r\nContent-Length: ${length}`
   socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`)
   for (const chunk of chunks) {
-    if (answer !== '' || socket.destroyed) break
+    if (response !== '' || socket.destroyed) break
     await new Promise((resolve) => socket.write(chunk, resolve))
   }
   await answered
   socket.destroy()
-  return answer
+  return response
 }
 
 function* repeated(times: number, chunk: Buffer): Generator<Buffer> {
@@ -148,8 +148,8 @@ test('a client that stalls during an upload gets an error that says so', async (
   }
   const routes: Route[] = [{ path, methods: { POST: { token: false, handle: read } } }]
   const port = await served(t, routes, { bodyTimeoutMs: 50 })
-  const answer = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
-  assert.match(answer, /^HTTP\/1\.1 400 .*Idle timeout: no data of the request body for 50 ms/s)
+  const response = await sendSlowly({ url: `http://127.0.0.1:${port}`, token: '' }, 1000, [text])
+  assert.match(response, /^HTTP\/1\.1 400 .*Idle timeout: no data of the request body for 50 ms/s)
 })
 
 test('uploads with large and with small parts use bounded memory', async (t) => {

@@ -18,8 +18,8 @@ test('failing pruning is logged, counted and a reason in /readyz until it recove
   for (let i = 0; i < 2; i++)
     await call('/api/v2/events/publish', { method: 'POST', body: JSON.stringify({ data }), headers: json })
   const reasons = async (isReady: boolean) => {
-    const answer = await fetch(`${url}/readyz`)
-    return (answer.status === 200) === isReady ? await answer.text() : undefined
+    const response = await fetch(`${url}/readyz`)
+    return (response.status === 200) === isReady ? await response.text() : undefined
   }
   const why = await until(
     () => reasons(false),

@@ -22,8 +22,12 @@ async function startWithClock(t: TestContext, millis: number, folder: string) {
   const url = await node.api()
   // Each request needs a new token: one expires after a day, and the test moves the clock further.
   const signIn = async (): Promise<string> => {
-    const answer = await fetch(`${url}/api/v2/auth`, { method: 'POST', body: JSON.stringify(manifest), headers: json })
-    return ((await answer.json()) as { token: string }).token
+    const response = await fetch(`${url}/api/v2/auth`, {
+      method: 'POST',
+      body: JSON.stringify(manifest),
+      headers: json,
+    })
+    return ((await response.json()) as { token: string }).token
   }
   const post = async (path: string, body: unknown) => {
     const headers = { ...json, authorization: `Bearer ${await signIn()}` }

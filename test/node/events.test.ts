@@ -64,8 +64,8 @@ test('events are routed by the settings, and streams keep their numbers across r
     const running = node(t, folder)
     const api = await running.api()
     const events = [['a'], ['b'], []].map((tags) => ({ tags, payload: null }))
-    const answers = await published(api, await tokenFrom(api), events)
-    streams.push(answers.map(({ stream }) => stream.slice(44)).join())
+    const responses = await published(api, await tokenFrom(api), events)
+    streams.push(responses.map(({ stream }) => stream.slice(44)).join())
     running.kill('SIGTERM')
     await running.ended
   }

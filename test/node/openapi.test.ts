@@ -41,10 +41,10 @@ class Described {
     const { content } = this.operation(name).responses[status] ?? {}
     const type = headers.get('content-type')?.split(';')[0] ?? ''
     const body = type === 'application/x-ndjson' ? await firstLine(response) : await response.text()
-    assert.ok(content !== undefined || body === '', `${name} answers ${status} with ${body}`)
+    assert.ok(content !== undefined || body === '', `${name} responds with ${status} and ${body}`)
     if (content === undefined) return
     const described = content[type] ?? content['*/*']
-    assert.ok(described, `${name} answers ${status} with something of the type ${type}`)
+    assert.ok(described, `${name} responds with ${status} and content type ${type}`)
     if (type === 'application/json') this.#checkShape(`${name} ${status}`, described, JSON.parse(body))
     if (type === 'application/x-ndjson') checkLine(name, described, body)
   }
@@ -111,7 +111,7 @@ test('every example request of the OpenAPI document gets the documented response
     .sort(([a], [b]) => Number(removes(a)) - Number(removes(b)) || rank(a) - rank(b))
   for (const [name, operation] of operations) {
     const response = await node.call(exampleUrl(name, operation), exampleRequest(name, operation))
-    assert.ok(response.ok, `${name} answers ${response.status}: ${response.ok || (await response.text())}`)
+    assert.ok(response.ok, `${name} responds with ${response.status}: ${response.ok || (await response.text())}`)
     await described.check(name, response)
   }
 })

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support/folder.ts'
 const seed = 'test'
 const topic = 'crash'
 
-/** The first requests that have so many events, all of them for one stream or for several. */
+/** The first requests with the given number of events, for one stream or for several. */
 function requestsWith(count: number, several: boolean, howMany: number): number[] {
   const found: number[] = []
   for (let id = 0; found.length < howMany; id++) {
@@ -34,12 +34,12 @@ const [first = 0, second = 0, third = 0] = requestsWith(20, false, 3)
 const [spread = 0] = requestsWith(300, true, 1)
 const [large = 0] = requestsWith(1500, false, 1)
 
-/** A store that is written to here, with what its victim would have said. */
+/** A store written by this process, with the messages that a victim process would have sent. */
 class Rig {
   readonly file: string
   readonly key = KeyPair.generate(systemRandom)
   readonly ledger = new Ledger(seed)
-  readonly told = new Problems()
+  readonly reported = new Problems()
   readonly writer: LogWriter
 
   constructor(t: TestContext) {
@@ -52,12 +52,12 @@ class Rig {
       now: nowMicros,
       random: systemRandom,
     })
-    // As it was killed, not closed: but for those who close it to change something in it.
+    // Not closed, as after a kill, unless the test closes it to tamper with the file.
     t.after(() => this.writer.database.isOpen && this.writer.close())
   }
 
   say(...reports: Report[]): void {
-    for (const report of reports) this.ledger.take(report, this.told)
+    for (const report of reports) this.ledger.take(report, this.reported)
   }
 
   store(events: readonly SentEvent[]): Appended {
@@ -69,7 +69,7 @@ class Rig {
     this.say({ type: 'appended', id, lamport, time, runs: texts })
   }
 
-  /** Appends requests as they should be appended. */
+  /** Appends requests correctly. */
   append(...ids: readonly number[]): void {
     for (const id of ids) {
       this.say({ type: 'appending', id })
@@ -77,7 +77,7 @@ class Rig {
     }
   }
 
-  /** Changes something behind the back of the store. */
+  /** Modifies the database directly. */
   tamper(sql: string): void {
     this.writer.close()
     const database = new DatabaseSync(this.file)
@@ -89,19 +89,19 @@ class Rig {
     const { file, key, ledger } = this
     if (this.writer.database.isOpen) this.writer.close()
     const checked = check({ file, topic, key, ledger, full: true, random: new Random('check') })
-    checked.problems.addAll(this.told)
+    checked.problems.addAll(this.reported)
     return checked
   }
 }
 
-test('a process that is killed a few times loses nothing', async (t) => {
+test('a process that is killed several times loses nothing', async (t) => {
   const { kills, problems } = await run({ kills: 5, seed, folder: temporaryFolder(t) })
   assert.deepEqual(problems.texts, [])
   assert.equal(problems.total, 0)
   assert.equal(kills, 5)
 })
 
-test('a store that holds what it acknowledged has no problems, whatever happened to requests without an answer', (t) => {
+test('a store with all acknowledged events has no problems, whatever happened to unacknowledged requests', (t) => {
   const rig = new Rig(t)
   rig.append(first, spread, large)
   rig.say({ type: 'redacting', stream: 0, offset: 3 })
@@ -118,7 +118,7 @@ test('a store that holds what it acknowledged has no problems, whatever happened
   assert.equal(problems.total, 0)
   assert.equal(unanswered, 1)
   assert.ok(events > 0)
-  // What was found once has to stay.
+  // Events found by one check have to be found by the next.
   assert.equal(rig.check().problems.total, 0)
   assert.ok(rig.ledger.requests.has(third))
   assert.ok(!rig.ledger.requests.has(second))
@@ -131,9 +131,9 @@ function checkpoints({ writer }: Rig): number[] {
     .map((row) => Number(row['key']))
 }
 
-/** Ways in which a store can be wrong, and what is to be said of each. */
-const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = {
-  'a request that was answered is not there': {
+/** Defects of a store, and the expected problem of each. */
+const defects: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = {
+  'an acknowledged request is missing': {
     kind: 'lost',
     make(rig) {
       rig.append(first)
@@ -141,49 +141,49 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.answer(second, { lamport: 20, time: 1, runs: [{ stream: 0, offset: 20, count: 20 }] })
     },
   },
-  'the last commit is gone': {
+  'the last commit is missing': {
     kind: 'lost',
     make(rig) {
       rig.append(first, second)
       rig.tamper('DELETE FROM tail WHERE key = 20')
     },
   },
-  'a commit in the middle is gone': {
+  'a commit in the middle is missing': {
     kind: 'unreadable',
     make(rig) {
       rig.append(first, second, third)
       rig.tamper('DELETE FROM tail WHERE key = 20')
     },
   },
-  'everything is gone': {
+  'everything is missing': {
     kind: 'lost',
     make(rig) {
       rig.append(first)
       rig.tamper('DELETE FROM tail; DELETE FROM stream')
     },
   },
-  'a payload is gone that nobody removed': {
+  'a payload is missing that was not redacted': {
     kind: 'lost',
     make(rig) {
       rig.append(first)
       rig.writer.redact(0, 5)
     },
   },
-  'events are pruned that nobody pruned': {
+  'events are missing that were not pruned': {
     kind: 'lost',
     make(rig) {
       rig.append(large)
       rig.writer.prune(0, checkpoints(rig)[0] ?? -1)
     },
   },
-  'a request is there twice': {
+  'a request is stored twice': {
     kind: 'doubled',
     make(rig) {
       rig.append(first, second)
       rig.store(eventsOf(seed, first))
     },
   },
-  'a request without an answer is there twice': {
+  'an unacknowledged request is stored twice': {
     kind: 'doubled',
     make(rig) {
       rig.say({ type: 'appending', id: first })
@@ -191,7 +191,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.store(eventsOf(seed, first))
     },
   },
-  'two requests have the same place': {
+  'two requests have the same position': {
     kind: 'doubled',
     make(rig) {
       rig.say({ type: 'appending', id: first }, { type: 'appending', id: second })
@@ -200,7 +200,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.answer(first, appended)
     },
   },
-  'two requests have changed places': {
+  'two requests have swapped positions': {
     kind: 'reordered',
     make(rig) {
       rig.say({ type: 'appending', id: first }, { type: 'appending', id: second })
@@ -209,7 +209,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.answer(second, one)
     },
   },
-  'a request has another timestamp than its answer': {
+  'a request has a different timestamp than acknowledged': {
     kind: 'reordered',
     make(rig) {
       rig.say({ type: 'appending', id: first })
@@ -217,7 +217,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.answer(first, { ...appended, lamport: appended.lamport + 1 })
     },
   },
-  'a request is before one that was answered before it was sent': {
+  'a request precedes one that was acknowledged before it was sent': {
     kind: 'reordered',
     make(rig) {
       rig.say({ type: 'appending', id: first })
@@ -245,7 +245,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.store(events)
     },
   },
-  'a request without an answer is there in part': {
+  'an unacknowledged request is stored in part': {
     kind: 'torn',
     make(rig) {
       rig.append(first)
@@ -253,7 +253,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.store(eventsOf(seed, spread).slice(0, -1))
     },
   },
-  'a request without an answer is in one of its streams only': {
+  'an unacknowledged request is stored in only one of its streams': {
     kind: 'torn',
     make(rig) {
       rig.say({ type: 'appending', id: spread })
@@ -261,28 +261,28 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.store(events.filter(({ stream }) => stream === events[0]?.stream))
     },
   },
-  'a request is there that was not sent': {
+  'a request is stored that was not sent': {
     kind: 'unexpected',
     make(rig) {
       rig.append(first)
       rig.store(eventsOf(seed, second))
     },
   },
-  'a stream is there that nobody wrote to': {
+  'a stream exists that was never written to': {
     kind: 'unexpected',
     make(rig) {
       rig.append(first)
       rig.store(eventsOf(seed, second).map((event) => ({ ...event, stream: 7 })))
     },
   },
-  'a payload that was removed is still there': {
+  'a redacted payload is still readable': {
     kind: 'returned',
     make(rig) {
       rig.append(first)
       rig.say({ type: 'redacting', stream: 0, offset: 3 }, { type: 'redacted', stream: 0, offset: 3 })
     },
   },
-  'events that were pruned are still there': {
+  'pruned events are still readable': {
     kind: 'returned',
     make(rig) {
       rig.append(large)
@@ -290,7 +290,7 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.say({ type: 'pruning', stream: 0, count }, { type: 'pruned', stream: 0, count })
     },
   },
-  'a payload that was removed is still in the files': {
+  'a redacted payload is still in the files': {
     kind: 'left',
     make(rig) {
       rig.append(first)
@@ -308,14 +308,14 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
       rig.tamper('UPDATE posting SET crc = crc + 1')
     },
   },
-  'the file is one of a later version': {
+  'the file has a later format version': {
     kind: 'unreadable',
     make(rig) {
       rig.append(first)
       rig.tamper('PRAGMA user_version = 99')
     },
   },
-  'an answer was an error': {
+  'a response was an error': {
     kind: 'failed',
     make(rig) {
       rig.say({ type: 'failed', what: 'no room' })
@@ -323,8 +323,8 @@ const wrongs: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> = 
   },
 }
 
-for (const [what, { kind, make }] of Object.entries(wrongs))
-  test(`it is found when ${what}`, (t) => {
+for (const [what, { kind, make }] of Object.entries(defects))
+  test(`the check reports when ${what}`, (t) => {
     const rig = new Rig(t)
     make(rig)
     const { problems } = rig.check()

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { comparable, isSame } from '../../scripts/diff-aql/answer.ts'
 import { Comparison } from '../../scripts/diff-aql/comparison.ts'
-import { leftOut } from '../../scripts/diff-aql/left-out.ts'
-import type { Question } from '../../scripts/diff-aql/question.ts'
+import { exclusions } from '../../scripts/diff-aql/exclusions.ts'
+import type { GeneratedQuery } from '../../scripts/diff-aql/generated-query.ts'
 import { Side } from '../../scripts/diff-aql/side.ts'
 import { parseQuery } from '../../src/aql/index.ts'
 import { manifest, sqliteStore, startApi } from '../support/api.ts'
 
 const read = (text: string) => parseQuery(text, { now: 0n })
-const rulesOf = (text: string) => leftOut.filter(({ isIn }) => isIn(read(text))).map(({ rule }) => rule)
+const rulesOf = (text: string) => exclusions.filter(({ isIn }) => isIn(read(text))).map(({ rule }) => rule)
 
-test('queries on which the reference differs on purpose, or dies, are left out', () => {
+test('queries on which the reference differs on purpose, or crashes, are skipped', () => {
   const examples: Readonly<Record<string, string>> = {
     R1: "FROM 'a' SELECT FROM 'b' SELECT _ % 2",
     R4: 'FROM [1] SELECT ...[1, 2] LET x := _ SELECT x',
@@ -25,7 +25,7 @@ test('queries on which the reference differs on purpose, or dies, are left out',
   for (const [rule, text] of Object.entries(examples)) assert.deepEqual(rulesOf(text), [rule], text)
   assert.deepEqual(
     Object.keys(examples),
-    leftOut.map(({ rule }) => rule),
+    exclusions.map(({ rule }) => rule),
   )
 })
 
@@ -38,7 +38,7 @@ test('other queries are compared', () => {
   for (const text of examples) assert.deepEqual(rulesOf(text), [], text)
 })
 
-test('where and when a node has stored the events makes no difference, which of them it is does', () => {
+test('results that differ only in where and when events were stored are equal, results with other events are not', () => {
   const line = (stream: string, lamport: number, x: string) =>
     `{"type":"event","lamport":${lamport},"stream":"${stream}-0","offset":${lamport},"timestamp":${lamport},"payload":${x}}`
   const place = (stream: string, lamport: number) => ({ tag: 'run', lamport, offset: lamport, stream })
@@ -49,17 +49,17 @@ test('where and when a node has stored the events makes no difference, which of 
   assert.ok(!isSame(one, next, true))
 })
 
-test('two nodes with the same events have no difference, and with others one', async (t) => {
+test('two nodes with the same events give equal results, with other events different ones', async (t) => {
   const [ours, reference] = [
     await startApi(t, { store: await sqliteStore(t) }),
     await startApi(t, { store: await sqliteStore(t) }),
   ]
-  // They are not in the same places.
+  // Their positions differ.
   await ours.publish('{"data":[{"tags":[],"payload":0}]}')
   const sides = await Promise.all([ours, reference].map(({ url }) => Side.open(url, manifest.appId)))
   const events = [1, 2, 3].map((x) => ({ json: `{"x":${x}}`, tags: ['a'], appId: manifest.appId, timestamp: x }))
   const comparison = await Comparison.over(events, 'run', ...(sides as [Side, Side]))
-  const ask = (way: Question['way']) =>
+  const ask = (way: GeneratedQuery['way']) =>
     comparison.difference({
       query: read("FROM 'a' & KEY > 1 SELECT _.x, _.y"),
       order: 'desc',

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { effectProblems } from '../../scripts/effects.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-/** What the check says of a tree with these files. */
+/** The problems that the check finds in a tree with these files. */
 function problems(t: TestContext, files: Record<string, string>): string[] {
   const source = temporaryFolder(t)
   for (const [name, text] of Object.entries(files)) {
@@ -15,7 +15,7 @@ function problems(t: TestContext, files: Record<string, string>): string[] {
   return effectProblems(source)
 }
 
-test('a module that asks the system for the time, a timer or random numbers is found, whatever the form', (t) => {
+test('a module that uses the clock, timers or random numbers of the system is reported, in any form', (t) => {
   const forms: Readonly<Record<string, readonly string[]>> = {
     'the time': [
       'const now = Date.now()',
@@ -58,7 +58,7 @@ test('a module that asks the system for the time, a timer or random numbers is f
     }
 })
 
-test('a module that is given its clock, timers and random numbers passes', (t) => {
+test('a module with an injected clock, timers and random numbers passes', (t) => {
   const allowed = [
     'this.#timer = this.#timers.setInterval(work, 5)',
     'timers.setTimeout(work, 5)',
@@ -73,7 +73,7 @@ test('a module that is given its clock, timers and random numbers passes', (t) =
   for (const text of allowed) assert.deepEqual(problems(t, { 'events/a.ts': text }), [], text)
 })
 
-test('the implementations of the system are taken by composition roots only', (t) => {
+test('only composition roots may use the implementations of the system', (t) => {
   const text = "import { systemRuntime } from '../runtime/system-runtime.ts'"
   assert.deepEqual(problems(t, { 'node/node.ts': text, 'cli/commands/run.ts': text }), [])
   assert.deepEqual(problems(t, { 'files/files.ts': text }), [
@@ -81,10 +81,10 @@ test('the implementations of the system are taken by composition roots only', (t
   ])
 })
 
-test('the runtime asks the system', (t) => {
+test('the runtime folder may use the system', (t) => {
   assert.deepEqual(problems(t, { 'runtime/clock.ts': 'export const now = () => Date.now()' }), [])
 })
 
-test('the tree of the project is given its clock, timers and random numbers', () => {
+test('the source tree passes the check', () => {
   assert.deepEqual(effectProblems(join(import.meta.dirname, '../../src')), [])
 })

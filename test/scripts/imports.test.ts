@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { importProblems } from '../../scripts/imports.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-/** What the check says of a tree with these files. */
+/** The problems that the check finds in a tree with these files. */
 function problems(t: TestContext, files: Record<string, string>): string[] {
   const source = temporaryFolder(t)
   for (const [name, text] of Object.entries(files)) {
@@ -15,7 +15,7 @@ function problems(t: TestContext, files: Record<string, string>): string[] {
   return importProblems(source)
 }
 
-test('an import against the arrows is found, whatever its form', (t) => {
+test('an import against the dependency direction is reported, in any form', (t) => {
   const forms = [
     "import { a } from '../api/a.ts'",
     "import type { A } from '../api/a.ts'",
@@ -31,7 +31,7 @@ test('an import against the arrows is found, whatever its form', (t) => {
     )
 })
 
-test('a cycle between files is found', (t) => {
+test('an import cycle is reported', (t) => {
   const found = problems(t, {
     'logging/a.ts': "import './b.ts'",
     'logging/b.ts': "import './c.ts'",
@@ -40,7 +40,7 @@ test('a cycle between files is found', (t) => {
   assert.deepEqual(found, ['cycle: logging/a.ts → logging/b.ts → logging/c.ts → logging/a.ts'])
 })
 
-test('aql stands alone, and a folder that nobody planned is named', (t) => {
+test('aql must not import other folders, and an unknown folder is reported', (t) => {
   assert.deepEqual(problems(t, { 'aql/a.ts': "import '../base/errors.ts'", 'base/errors.ts': '' }), [
     "aql/a.ts: 'aql' must not import 'base' (base/errors.ts)",
   ])
@@ -49,7 +49,7 @@ test('aql stands alone, and a folder that nobody planned is named', (t) => {
   ])
 })
 
-test('replication imports protocol, identity and base, nothing of Node and no package', (t) => {
+test('replication may import protocol, identity and base, but no Node module and no package', (t) => {
   const files = { 'base/errors.ts': '', 'runtime/clock.ts': '', 'protocol/p.ts': '', 'store/s.ts': '' }
   const of = (specifier: string) => problems(t, { ...files, 'replication/r.ts': `import { a } from '${specifier}'` })
   for (const allowed of ['../protocol/p.ts', '../base/errors.ts']) assert.deepEqual(of(allowed), [], allowed)
@@ -57,7 +57,7 @@ test('replication imports protocol, identity and base, nothing of Node and no pa
     assert.match(of(refused).join(), /^replication\/r\.ts: 'replication' must not import '.+$/, refused)
 })
 
-test('a port that imports an implementation of it, or one implementation the other, is found', (t) => {
+test('a port that imports its implementation, and an implementation that imports another one, are reported', (t) => {
   const files = { 'store/port/p.ts': '', 'store/sqlite/s.ts': '', 'store/memory/m.ts': '' }
   const of = (file: string, imported: string) => problems(t, { ...files, [file]: `import '${imported}'` })
   assert.deepEqual(of('store/memory/m.ts', '../port/p.ts'), [])
@@ -69,7 +69,7 @@ test('a port that imports an implementation of it, or one implementation the oth
   ])
 })
 
-test('a folder with an index.ts is imported from outside through that file only', (t) => {
+test('a folder with an index.ts must be imported through that file', (t) => {
   const store = { 'store/index.ts': "import './rows/row.ts'", 'store/rows/row.ts': '', 'store/rows/index.ts': '' }
   const of = (specifier: string) => problems(t, { ...store, 'events/e.ts': `import '${specifier}'` })
   const inside = 'store/index.ts: imports store/rows/row.ts past the face of store/rows'
@@ -78,6 +78,6 @@ test('a folder with an index.ts is imported from outside through that file only'
     assert.ok(of(`../store/${path}`).some((problem) => problem.startsWith(`events/e.ts: imports store/${path} past`)))
 })
 
-test('the tree of the project follows the arrows', () => {
+test('the source tree passes the check', () => {
   assert.deepEqual(importProblems(join(import.meta.dirname, '../../src')), [])
 })

@@ -8,7 +8,7 @@ import { runSeed } from '../support/seed.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-test('a property that does not hold fails with the seed that repeats it', async () => {
+test('a failing property reports the seed that reproduces it', async () => {
   const repeated = { message: new RegExp(`\\nSHOAL_TEST_SEED=${runSeed} repeats it$`) }
   assert.throws(
     () =>
@@ -31,7 +31,7 @@ test('a property that does not hold fails with the seed that repeats it', async 
   assert.equal(fc.check(fc.property(fc.nat(), () => false)).seed, runSeed)
 })
 
-/** The numbers that a property gets in a process with a seed. */
+/** The numbers that a property generates in a process with a seed. */
 function numbers(seed: string): Promise<string> {
   const module = new URL('../support/property.ts', import.meta.url).href
   const program = `import * as fc from '${module}'
@@ -44,21 +44,21 @@ function numbers(seed: string): Promise<string> {
   })
 }
 
-test('SHOAL_TEST_SEED repeats a run, and what is no number is refused', async () => {
+test('SHOAL_TEST_SEED reproduces a run, and a value that is not a number is refused', async () => {
   const [first, same, other] = await Promise.all([numbers('1'), numbers('1'), numbers('2')])
   assert.equal(first, same)
   assert.notEqual(first, other)
   await assert.rejects(numbers('x'), /SHOAL_TEST_SEED is x: a whole number is needed/)
 })
 
-test('random choices of tests and scripts follow from a seed: no direct import of fast-check, no Math.random', () => {
+test('random choices of tests and scripts are seeded: no direct import of fast-check, no Math.random', () => {
   const files = ['test', 'scripts'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
       .map((name) => join(folder, name)),
   )
   const direct = /from 'fast-check'|import\('fast-check'\)|\bMath\.random\(/
-  // The last one is about programs that do so, as texts.
+  // The last one contains such programs as text.
   const exempt = ['test/support/property.ts', 'test/scripts/property.test.ts', 'test/scripts/effects.test.ts']
   const found = files.filter((file) => direct.test(readFileSync(join(root, file), 'utf8')) && !exempt.includes(file))
   assert.deepEqual(found, [], 'import test/support/property.ts, or use testRandom of test/support/seed.ts')

@@ -6,7 +6,7 @@ import { apart, patterns } from '../../scripts/suites.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-test('every test is run by a command, and by one only', () => {
+test('every test file is run by exactly one command', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }

@@ -21,7 +21,7 @@ test('the schema is valid JSON schema draft-06', () => {
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 
-test('the type of a document is what the schema says, with all defaults', () => {
+test('the type of a document matches the schema, with all defaults', () => {
   const members: Same<keyof SettingsDocument, 'swarm' | 'admin' | 'licensing' | 'api' | 'eventRouting'> = true
   const numbers: Same<SettingsDocument['swarm']['gossipInterval'], number> = true
   const lists: Same<SettingsDocument['swarm']['initialPeers'], string[]> = true
@@ -32,7 +32,7 @@ test('the type of a document is what the schema says, with all defaults', () => 
   const optional: Same<SettingsDocument['api'], { events: { readOnly: boolean; _internal?: JsonObject } }> = true
   const named: Same<SettingsDocument['eventRouting']['streams'], Record<string, RetentionSettings>> = true
   const required: Same<SettingsDocument['eventRouting']['routes'], { from: string; into: string }[]> = true
-  // The compiler has checked them; nothing is left to be seen at run time.
+  // Checked by the compiler; there is nothing to check at run time.
   assert.ok(members && numbers && lists && choices && optional && named && required)
 })
 

@@ -6,13 +6,13 @@ import { firstSteps, lastSteps, steps } from './agreement/steps.ts'
 import { World } from './agreement/world.ts'
 
 /**
- * Sequences that are tried; SHOAL_TEST_RUNS asks for more. With the seed of another run as SHOAL_TEST_SEED, a sequence that
- * fails is also made shorter, which takes its time.
+ * Number of sequences; SHOAL_TEST_RUNS sets another one. Only a run with SHOAL_TEST_SEED shrinks a failing sequence,
+ * because that takes long.
  */
 const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 15)
 const secondsPerRun = 30
 
-test('the stores on disk, in one thread and in memory, told the same, give the same answers', {
+test('the stores on disk, in one thread and in memory give the same results after the same operations', {
   timeout: 1000 * secondsPerRun * (runs + 10),
 }, async (t) => {
   const seen = new Map<string, number>()
@@ -29,7 +29,7 @@ test('the stores on disk, in one thread and in memory, told the same, give the s
     { numRuns: runs, endOnFailure: !isRepeated },
   )
   t.diagnostic([...seen].map(([what, times]) => `${what}: ${times}`).join(', '))
-  // A test in which nothing happens would show nothing.
+  // Guards against a degenerate run, in which nothing happens.
   const expected = ['chunk stored', 'query with results', 'subscription with results', 'redact', 'pruned', 'seal']
   assert.deepEqual(
     expected.filter((what) => !seen.has(what)),

@@ -20,7 +20,7 @@ import { temporaryFolder } from '../support/folder.ts'
 import { until } from '../support/process.ts'
 import type { RefusedCalls } from '../support/refused-calls-thread.ts'
 
-/** Everything that is told of threads and of background work. */
+/** Records all notices about threads and background work. */
 function watch() {
   const notices: BackgroundNotice[] = []
   const seen: string[] = []
@@ -33,7 +33,7 @@ function watch() {
   const noticed = (work: string, isFailure: boolean) =>
     until(
       () => notices.find((notice) => notice.work === work && (notice.error !== undefined) === isFailure),
-      () => `nothing was told of ${work}, but ${JSON.stringify(notices)}`,
+      () => `no notice for ${work}, but ${JSON.stringify(notices)}`,
     )
   return { notices, seen, options: { threads, background }, noticed }
 }
@@ -57,41 +57,41 @@ function request(count: number): Parameters<SqliteEventStore['append']>[0] {
   return { ...packed(Array.from({ length: count }, () => event)), streams: new Uint32Array(count) }
 }
 
-/** Makes the file of a count that was not noted yet one that cannot be written, until it is mended. */
-function breakCount(database: string): { mend(): void } {
+/** Makes the count file of a database unwritable until `repair`. It must not exist yet. */
+function breakCount(database: string): { repair(): void } {
   mkdirSync(`${database}-count`)
-  return { mend: () => rmdirSync(`${database}-count`) }
+  return { repair: () => rmdirSync(`${database}-count`) }
 }
 
-test('a number of events that cannot be noted is reported, and that it can be again; the events are stored', async (t) => {
+test('a failure to write the count file of events is reported, and so is the recovery; events are stored meanwhile', async (t) => {
   const { options, noticed } = watch()
   const { file, store } = await openStore(t, options)
-  const { mend } = breakCount(file)
+  const { repair } = breakCount(file)
   await store.append(request(1))
   assert.match((await noticed('count_events', true)).error ?? '', /EISDIR/)
-  mend()
+  repair()
   await store.probe()
   await noticed('count_events', false)
   assert.equal((await store.streams())[0]?.count, 1)
 })
 
-test('a number of changes of blobs that cannot be noted is reported, and that it can be again', async (t) => {
+test('a failure to write the count file of blobs is reported, and so is the recovery', async (t) => {
   const { options, noticed } = watch()
   const file = join(temporaryFolder(t), 'blobs.db')
   new BlobStore(file, Date.now).close()
   const blobs = new ThreadedBlobs(file, options)
   t.after(() => blobs.close())
-  // It has to be open before: what was noted is read then.
+  // Opens the database, which reads the count file, before that is broken.
   assert.equal(await blobs.size('app', 'path'), undefined)
-  const { mend } = breakCount(file)
+  const { repair } = breakCount(file)
   await blobs.put('app', 'path', { type: 'text/plain', bytes: Buffer.from('text') })
   assert.match((await noticed('count_blobs', true)).error ?? '', /EISDIR/)
-  mend()
+  repair()
   await blobs.probe()
   await noticed('count_blobs', false)
 })
 
-test('events that cannot be sealed since they are damaged are reported', async (t) => {
+test('a failure to seal damaged events is reported', async (t) => {
   const { options, noticed } = watch()
   const { file, store } = await openStore(t, options)
   const broken = new DatabaseSync(file)
@@ -103,7 +103,7 @@ test('events that cannot be sealed since they are damaged are reported', async (
   await noticed('seal', true)
 })
 
-test('a reader thread that ends is told, and that another one is open', async (t) => {
+test('the end of a reader thread is reported, and so is the start of its replacement', async (t) => {
   const { options, seen } = watch()
   const readerModule = new URL('../support/breaking-reader-thread.ts', import.meta.url)
   const { store } = await openStore(t, { ...options, readerModule })
@@ -111,14 +111,14 @@ test('a reader thread that ends is told, and that another one is open', async (t
   await assert.rejects(store.start('end', undefined).started)
   await until(
     () => (seen.includes('reader started') ? true : undefined),
-    () => `only this was told: ${seen}`,
+    () => `only these notices: ${seen}`,
   )
   assert.deepEqual(seen, ['reader ended: the thread that reads has ended', 'reader started'])
   await store.close()
-  assert.equal(seen.length, 2, 'closing a store is no end of a thread')
+  assert.equal(seen.length, 2, 'closing a store does not report the end of a thread')
 })
 
-test('a called thread that ends fails its calls, is told, and is replaced by the next call', async (t) => {
+test('the end of a called thread fails its calls and is reported, and the next call starts a new thread', async (t) => {
   const { options, seen } = watch()
   const module = new URL('../support/refused-calls-thread.ts', import.meta.url)
   const thread = new CalledThread<RefusedCalls>('blobs', module, {}, options)

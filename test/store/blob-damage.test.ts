@@ -17,16 +17,16 @@ import { type ColumnBit, columnBits, writeFlipped, writeSound } from './damage/r
 
 const blob = { type: 'application/octet-stream', bytes: noise(1024) }
 
-/** A file with one blob of 1 KiB. */
+/** A database with one blob of 1 KiB. */
 function oneBlob(t: TestContext): { file: string; sound: Buffer; right: string } {
   const file = join(memoryFolder(t), 'blobs.db')
   const blobs = new BlobStore(file, () => 42)
   blobs.put('a', 'x/y', blob)
   blobs.close()
-  // What was noted beside it is another matter.
+  // The count file is covered by other tests.
   rmSync(`${file}-count`)
   const sound = readFileSync(file)
-  const right = answersOf(file)
+  const right = resultsOf(file)
   return { file, sound, right }
 }
 
@@ -34,8 +34,8 @@ function hashOf(bytes: Buffer | undefined): string | undefined {
   return bytes && createHash('sha256').update(bytes).digest('hex')
 }
 
-/** What a listing and a download answer. */
-function answersOf(file: string): string {
+/** The results of a listing and a download. */
+function resultsOf(file: string): string {
   const blobs = new BlobStore(file, () => 42)
   try {
     const listed = blobs.list('a', 'x')
@@ -46,23 +46,23 @@ function answersOf(file: string): string {
   }
 }
 
-/** Whether the damage was told; otherwise the answers are right. */
-function isTold(file: string, right: string, where: string): boolean {
-  let answers: string
+/** Whether the damage was detected; if not, asserts that the results are correct. */
+function isDetected(file: string, right: string, where: string): boolean {
+  let results: string
   try {
-    answers = answersOf(file)
+    results = resultsOf(file)
   } catch (error) {
     assert.ok(error instanceof DamagedData || error instanceof ShoalError, `${where}: ${String(error)}`)
     return true
   }
-  assert.equal(answers, right, where)
+  assert.equal(results, right, where)
   return false
 }
 
-test('every flipped bit of the bytes of a blob is told, by a download and by verify', (t) => {
+test('every flipped bit in the content of a blob is detected by a download and by verify', (t) => {
   const { file, sound } = oneBlob(t)
   const start = sound.indexOf(blob.bytes.subarray(100, 200)) - 100
-  assert.ok(start > 0, 'it is stored as it is: it cannot be compressed')
+  assert.ok(start > 0, 'the content is stored uncompressed')
   for (let bit = 8 * start; bit < 8 * (start + blob.bytes.length); bit++) {
     const bytes = Buffer.from(sound)
     bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
@@ -78,7 +78,7 @@ function problemsOf(file: string): readonly string[] {
   return verifyBlobs(file).problems
 }
 
-test('every flipped bit of what is known of a blob, and of its checksums, is told or does no harm', (t) => {
+test('every flipped bit in the metadata or checksum of a blob is detected or harmless', (t) => {
   const { file, sound, right } = oneBlob(t)
   const outcomes = new Map<string, Set<boolean>>()
   const known = ({ table, column }: ColumnBit): boolean =>
@@ -86,35 +86,35 @@ test('every flipped bit of what is known of a blob, and of its checksums, is tol
   for (const bit of columnBits(file).filter(known)) {
     if (!writeFlipped(file, sound, bit)) continue
     const place = `${bit.table}.${bit.column}`
-    const told = isTold(file, right, `bit ${bit.bit} of ${place}`)
-    outcomes.set(place, (outcomes.get(place) ?? new Set()).add(told))
+    const detected = isDetected(file, right, `bit ${bit.bit} of ${place}`)
+    outcomes.set(place, (outcomes.get(place) ?? new Set()).add(detected))
   }
   for (const column of ['type', 'size', 'ctime']) assert.deepEqual([...(outcomes.get(`blob.${column}`) ?? [])], [true])
   assert.deepEqual([...(outcomes.get('blob_check.crc') ?? [])], [true])
 })
 
-test('a flipped bit anywhere in the file of a blob is told, or does no harm', (t) => {
+test('a flipped bit anywhere in the database file of blobs is detected or harmless', (t) => {
   const { file, sound, right } = oneBlob(t)
   const step = 149
   for (let bit = testSeed(t) % step; bit < 8 * sound.length; bit += step) {
     const bytes = Buffer.from(sound)
     bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
     writeSound(file, bytes)
-    isTold(file, right, `bit ${bit & 7} of byte ${bit >> 3}`)
+    isDetected(file, right, `bit ${bit & 7} of byte ${bit >> 3}`)
   }
 })
 
-test('a column that a damaged schema calls by another name is still read', (t) => {
+test('a column is read even if a damaged schema has another name for it', (t) => {
   const { file, sound, right } = oneBlob(t)
   writeSound(file, sound)
   const database = new DatabaseSync(file)
   database.enableDefensive(false)
   database.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'atime', 'Atime')")
   database.close()
-  assert.equal(answersOf(file), right)
+  assert.equal(resultsOf(file), right)
 })
 
-test('a blob that one of its tables has lost is missed', (t) => {
+test('a blob that is missing in one of its tables is reported as missing', (t) => {
   const { file } = oneBlob(t)
   const database = new DatabaseSync(file)
   database.exec('DELETE FROM blob')
@@ -130,27 +130,31 @@ test('a blob that one of its tables has lost is missed', (t) => {
   assert.deepEqual(blobs.get('a', 'x/y')?.bytes, blob.bytes)
 })
 
-test('a blob of an earlier version is read, and has a checksum from then on', (t) => {
+test('a blob of an earlier format version is readable, and gets a checksum', (t) => {
   const { file, sound: version2, right } = oneBlob(t)
   writeSound(file, version2)
   const database = new DatabaseSync(file)
   database.exec('DROP TABLE blob_check; DROP TABLE change; PRAGMA user_version = 1')
   database.close()
   const version1 = readFileSync(file)
-  assert.equal(answersOf(file), right)
+  assert.equal(resultsOf(file), right)
   writeSound(file, version1)
   const listed = new BlobStore(file, () => 42)
-  assert.deepEqual([...(listed.list('a', 'x')?.keys() ?? [])], ['y'], 'it need not be read first')
+  assert.deepEqual(
+    [...(listed.list('a', 'x')?.keys() ?? [])],
+    ['y'],
+    'a listing does not depend on an earlier download',
+  )
   listed.close()
-  assert.equal(answersOf(file), right)
+  assert.equal(resultsOf(file), right)
   const sound = readFileSync(file)
   const at = sound.indexOf(blob.bytes.subarray(100, 200))
   sound.writeUInt8(sound.readUInt8(at) ^ 1, at)
   writeSound(file, sound)
-  assert.throws(() => answersOf(file), DamagedData)
+  assert.throws(() => resultsOf(file), DamagedData)
 })
 
-test('a change of blobs that a damaged write-ahead log loses is reported', (t) => {
+test('a change of blobs that is lost with a damaged write-ahead log is reported', (t) => {
   const folder = memoryFolder(t)
   const running = join(folder, 'running.db')
   const blobs = new BlobStore(running, () => 42)
@@ -165,7 +169,7 @@ test('a change of blobs that a damaged write-ahead log loses is reported', (t) =
   assert.match(opened.damage[0]?.text ?? '', /1 of 3 changes of blobs that had been stored are missing/)
 })
 
-test('a damaged blob is answered with an error that says so, and is in the log', async (t) => {
+test('a damaged blob gets a response with ERR_DATA_DAMAGED, and is logged', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const first = await startNode(t, folder)
   await first.call('/api/v2/blob/-/note', { method: 'PUT', body: blob.bytes })
@@ -176,9 +180,9 @@ test('a damaged blob is answered with an error that says so, and is in the log',
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
   writeFileSync(file, bytes)
   const second = await startNode(t, folder)
-  const answer = await second.call('/api/v2/blob/-/note')
-  assert.equal(answer.status, 500)
-  const error = (await answer.json()) as { code: string; message: string }
+  const response = await second.call('/api/v2/blob/-/note')
+  assert.equal(response.status, 500)
+  const error = (await response.json()) as { code: string; message: string }
   assert.equal(error.code, 'ERR_DATA_DAMAGED')
   assert.match(error.message, /the blob 'note' of the app '.*' is damaged\. .*`shoal store verify`/)
   assert.ok(

@@ -14,7 +14,7 @@ function open(t: TestContext): BlobStore {
 
 const text = (content: string) => ({ type: 'text/plain', bytes: Buffer.from(content) })
 
-test('a blob is what was put, for its app only', (t) => {
+test('a blob is returned unchanged, and only for its app', (t) => {
   const blobs = open(t)
   blobs.put('a', 'x/y', text('hello'))
   assert.deepEqual(blobs.get('a', 'x/y'), text('hello'))
@@ -22,7 +22,7 @@ test('a blob is what was put, for its app only', (t) => {
   assert.equal(blobs.get('a', 'x'), undefined)
 })
 
-test('a listing has files with their sizes and times, and folders', (t) => {
+test('a listing contains files with sizes and times, and folders', (t) => {
   const blobs = open(t)
   blobs.put('a', 'd/b', text('hello'))
   blobs.put('a', 'd/e/f', text(''))
@@ -41,7 +41,7 @@ test('a listing has files with their sizes and times, and folders', (t) => {
   assert.deepEqual([...(blobs.list('a', '')?.keys() ?? [])], ['d', 'dx'])
 })
 
-test('a path is a file or a folder, never both: the last one put wins', (t) => {
+test('a path is a file or a folder, never both: the last write wins', (t) => {
   const names = fc
     .array(fc.constantFrom('a', 'b', 'ab'), { minLength: 1, maxLength: 3 })
     .map((parts) => parts.join('/'))
@@ -68,7 +68,7 @@ test('a path is a file or a folder, never both: the last one put wins', (t) => {
   )
 })
 
-test('what is too large is refused, and what was there stays', (t) => {
+test('a blob that is too large is refused, and the existing one is kept', (t) => {
   const blobs = open(t)
   blobs.put('a', 'x', text('kept'))
   const large = { code: 'ERR_PAYLOAD_TOO_LARGE', message: 'Payload too large (10485761 > 10485760).' }

@@ -5,7 +5,7 @@ import { BlockCache } from '../../src/store/sqlite/read/block-cache.ts'
 import type { SealedBlock } from '../../src/store/sqlite/read/sealed-block.ts'
 import * as fc from '../support/property.ts'
 
-/** As much of a block as a cache looks at, and what it was told. */
+/** The part of a block that the cache uses, with the calls it received. */
 class PlainBlock {
   readonly first: number
   readonly count: number
@@ -33,13 +33,13 @@ class PlainBlock {
 }
 
 const step = fc.record({
-  /** Blocks follow each other without a gap, of one event or of many. */
+  /** Blocks are contiguous, with one or many events. */
   block: fc.nat(60),
   kind: fc.constantFrom('put', 'putIfRoom', 'get'),
   within: fc.nat(200),
 })
 
-test('a block is found by any of its events for as long as it is cached, and by no other', () => {
+test('a cached block is found by each of its events, and by no other', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ count: fc.integer({ min: 1, max: 200 }), share: fc.integer({ min: 1, max: 12 }) }), {

@@ -14,12 +14,12 @@ const label = fc.record({
       weight: 9,
       arbitrary: fc.array(fc.oneof(fc.constantFrom('a', 'b', 'ab'), fc.string({ minLength: 1 })), { maxLength: 5 }),
     },
-    // More hashes than there is room for at first.
+    // More hashes than the initial capacity.
     { weight: 1, arbitrary: fc.nat(20).map((n) => Array.from({ length: 128 }, (_, i) => `${n}:${i}`)) },
   ),
 })
 
-/** Events that share labels with others, and in how many parts their bytes come: a block has events of several rows. */
+/** Events with shared labels, in several rows: a block spans rows. */
 const events = fc
   .array(label, { minLength: 1, maxLength: 40 })
   .chain((labels) => fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: size }))
@@ -29,7 +29,7 @@ function within(label: Buffer): { bytes: Buffer; words: DataView } {
   return { bytes, words: wordsOf(bytes) }
 }
 
-test('labels of a block have a number each, and the index gets to know each event by all of its labels', () => {
+test('each label of a block has one number, and each event is indexed by all its labels', () => {
   const labels = new BlockLabels(size)
   fc.assert(
     fc.property(fc.array(events, { minLength: 1, maxLength: 3 }), fc.nat(1e6), (blocks, first) => {
@@ -37,7 +37,7 @@ test('labels of a block have a number each, and the index gets to know each even
       const [index, naive] = [new IndexBuilder(first), new IndexBuilder(first)]
       for (const block of blocks) {
         const bytes = block.map(({ appId, tags }) => encodeLabels(appId, tags))
-        // Each one within other bytes.
+        // Each event is surrounded by other bytes.
         const numbers = bytes.map((b) => labels.numberOf(within(b), 1, 1 + b.length))
         const known: string[] = []
         const expected = bytes.map((b) => {

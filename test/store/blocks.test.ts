@@ -14,7 +14,7 @@ interface Block {
   readonly links: readonly number[]
 }
 
-/** Blocks of which later ones link to earlier ones. */
+/** Blocks in which later ones link to earlier ones. */
 function blocksOf(links: readonly (readonly number[])[]): Block[] {
   return links.map((below, i) => {
     const bytes = Buffer.from(`block ${i} -> ${below.join()}`.padEnd(20 + i))
@@ -46,7 +46,7 @@ function open(t: TestContext, file = join(temporaryFolder(t), 'blocks.db')) {
   return { database, slots, file }
 }
 
-/** What a store is to do, done the plain way: what is held is found by walking from every pin. */
+/** A naive reference implementation: finds referenced blocks by walking from every pin. */
 class PlainStore {
   readonly here = new Set<number>()
   readonly #pins = new Map<string, Set<number>>()
@@ -63,33 +63,33 @@ class PlainStore {
   }
 
   discard(owner: string): void {
-    const given = [...this.pins(owner)]
+    const released = [...this.pins(owner)]
     this.pins(owner).clear()
-    this.#removeUnheld(given)
+    this.#removeUnreferenced(released)
   }
 
   collect(): void {
-    this.#removeUnheld(this.cached)
+    this.#removeUnreferenced(this.cached)
   }
 
   get cached(): number[] {
-    const held = this.#held()
-    return [...this.here].filter((i) => !held.has(i))
+    const referenced = this.#referenced()
+    return [...this.here].filter((i) => !referenced.has(i))
   }
 
-  #removeUnheld(numbers: readonly number[]): void {
-    for (const i of numbers) if (!this.#held().has(i)) this.here.delete(i)
+  #removeUnreferenced(numbers: readonly number[]): void {
+    for (const i of numbers) if (!this.#referenced().has(i)) this.here.delete(i)
   }
 
-  #held(): Set<number> {
-    const held = new Set<number>()
+  #referenced(): Set<number> {
+    const referenced = new Set<number>()
     const visit = (i: number): void => {
-      if (held.has(i)) return
-      held.add(i)
+      if (referenced.has(i)) return
+      referenced.add(i)
       if (this.here.has(i)) for (const below of this.#blocks[i]?.links ?? []) visit(below)
     }
     for (const pins of this.#pins.values()) for (const pin of pins) visit(pin)
-    return held
+    return referenced
   }
 }
 
@@ -144,7 +144,7 @@ const shapes = fc.tuple(
   ),
 )
 
-test('what a pin holds stays, what nothing holds goes with the next collection, whatever happens in whichever order', (t) => {
+test('in any order of operations, pinned blocks are kept and unreferenced ones are deleted by the next collection', (t) => {
   const { database, slots } = open(t)
   fc.assert(
     fc.property(shapes, steps, (shape, list) => {
@@ -172,7 +172,7 @@ test('what a pin holds stays, what nothing holds goes with the next collection, 
   )
 })
 
-test('what was not read for longest is evicted first, and only as much as the limits ask for', (t) => {
+test('the least recently used blocks are evicted first, and only as many as the limits require', (t) => {
   let now = 0
   const { database, slots } = open(t)
   const store = new BlockStore(database, slots, () => now)
@@ -196,7 +196,7 @@ test('what was not read for longest is evicted first, and only as much as the li
   assert.equal(store.usage().cachedBlocks, 1)
 })
 
-test('a block whose bytes are not what its identifier says is never given out', (t) => {
+test('a block whose bytes do not match its CID is never returned', (t) => {
   const { database, slots, file } = open(t)
   const store = new BlockStore(database, slots, () => 0)
   const [small, large] = [...blocksOf([[]]), largeBlock(1)] as [Block, Block]
@@ -206,7 +206,7 @@ test('a block whose bytes are not what its identifier says is never given out', 
   for (const { cid } of [small, large]) assert.throws(() => store.get(cid), { name: 'DamagedData' })
 })
 
-test('large blocks take the slots of those that are gone, but not before that is stored for good', async (t) => {
+test('a large block reuses a free slot, but only after the deletion is committed', async (t) => {
   const { database, slots } = open(t)
   const store = new BlockStore(database, slots, () => 0)
   const [first, second, third] = [largeBlock(1), largeBlock(2), largeBlock(3)]
@@ -235,7 +235,7 @@ test('large blocks take the slots of those that are gone, but not before that is
   assert.deepEqual(store.get(second.cid), new Uint8Array(second.bytes))
 })
 
-test('what is free between large blocks is given back to the disk', (t) => {
+test('gaps between large blocks are closed, and the file is truncated', (t) => {
   const { database, slots, file } = open(t)
   const store = new BlockStore(database, slots, () => 0)
   const blocks = Array.from({ length: 150 }, (_, i) => largeBlock(i))
@@ -255,7 +255,7 @@ test('what is free between large blocks is given back to the disk', (t) => {
   assert.ok(statSync(slotsFile(file)).size < (kept.length + 1) * 270_000)
 })
 
-test('a database that a later version has written is not touched', (t) => {
+test('a block database of a later format version is refused', (t) => {
   const file = join(temporaryFolder(t), 'blocks.db')
   const opened = openBlocks(file)
   opened.exec('PRAGMA user_version = 99')
@@ -263,7 +263,7 @@ test('a database that a later version has written is not touched', (t) => {
   assert.throws(() => openBlocks(file), { code: 'ERR_INVALID_NODE_STATE', message: /future version 99/ })
 })
 
-test('of several events about one thing the last in the order of all events is believed, in whichever order they come', (t) => {
+test('the register with the highest event key wins, in any order of arrival', (t) => {
   const node = (letter: string) => letter.repeat(43)
   const stream = fc.tuple(fc.constantFrom(node('A'), node('B')), fc.constantFrom(2, 10)).map((parts) => parts.join('-'))
   const place = fc.record({ lamport: fc.nat({ max: 3 }), stream })

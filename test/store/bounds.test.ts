@@ -17,7 +17,7 @@ interface Place {
 
 const batch = fc.record({ stream: fc.nat(2), count: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.constant(700)) })
 
-test('bounds of lamport timestamps are found without looking at what is outside of them', (t) => {
+test('bounds of lamport timestamps are applied without reading events outside of them', (t) => {
   const folder = temporaryFolder(t)
   const key = KeyPair.generate(systemRandom)
   let files = 0
@@ -60,7 +60,7 @@ test('bounds of lamport timestamps are found without looking at what is outside 
   )
 })
 
-/** Takes events one by one, with a new slice now and then. */
+/** Takes events one by one, sometimes with a new slice. */
 function pull(reader: LogReader, selection: Selection): Place[] {
   const cursor = new LogCursor(reader, selection)
   const found: Place[] = []

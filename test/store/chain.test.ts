@@ -33,13 +33,13 @@ function rowsOf(database: DatabaseSync, stream: number): TailRow[] {
     .all(from, to) as unknown as TailRow[]
 }
 
-/** The hash of the chain of a stream after some of its rows, made from all that is stored. */
+/** The chain hash after some rows of a stream, computed from the stored frames. */
 function hashAfterRows(rows: readonly TailRow[], number: number): Hash {
   const frames = rows.flatMap((row) => framesOf(row))
   return frames.reduce((hash, frame) => hashAfter(frame, hash), genesis('t', { node: key.publicKey, number }))
 }
 
-/** Puts a row in the place of another one, with the checksum that it should have. */
+/** Replaces the chain hash of a row, with a valid checksum. */
 function replace(database: DatabaseSync, row: TailRow, point: ChainPoint): void {
   const { crc, hash } = tailRow(row.key, row.count, row.lamport, point, recordsOf(row))
   database.prepare('UPDATE tail SET crc = ?, hash = ? WHERE key = ?').run(crc, hash, row.key)
@@ -49,13 +49,13 @@ interface Append {
   readonly count: number
   readonly length: number
   readonly stream: number
-  /** Its events go to this stream in turn with the other one, in one commit. */
+  /** Events of one commit alternate between this stream and the other one. */
   readonly other?: number
 }
 
 type Step = 'link' | 'ask' | 'reopen' | 'redact' | Append
 
-// Of few and many events, of short and long ones: they are hashed in different ways, and in memory that all of them share.
+// The code path of hashing depends on number and length of the events, and all share one buffer.
 const appends: fc.Arbitrary<Step> = fc.record({
   count: fc.constantFrom(1, 7, 8, 129),
   length: fc.constantFrom(1, 250, 700),
@@ -66,13 +66,13 @@ const largeEvent: Step = { count: 1, length: 20_000, stream: 1 }
 const others = fc.constantFrom<Step>('link', 'ask', 'reopen', 'redact', largeEvent)
 const steps = fc.array(fc.oneof({ weight: 2, arbitrary: appends }, others), { maxLength: 8 })
 
-/** The numbers of the streams that the steps have made, in the order of their numbers in the database. */
+/** The numbers of the created streams, in order of creation. */
 function streamsOf(list: readonly Step[]): number[] {
   const appends = list.filter((step) => typeof step === 'object')
   return [...new Set(appends.flatMap(({ count, stream, other = stream }) => (count > 1 ? [stream, other] : [stream])))]
 }
 
-/** Does a step after others; answers the writer that goes on. */
+/** Performs a step. Returns the writer to continue with. */
 function walk(writer: LogWriter, file: string, step: Step, before: readonly Step[]): LogWriter {
   if (step === 'reopen') {
     writer.close()
@@ -86,7 +86,7 @@ function walk(writer: LogWriter, file: string, step: Step, before: readonly Step
   return writer
 }
 
-test('the head of a stream is signed for all that was stored, whenever its hashes are made', (t) => {
+test('the signed head covers everything that was stored, whenever its hashes are computed', (t) => {
   const folder = temporaryFolder(t)
   let run = 0
   fc.assert(
@@ -106,7 +106,7 @@ test('the head of a stream is signed for all that was stored, whenever its hashe
 })
 
 for (const is of ['before', 'after'] as const)
-  test(`a row whose hash is not that of the chain ${is} it is found, and the right one is not`, (t) => {
+  test(`verify reports a row with a wrong chain hash ${is} it, and accepts the correct one`, (t) => {
     const file = join(temporaryFolder(t), 'log.db')
     const writer = open(file)
     for (let i = 0; i < 3; i++) append(writer, { count: 2, length: 1, stream: 0 })
@@ -120,7 +120,7 @@ for (const is of ['before', 'after'] as const)
     writer.close()
   })
 
-test('a row without a hash, or with one of another size, is damaged', (t) => {
+test('a row without a chain hash, or with one of the wrong size, is damaged', (t) => {
   const folder = temporaryFolder(t)
   for (const [i, hash] of ['', 'x'.repeat(31), 'x'.repeat(33), 'x'.repeat(34)].entries()) {
     const file = join(folder, `${i}.db`)

@@ -7,7 +7,7 @@ import { chunkFrom } from '../../src/store/sqlite/read/chunks.ts'
 import { openLog } from '../support/log.ts'
 import { numbered, requestOf } from './acceptance/support.ts'
 
-test('a chunk that is sealed between two of the reads of its rows is read as a whole', (t) => {
+test('a chunk that is sealed while its rows are read is read completely', (t) => {
   const { writer } = openLog(t)
   for (let i = 0; i < 8; i++) writer.append([requestOf(numbered(128, 128 * i))])
   const database = openForReading(writer.database.location() as string)

@@ -27,7 +27,7 @@ function requestOf(...payloads: string[]): AppendRequest {
 const refused = { code: 'ERR_CLOCK', message: /The clock of this machine shows .* from 1970 to 2255/ }
 const unstorable = [-1, -(10 ** 15), latestMicros + 1, 10 ** 17, Number.NaN]
 
-test('a time that the format cannot hold is never written to a log, and the log goes on when the clock is right', (t) => {
+test('a timestamp outside of the format range is never written, and writes work again once the clock is right', (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   let time = right
   const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time, random: systemRandom })
@@ -51,7 +51,7 @@ test('a time that the format cannot hold is never written to a log, and the log 
   assert.deepEqual({ events, problems }, { events: full.length + unstorable.length + 2, problems: [] })
 })
 
-test('a clock that becomes wrong while a chunk ends leaves nothing of the request', (t) => {
+test('a clock that becomes wrong at the end of a chunk rolls the whole request back', (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   let times: number[] = []
   const writer = new LogWriter({
@@ -71,7 +71,7 @@ test('a clock that becomes wrong while a chunk ends leaves nothing of the reques
   assert.deepEqual(verifyLog(file).problems, [])
 })
 
-test('a store in memory refuses what a log refuses', async () => {
+test('the in-memory store refuses the same timestamps as the log', async () => {
   let time = right
   const store = new MemoryEventStore({ runtime: systemRuntime, topic: 't', kind: 'live', key, now: () => time })
   for (const wrong of unstorable) {
@@ -83,8 +83,8 @@ test('a store in memory refuses what a log refuses', async () => {
 })
 
 /**
- * A log of version 3.0.0 that was written while the clock was wrong: 3 events before that, then many requests, of which some
- * share a commit, and one that ends a chunk, so that a checkpoint was signed as well. The payloads count.
+ * A log of version 3.0.0, written with a wrong clock: first 3 events with the right one, then many requests, some
+ * of them in one commit, and one that ends a chunk with a signed checkpoint. The payloads are consecutive numbers.
  */
 function legacyLog(t: TestContext, year: string): string {
   const file = join(temporaryFolder(t), 'log.db')
@@ -100,7 +100,7 @@ for (const [year, shown] of [
   ['2300', (time: number) => time === latestMicros],
   ['9999', (time: number) => time === latestMicros],
 ] as const) {
-  test(`a log that an earlier version wrote in ${year} opens, is read, verifies with a note, and goes on`, (t) => {
+  test(`a log written by an earlier version in ${year} can be opened, read and continued, and verifies with a note`, (t) => {
     const file = legacyLog(t, year)
     const open = () => new LogWriter({ file, topic: 't', kind: 'live', key, now: () => right, random: systemRandom })
     const writer = open()
@@ -134,7 +134,7 @@ for (const [year, shown] of [
     assert.match(notes[0] ?? '', /stream 0: 1071 events were written while the clock was before 1970 or after 2255/)
   })
 
-  test(`a store of threads opens a log of ${year}, and is not kept busy by what it cannot seal`, async (t) => {
+  test(`a store opens a log of ${year}, and does not retry endlessly to seal it`, async (t) => {
     const file = legacyLog(t, year)
     const store = await SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key })
     t.after(() => store.close())

@@ -5,12 +5,12 @@ import { readColumn, writeColumn } from '../../src/store/sqlite/rows/column.ts'
 import * as fc from '../support/property.ts'
 
 const number = fc.oneof(fc.nat(3), fc.maxSafeNat(), fc.constantFrom(0, Number.MAX_SAFE_INTEGER, 2 ** 52, 2 ** 52 - 1))
-/** Numbers that follow each other by the same step. */
+/** Numbers in an arithmetic progression. */
 const run = fc
   .tuple(fc.nat(2 ** 40), fc.integer({ min: 0, max: 2 }), fc.integer({ min: 1, max: 40 }))
   .map(([start, step, times]) => Array.from({ length: times }, (_, i) => start + step * i))
 
-test('a column is read as it was written', () => {
+test('a column round-trips', () => {
   fc.assert(
     fc.property(
       fc.oneof(

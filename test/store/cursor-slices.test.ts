@@ -8,7 +8,7 @@ import { openLog } from '../support/log.ts'
 
 const longAgo = 0
 
-/** A log whose events have two of three common tags each: the index is of no use for all three together. */
+/** A log whose events have two of three common tags each, so that the index cannot narrow down all three together. */
 function commonTags(t: Parameters<typeof openLog>[0], streams: number, count: number): ReturnType<typeof openLog> {
   const log = openLog(t)
   const events = Array.from({ length: count }, (_, i) => ({
@@ -24,7 +24,7 @@ function commonTags(t: Parameters<typeof openLog>[0], streams: number, count: nu
 
 const allThree: Branch = { tags: ['a', 'b', 'c'] }
 
-test('a cursor that finds nothing for long gives way at the deadline, and goes on where it was', (t) => {
+test('a cursor without matches yields at the deadline, and continues at its position', (t) => {
   const { reader } = commonTags(t, 1, 3000)
   const cursor = new LogCursor(reader, { anyOf: [allThree], order: 'asc' })
   let turns = 0
@@ -35,7 +35,7 @@ test('a cursor that finds nothing for long gives way at the deadline, and goes o
   ok(turns >= 3000 / 64 - 1 && turns < 1000, `${turns} turns`)
 })
 
-test('lines are copied in the same way', (t) => {
+test('copying lines yields at the deadline, too', (t) => {
   const { reader } = commonTags(t, 2, 1000)
   const cursor = new LogCursor(reader, { anyOf: [allThree], order: 'stream-asc' })
   const lines = new NdjsonWriter(1024)
@@ -45,7 +45,7 @@ test('lines are copied in the same way', (t) => {
   equal(lines.written.length, 0)
 })
 
-test('the first events of many streams are looked for in as many turns as it takes, and come in order', (t) => {
+test('the first events of many streams are found in several slices, and delivered in order', (t) => {
   const [streams, count] = [200, 3]
   const { reader } = commonTags(t, streams, count)
   for (const order of ['asc', 'desc'] as const) {
@@ -62,20 +62,20 @@ test('the first events of many streams are looked for in as many turns as it tak
     ok(turns >= streams / 32, `${turns} turns`)
     const expected = [...found].sort((a, b) => (order === 'asc' ? a - b : b - a))
     deepEqual(found, expected)
-    // All but the very first event, which has the lamport timestamp 0.
+    // All but the very first event, which has lamport timestamp 0.
     equal(found.length, streams * 2 - 1)
   }
 })
 
 test('thousands of branches are prepared once, not for every stream and cursor', (t) => {
   const { reader } = commonTags(t, 10, 3)
-  let looks = 0
+  let reads = 0
   const branches = 1000
   const anyOf = Array.from(
     { length: branches },
     (_, i): Branch => ({
       get tags() {
-        looks++
+        reads++
         return [`x${i}`, `y${i}`]
       },
     }),
@@ -85,5 +85,5 @@ test('thousands of branches are prepared once, not for every stream and cursor',
     cursor.begin()
     equal(cursor.next(), undefined)
   }
-  ok(looks <= 20 * branches, `${looks} looks at ${branches} branches`)
+  ok(reads <= 20 * branches, `${reads} reads of ${branches} branches`)
 })

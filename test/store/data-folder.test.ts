@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/runtime/random.ts'
 import { DataFolder, NodeDatabase, topicFile, topicsFolder } from '../../src/store/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-test('a folder is had once at a time, also within one process, and is free again after close', (t) => {
+test('a data folder is locked exclusively, also within one process, and unlocked by close', (t) => {
   const path = temporaryFolder(t)
   const first = DataFolder.open(path, { create: true })
   assert.throws(() => DataFolder.open(path, { create: true }), {
@@ -19,7 +19,7 @@ test('a folder is had once at a time, also within one process, and is free again
   DataFolder.open(path, { create: false }).close()
 })
 
-test('a locked folder is refused with the process that has it and with what to do', (t) => {
+test('opening a locked folder is refused with the PID of the owner and how to stop it', (t) => {
   const path = temporaryFolder(t)
   const first = DataFolder.open(path, { create: true })
   for (const part of [
@@ -29,14 +29,14 @@ test('a locked folder is refused with the process that has it and with what to d
     /over HTTP/,
   ])
     assert.throws(() => DataFolder.open(path, { create: false }), { code: 'ERR_IO', message: part })
-  // A process that was killed leaves its ID behind: it is not shown as the holder.
+  // A killed process leaves its PID file behind: it is not named as the owner.
   writeFileSync(join(path, 'lockfile.pid'), '4194305\n')
   assert.throws(() => DataFolder.open(path, { create: false }), { message: /another shoal process: a node is running/ })
   first.close()
   assert.ok(!existsSync(join(path, 'lockfile.pid')))
 })
 
-test('a folder that a failed start has made is removed with its parents, one that was there before stays', (t) => {
+test('a folder that a failed start has created is removed with its parents, an existing one is kept', (t) => {
   const root = temporaryFolder(t)
   const made = DataFolder.open(join(root, 'a', 'b'), { create: true })
   NodeDatabase.open(made.nodeDatabase).close()
@@ -50,7 +50,7 @@ test('a folder that a failed start has made is removed with its parents, one tha
   DataFolder.open(join(root, 'before'), { create: true }).close()
 })
 
-test('a discarded folder keeps what somebody else has put into it', (t) => {
+test('discarding a folder keeps the files of others in it', (t) => {
   const root = temporaryFolder(t)
   const made = DataFolder.open(join(root, 'a', 'b'), { create: true })
   writeFileSync(join(root, 'a', 'b', 'notes.txt'), 'mine')
@@ -58,7 +58,7 @@ test('a discarded folder keeps what somebody else has put into it', (t) => {
   assert.deepEqual(readdirSync(root, { recursive: true }).sort(), ['a', join('a', 'b'), join('a', 'b', 'notes.txt')])
 })
 
-/** Runs something without the rights of root, who may read everything. */
+/** Runs code without root privileges, which would bypass permissions. */
 function unprivileged(work: () => void): void {
   const isRoot = process.geteuid?.() === 0
   if (isRoot) process.seteuid?.(65_534)
@@ -74,7 +74,7 @@ for (const [what, closed] of [
   ['the folder above it', '.'],
   ['the lock file', 'data/lockfile'],
 ] as const)
-  test(`${what} that may not be read is not called missing`, { skip: process.platform === 'win32' }, (t) => {
+  test(`${what} without read permission is not reported as missing`, { skip: process.platform === 'win32' }, (t) => {
     const root = temporaryFolder(t)
     const path = join(root, 'data')
     DataFolder.open(path, { create: true }).close()
@@ -91,7 +91,7 @@ for (const [what, closed] of [
     }
   })
 
-test('a folder of another user is refused with its owner', {
+test('a folder of another user is refused with the ID of its owner', {
   skip: process.geteuid?.() !== 0 && 'it needs root',
 }, (t) => {
   const path = temporaryFolder(t)
@@ -111,7 +111,7 @@ test('a stale lock file is harmless', (t) => {
   DataFolder.open(path, { create: false }).close()
 })
 
-test('a manifest that is not ours is refused', (t) => {
+test('an invalid manifest is refused', (t) => {
   const path = temporaryFolder(t)
   for (const [text, message] of [
     ['{', /cannot be read/],
@@ -124,7 +124,7 @@ test('a manifest that is not ours is refused', (t) => {
   }
 })
 
-test('the key is made once, the start counter begins at 0 and rises with each start', (t) => {
+test('the key is created once, and the start counter starts at 0 and increments with each start', (t) => {
   const file = join(temporaryFolder(t), 'node.db')
   const starts = Array.from({ length: 3 }, () => {
     const database = NodeDatabase.open(file)
@@ -139,7 +139,7 @@ test('the key is made once, the start counter begins at 0 and rises with each st
   assert.equal(new Set(starts.map(({ key }) => key.toPrivateText())).size, 1)
 })
 
-test('a key or a start counter that is damaged is named, and not replaced', (t) => {
+test('a damaged key or start counter is reported by name, and not replaced', (t) => {
   for (const [name, message] of [
     ['private_key', /private key .* is damaged/],
     ['cycles', /start counter .* is damaged/],
@@ -157,7 +157,7 @@ test('a key or a start counter that is damaged is named, and not replaced', (t) 
   }
 })
 
-test('events without the identity of their node do not get another one', (t) => {
+test('a folder with events but without a node identity does not get a new identity', (t) => {
   const path = temporaryFolder(t)
   DataFolder.open(path, { create: true }).close()
   DataFolder.open(path, { create: true }).close()

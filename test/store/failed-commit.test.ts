@@ -18,17 +18,17 @@ function requestOf(count: number, stream = 0): AppendRequest {
   return { ...packed(events), streams: new Uint32Array(count).fill(stream) }
 }
 
-/** An I/O error, after which the file is out of reach for a while. */
+/** An I/O error, after which the file is missing for a while. */
 const refused = Object.assign(new Error('disk I/O error'), { errcode: 10 })
 
 const chunk = format.eventsPerCheckpoint
 
 for (const { what, before, failing, stream } of [
   { what: 'that ends a chunk', before: chunk - 4, failing: 10, stream: 0 },
-  { what: 'of a row by itself', before: chunk - 14, failing: 1, stream: 0 },
-  { what: 'that makes a stream', before: 10, failing: 1, stream: 7 },
+  { what: 'of a single row', before: chunk - 14, failing: 1, stream: 0 },
+  { what: 'that creates a stream', before: 10, failing: 1, stream: 7 },
 ])
-  test(`after a commit ${what} has failed, and opening the file again, too, everything goes on from what is on disk`, (t) => {
+  test(`after a failed commit ${what} and a failed reopen, the writer continues from the state on disk`, (t) => {
     const folder = join(temporaryFolder(t), 'log')
     mkdirSync(folder)
     const file = join(folder, 'log.db')
@@ -37,7 +37,7 @@ for (const { what, before, failing, stream } of [
     for (let left = before; left > 0; left -= 100) writer.append([requestOf(Math.min(100, left))])
     const { run } = StatementSync.prototype
     const mock = t.mock.method(StatementSync.prototype, 'run', function (this: StatementSync, ...args: never[]) {
-      // A single row is a transaction by itself: there, the insertion fails.
+      // A single row has no explicit transaction: there, the insert fails.
       const { sourceSQL } = this
       if (sourceSQL !== 'COMMIT' && (stream > 0 || failing > 1 || !sourceSQL.startsWith('INSERT INTO tail')))
         return run.apply(this, args as never)

@@ -16,7 +16,7 @@ async function readAll(reading: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of reading);
 }
 
-test('a read that the disk refuses fails as that, is told, and is told again when reading works', async (t) => {
+test('a read that fails on a disk error reports that error, and the next successful read reports the recovery', async (t) => {
   const notices: DiskNotice[] = []
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -49,12 +49,12 @@ function sealedLog(t: TestContext) {
   return { writer, reader }
 }
 
-test('an index that the disk refuses to read is not taken for a damaged one', (t) => {
+test('a disk error while reading the index is not treated as damage of the index', (t) => {
   const { writer, reader } = sealedLog(t)
   const [range] = reader.ranges(0)
   assert.ok(range)
-  const told: unknown[] = []
-  reader.onDamagedIndex = (...place) => told.push(place)
+  const reported: unknown[] = []
+  reader.onDamagedIndex = (...place) => reported.push(place)
   const refused = Object.assign(new Error('disk I/O error'), { errcode: 10 })
   const { get, all } = StatementSync.prototype
   const isPosting = ({ sourceSQL }: StatementSync) => sourceSQL.includes('posting')
@@ -70,7 +70,7 @@ test('an index that the disk refuses to read is not taken for a damaged one', (t
   assert.throws(() => reader.positionsOfAny(range, new Set([1])), refused)
   assert.throws(() => writer.dropIndexAt(0, 0), { message: 'disk I/O error' })
   t.mock.restoreAll()
-  assert.deepEqual(told, [])
+  assert.deepEqual(reported, [])
   assert.deepEqual(reader.ranges(0), [range])
   assert.equal(writer.reindexNext(), false, 'nothing was dropped')
 })

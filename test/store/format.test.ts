@@ -25,7 +25,7 @@ function open(file: string, topic = 't', kind: 'live' | 'imported' = 'live'): Lo
   return new LogWriter({ file, topic, kind, key, now: () => 1, random: systemRandom })
 }
 
-/** A store with some events in it. */
+/** Creates a store with some events. */
 function write(file: string): void {
   const writer = open(file)
   const events = Array.from({ length: 2000 }, (_, i) => ({ appId: 'a', tags: ['x'], payload: String(i) }))
@@ -40,7 +40,7 @@ function change(file: string, sql: string): void {
   database.close()
 }
 
-/** All files of a folder, by their bytes. */
+/** The hashes of all files in a folder. */
 function filesOf(folder: string): Record<string, string> {
   return Object.fromEntries(
     readdirSync(folder)
@@ -70,7 +70,7 @@ test('the numbers of the log format have their pinned values', (t) => {
   assert.equal(readFileSync(file).readUInt16BE(16), logPageBytes, 'the page size in the header')
 })
 
-test('a store of a later version is refused, and not a byte of it changes', async (t) => {
+test('a store of a later format version is refused and not changed', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
@@ -83,14 +83,14 @@ test('a store of a later version is refused, and not a byte of it changes', asyn
   assert.deepEqual(filesOf(folder), before)
 })
 
-test('a store that a later version left behind when it was killed is not touched either', (t) => {
+test('a store of a later format version that was killed is refused and not changed', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   const running = join(temporaryFolder(t), 'running.db')
   write(running)
   const database = new DatabaseSync(running)
   t.after(() => database.close())
-  // The version is in the write-ahead log only.
+  // The version is only in the write-ahead log.
   database.exec('PRAGMA user_version = 4')
   for (const suffix of ['', '-wal', '-shm']) copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   const before = filesOf(folder)
@@ -99,7 +99,7 @@ test('a store that a later version left behind when it was killed is not touched
   assert.deepEqual(filesOf(folder), before)
 })
 
-test('whoever only reads refuses a store of a later version, too', (t) => {
+test('readers and verify also refuse a store of a later format version', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
@@ -113,7 +113,7 @@ test('whoever only reads refuses a store of a later version, too', (t) => {
   assert.equal(filesOf(folder)['log.db'], before)
 })
 
-test('a store of another topic, or of another kind, is refused', async (t) => {
+test('a store of another topic or kind is refused', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   write(file)
   const before = readFileSync(file)
@@ -127,7 +127,7 @@ test('a store of another topic, or of another kind, is refused', async (t) => {
   open(file).close()
 })
 
-test('a file that is no event log is refused, and not a byte of it changes', (t) => {
+test('a file that is not an event log is refused and not changed', (t) => {
   const folder = temporaryFolder(t)
   const foreign = join(folder, 'foreign.db')
   change(foreign, 'CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)')
@@ -140,7 +140,7 @@ test('a file that is no event log is refused, and not a byte of it changes', (t)
   assert.deepEqual(filesOf(folder), before)
 })
 
-test('a store that is closed is one file, with the number of its events beside it', async (t) => {
+test('a closed store is a single file with its count file', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   const store = await SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key })
@@ -150,7 +150,7 @@ test('a store that is closed is one file, with the number of its events beside i
   assert.deepEqual(readdirSync(folder).sort(), ['log.db', 'log.db-count'])
 })
 
-test('a file that was only begun becomes a store', (t) => {
+test('an empty or incompletely created file becomes a store', (t) => {
   const folder = temporaryFolder(t)
   const [empty, begun] = [join(folder, 'empty.db'), join(folder, 'begun.db')]
   writeFileSync(empty, '')
@@ -162,14 +162,14 @@ test('a file that was only begun becomes a store', (t) => {
 })
 
 for (const version of ['v1', 'v2'])
-  test(`a store that ${version} of the format was written with is read, and goes on`, (t) => {
+  test(`a store of format ${version} can be read and continued`, (t) => {
     const kept = keptStore(version)
     const file = join(temporaryFolder(t), 'log.db')
     copyFileSync(kept.file, file)
     assert.deepEqual(verifyLog(file).problems, [])
-    assert.ok(contentsOf(file, 'fixture', kept.key) === kept.contents, 'its contents are what they were')
-    assert.ok(!existsSync(`${kept.file}-wal`), 'what is kept is not opened itself')
-    assert.equal(`v${formatOf(file)?.userVersion}`, version, 'what is only read stays as it is')
+    assert.ok(contentsOf(file, 'fixture', kept.key) === kept.contents, 'its contents are unchanged')
+    assert.ok(!existsSync(`${kept.file}-wal`), 'the fixture itself is not opened')
+    assert.equal(`v${formatOf(file)?.userVersion}`, version, 'reading does not migrate it')
     const event = { appId: 'a', tags: ['x'], payload: '1' }
     const writer = new LogWriter({
       file,
@@ -179,9 +179,9 @@ for (const version of ['v1', 'v2'])
       now: () => 1,
       random: systemRandom,
     })
-    // Twice: after a row of that version, and after one of this.
+    // Twice: after a row of the old version, and after one of the current version.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
     writer.close()
-    assert.equal(formatOf(file)?.userVersion, 2, 'an earlier version would not understand it any more')
+    assert.equal(formatOf(file)?.userVersion, 2, 'a write migrates it')
     assert.deepEqual(verifyLog(file).problems, [])
   })

@@ -11,14 +11,14 @@ interface TestJob {
 
 const job = (name: string, ranMs = 0, appId = 'an app'): TestJob => ({ appId, name, ranMs })
 
-/** The names of all that wait, in the order of their turns at one moment. */
+/** The names of all waiting jobs, in scheduling order at a given time. */
 function drained(queue: JobQueue<TestJob>, now: number): string[] {
   const names: string[] = []
   for (let next = queue.next(now); next !== undefined; next = queue.next(now)) names.push(next.name)
   return names
 }
 
-test('a query that has run for 20 ms goes behind those that have not, and all others keep their order', () => {
+test('a query that has run for 20 ms is scheduled after those that have not, and the others keep their order', () => {
   equal(tuning.shortJobMs, 20)
   const queue = new JobQueue<TestJob>()
   for (const one of [job('long', 20), job('short', 19), job('new'), job('longer', 5000), job('newer')]) queue.push(one)
@@ -27,7 +27,7 @@ test('a query that has run for 20 ms goes behind those that have not, and all ot
   equal(queue.size, 0)
 })
 
-test('subscriptions that a commit has woken come first', () => {
+test('subscriptions woken by a commit come first', () => {
   const queue = new JobQueue<TestJob>()
   queue.push(job('new'))
   queue.push(job('long', 100))
@@ -35,7 +35,7 @@ test('subscriptions that a commit has woken come first', () => {
   deepEqual(drained(queue, 0), ['woken', 'also woken', 'new', 'long'])
 })
 
-test('long queries take turns', () => {
+test('long queries are scheduled round-robin', () => {
   const queue = new JobQueue<TestJob>()
   for (const name of ['a', 'b', 'c']) queue.push(job(name, 100))
   const turns: string[] = []
@@ -48,7 +48,7 @@ test('long queries take turns', () => {
   deepEqual(turns, ['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-test('a flood of quick queries, or of commits, does not starve the others', () => {
+test('a flood of short queries or commits does not starve the others', () => {
   const queue = new JobQueue<TestJob>()
   queue.push(job('short', 5))
   for (let i = 0; i < 3; i++) queue.push(job('long', 100))
@@ -68,7 +68,7 @@ test('a flood of quick queries, or of commits, does not starve the others', () =
   ok(turns.filter(({ name }) => name === 'woken').length > turns.length / 2)
 })
 
-test('a new query goes after the step under way, however long the steps of others take', () => {
+test('a new query runs after the current step, however long the steps of others take', () => {
   const queue = new JobQueue<TestJob>()
   for (let i = 0; i < 3; i++) queue.push(job('long', 100))
   for (let now = 0; now < 6000; now += 300) {
@@ -80,7 +80,7 @@ test('a new query goes after the step under way, however long the steps of other
   }
 })
 
-test('apps take turns: who asks for much at once waits for itself', () => {
+test('apps are scheduled round-robin: many queries of one app only delay that app', () => {
   const queue = new JobQueue<TestJob>()
   for (const name of ['a1', 'a2', 'a3']) queue.push(job(name, 0, 'a'))
   for (const name of ['b1', 'b2']) queue.push(job(name, 0, 'b'))
@@ -92,7 +92,7 @@ test('apps take turns: who asks for much at once waits for itself', () => {
   equal(queue.size, 0)
 })
 
-test('an app that comes later has its turn after one step of each of the others', () => {
+test('a query of another app runs after one step of each app before it', () => {
   const queue = new JobQueue<TestJob>()
   for (let i = 0; i < 96; i++) queue.push(job('many', 0, 'a'))
   equal(queue.next(0)?.name, 'many')

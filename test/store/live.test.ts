@@ -17,7 +17,7 @@ import * as fc from '../support/property.ts'
 
 type Block = Parameters<EventSink['event']>[1]
 
-/** Takes offsets and streams of events, a few at a time. */
+/** Collects streams and offsets of events, a few at a time. */
 class Places implements EventSink {
   readonly found: [stream: number, offset: number][] = []
   readonly #atOnce: number
@@ -51,7 +51,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('seal' as const) }) },
 )
 
-test('a live cursor finds what there is, and then what comes, each once and each burst in order', (t) => {
+test('a live cursor delivers present and then new events exactly once, and each burst in order', (t) => {
   const folder = temporaryFolder(t)
   const key = KeyPair.generate(systemRandom)
   let files = 0
@@ -59,7 +59,7 @@ test('a live cursor finds what there is, and then what comes, each once and each
     const file = join(folder, `${files++}.db`)
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
-    /** The places of selected events that were not read yet, in the order of their lamport timestamps. */
+    /** Positions of selected events that were not read yet, by lamport timestamp. */
     let expected: [number, number][] = []
     let cursor: LogCursor | undefined
     const read = (): void => {
@@ -111,7 +111,7 @@ test('a live cursor finds what there is, and then what comes, each once and each
   )
 })
 
-test('whoever waits for the events of one app is told of no others, and misses none', (t) => {
+test('a subscription to one app is woken by every commit with events of that app, and by no other', (t) => {
   const folder = temporaryFolder(t)
   const key = KeyPair.generate(systemRandom)
   const app = fc.constantFrom('a', 'b', 'a'.repeat(200))
@@ -147,7 +147,7 @@ test('whoever waits for the events of one app is told of no others, and misses n
   fc.assert(fc.property(app, fc.array(request, { maxLength: 8 }), run), { numRuns: 50 })
 })
 
-test('events of another node that a prune record lets in wake a subscription to the events of one app', async (t) => {
+test('events of another node that a prune record makes available wake a subscription to one app', async (t) => {
   const key = KeyPair.generate(systemRandom)
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const
   const other = new MemoryEventStore({ runtime: systemRuntime, ...shared, key: KeyPair.generate(systemRandom) })
@@ -170,7 +170,7 @@ test('events of another node that a prune record lets in wake a subscription to 
 })
 
 for (const sealed of [true, false])
-  test(`a cursor skips ${sealed ? 'sealed' : 'unsealed'} events that were pruned under it at once`, (t) => {
+  test(`a cursor skips ${sealed ? 'sealed' : 'unsealed'} events that were pruned meanwhile without reading them`, (t) => {
     const key = KeyPair.generate(systemRandom)
     const file = join(temporaryFolder(t), 'log.db')
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })

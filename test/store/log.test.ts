@@ -52,7 +52,7 @@ function request(count: number, from: number, stream = 0): Parameters<LogWriter[
   return { ...packed(events), streams: new Uint32Array(count).fill(stream) }
 }
 
-test('what was appended is read back, from the tail and from segments, in both directions', (t) => {
+test('appended events are read from the tail and from segments, in both directions', (t) => {
   const { writer, reader } = open(t)
   let n = 0
   for (const count of [1, 1, 5, 1000, 2500, 1, 300]) {
@@ -93,7 +93,7 @@ test('what was appended is read back, from the tail and from segments, in both d
   }
 })
 
-test('every byte of a log can be verified', (t) => {
+test('a log with pruned and redacted events verifies', (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   const key = KeyPair.generate(systemRandom)
@@ -111,19 +111,19 @@ test('every byte of a log can be verified', (t) => {
   writer.sealAll()
   writer.redact(0, 4000)
   writer.append([request(3, 0)])
-  // A checkpoint is where a frame has made the chunk full.
+  // A checkpoint is at the end of the frame that fills the chunk.
   writer.prune(0, 2140)
   const report = verifyLog(file)
   assert.deepEqual(report.problems, [])
   assert.deepEqual([report.streams, report.events, report.removedPayloads], [2, 7503 - 2140 + 50, 1])
 })
 
-test('ranges of the index become one as they grow old, and answers stay the same', (t) => {
+test('old index ranges are merged without changing query results', (t) => {
   const { writer, reader } = open(t)
   const total = 70_000
   for (let i = 0; i < total; i += 1000) {
     writer.append([request(1000, i)])
-    // As it is done on a busy node: a seal as soon as there is a chunk.
+    // Like a busy node: seals as soon as there is a chunk.
     const plan = writer.planSeal()
     if (plan !== undefined) writer.applySeal(buildSeal(writer.database, plan))
   }
@@ -134,10 +134,10 @@ test('ranges of the index become one as they grow old, and answers stay the same
   writer.sealAll()
   assert.deepEqual(answers(), expected)
   const after = reader.ranges(0).length
-  assert.ok(after <= before / 4, `${before} ranges became ${after}`)
+  assert.ok(after <= before / 4, `${before} ranges were merged into ${after}`)
 })
 
-test('ranges become one as soon as there are enough of them, also when somebody has looked in vain before', (t) => {
+test('index ranges are merged as soon as there are enough, also after earlier attempts', (t) => {
   const { writer } = open(t)
   let n = 0
   for (const expected of [...Array.from({ length: tuning.rangesPerMerge - 1 }, (_, i) => i + 1), 1, 2]) {
@@ -148,7 +148,7 @@ test('ranges become one as soon as there are enough of them, also when somebody 
   }
 })
 
-test('any event can be redacted, before and after it is sealed, and the others stay what they are', (t) => {
+test('any event can be redacted before and after it is sealed, and the others do not change', (t) => {
   const { writer, reader } = open(t)
   writer.append([request(1200, 0)])
   const gone = new Set<number>()
@@ -165,12 +165,12 @@ test('any event can be redacted, before and after it is sealed, and the others s
   }
 })
 
-test('lines of events that most others are selected with leave out those that are not, and those that were redacted', (t) => {
+test('lines of a selection that matches most events omit the events that do not match or are redacted', (t) => {
   const { writer, reader } = open(t)
   const tags = (i: number) => (i % 50 === 7 || i === 300 ? ['few'] : ['most'])
   const events = Array.from({ length: 1500 }, (_, i) => ({ appId: 'a', tags: tags(i), payload: String(i) }))
   writer.append([{ ...packed(events), streams: new Uint32Array(events.length) }])
-  // Beside each other, beside one that is not selected, and at both ends of a block.
+  // Adjacent ones, next to one that does not match, and at both ends of a block.
   const gone = new Set([20, 21, 58, 107, 127, 128, 299, 301, 1100])
   for (const offset of gone) writer.redact(0, offset)
   const of = (tag: string) => lines(reader, [{ tags: [tag] }]).map(({ payload }) => payload)
@@ -181,7 +181,7 @@ test('lines of events that most others are selected with leave out those that ar
   }
 })
 
-test('a newcomer to a stream that was pruned starts at its checkpoint', (t) => {
+test('a new receiver of a pruned stream starts at its checkpoint', (t) => {
   const { writer, reader } = open(t)
   for (let i = 0; i < 4; i++) writer.append([request(1024, i * 1024)])
   const record = writer.prune(0, 2048)
@@ -203,7 +203,7 @@ test('a newcomer to a stream that was pruned starts at its checkpoint', (t) => {
   assert.equal(lines(other.reader).at(-1)?.lamport, 4096)
 })
 
-test('a writer of lines takes as much room as it needs, and gives back what a large line needed', () => {
+test('an NDJSON writer grows for a large line, and shrinks again', () => {
   const writer = new NdjsonWriter(64 * 1024)
   const room = () => writer.written.buffer.byteLength
   writer.line('small')
@@ -217,7 +217,7 @@ test('a writer of lines takes as much room as it needs, and gives back what a la
   assert.equal(room(), 64 * 1024)
 })
 
-test('whoever takes what was written may take the memory with it', () => {
+test('the buffer of written lines can be transferred to another thread', () => {
   const writer = new NdjsonWriter(8 * 1024)
   for (const text of ['one', 'two']) {
     while (!writer.isFull) writer.line(text)
@@ -234,7 +234,7 @@ test('whoever takes what was written may take the memory with it', () => {
   assert.equal(writer.written.toString(), 'three\n')
 })
 
-test('checkpoints that are missing at the end of a stream are missed', (t) => {
+test('missing checkpoints at the end of a stream are detected', (t) => {
   const { writer, reader } = open(t)
   for (let i = 0; i < 4; i++) writer.append([request(1024, i * 1024)])
   assert.deepEqual(
@@ -246,10 +246,10 @@ test('checkpoints that are missing at the end of a stream are missed', (t) => {
   assert.throws(() => reader.checkpoints(0), { name: 'DamagedData', message: /end at 2048, not at 4096/ })
   assert.ok(reader.chunk(0, 1024, head))
   assert.throws(() => reader.chunk(0, 2048, head), { name: 'DamagedData' })
-  assert.equal(writer.planSeal(), undefined, 'what cannot be told apart is not sealed')
+  assert.equal(writer.planSeal(), undefined, 'chunks without checkpoints are not sealed')
 })
 
-test('chunks are sealed again once what was damaged is pruned', (t) => {
+test('sealing continues after damaged chunks are pruned', (t) => {
   const { writer } = open(t)
   for (let i = 0; i < 6; i++) writer.append([request(1024, i * 1024)])
   const plan = writer.planSeal()
@@ -260,7 +260,7 @@ test('chunks are sealed again once what was damaged is pruned', (t) => {
   assert.deepEqual(writer.planSeal()?.ends, [4096, 5120, 6144])
 })
 
-test('a seal begins when enough chunks wait for it, and takes as many as go into one', (t) => {
+test('a seal is planned when enough chunks are waiting, with a limited number of chunks', (t) => {
   const { writer } = open(t)
   const perSeal = tuning.chunksPerSeal
   const enough = perSeal + 8
@@ -271,11 +271,11 @@ test('a seal begins when enough chunks wait for it, and takes as many as go into
   const plan = writer.planSeal(enough)
   assert.equal(plan?.ends.length, perSeal)
   writer.applySeal(buildSeal(writer.database, plan))
-  assert.equal(writer.planSeal(perSeal), undefined, 'the rest waits for more, or for somebody with time')
+  assert.equal(writer.planSeal(perSeal), undefined, 'the rest waits for more chunks, or for an idle store')
   assert.equal(writer.planSeal()?.ends.length, enough - perSeal)
 })
 
-test('whoever appends large events is behind with as many chunks as whoever appends small ones', (t) => {
+test('the sealing backlog counts chunks, also when events are large', (t) => {
   const { writer } = open(t)
   const event = { appId: 'com.example.a', tags: [], payload: JSON.stringify('x'.repeat(1_100_000)) }
   const large = { ...packed([event]), streams: new Uint32Array(1) }

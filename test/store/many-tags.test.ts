@@ -9,7 +9,7 @@ import * as fc from '../support/property.ts'
 const tagsOf = (i: number): string[] => [`of60:${i % 60}`, `id:${i}`, `"ü" ${i % 40}`]
 const count = 3000
 
-test('hundreds of branches select what each of them does alone', (t) => {
+test('hundreds of branches select the union of their events', (t) => {
   const { writer, reader } = openLog(t)
   const events = Array.from({ length: count }, (_, i) => ({ appId: `app${i % 3}`, tags: tagsOf(i), payload: '1' }))
   writer.append([{ ...packed(events), streams: new Uint32Array(count) }])

@@ -9,13 +9,13 @@ import { sequences } from './model/steps.ts'
 import { World } from './model/world.ts'
 
 /**
- * Sequences that are tried; SHOAL_TEST_RUNS asks for more. With the seed of another run as SHOAL_TEST_SEED, a sequence that
- * fails is also made shorter, which takes its time.
+ * Number of sequences; SHOAL_TEST_RUNS sets another one. Only a run with SHOAL_TEST_SEED shrinks a failing sequence,
+ * because that takes long.
  */
 const runs = Number(process.env['SHOAL_TEST_RUNS'] ?? 20)
 const secondsPerRun = 30
 
-test('whatever is done with a store, it answers like an array of all events', {
+test('after any sequence of operations a store gives the same results as an array of all events', {
   timeout: 1000 * secondsPerRun * (runs + 10),
 }, async (t) => {
   const folder = temporaryFolder(t)
@@ -35,7 +35,7 @@ test('whatever is done with a store, it answers like an array of all events', {
     { numRuns: runs, endOnFailure: !isRepeated },
   )
   t.diagnostic([...seen].map(([what, times]) => `${what}: ${times}`).join(', '))
-  // A test in which nothing happens would show nothing.
+  // Guards against a degenerate run, in which nothing happens.
   const expected = [
     'chunk stored',
     'chunk waiting',

@@ -39,7 +39,7 @@ test('a start is refused for every flipped bit of the key, the node ID, the star
   assert.ok(refused > 8 * (45 + 43), `${refused} bits`)
 })
 
-test('a start is refused for every flipped bit of a key without a checksum, where the node has written events', (t) => {
+test('a start is refused for every flipped bit of a key without a checksum, if the node has written events', (t) => {
   const folder = memoryFolder(t)
   const { file: log } = buildSmallStore(folder)
   const file = join(folder, 'node.db')
@@ -60,7 +60,7 @@ test('a start is refused for every flipped bit of a key without a checksum, wher
   }
 })
 
-test('a node database of an earlier version opens, and its rows have checksums from then on', async (t) => {
+test('a node database of an earlier format version can be opened, and its rows get checksums', async (t) => {
   const folder = memoryFolder(t)
   const file = join(folder, 'node.db')
   writeVersion1(file)
@@ -75,7 +75,7 @@ test('a node database of an earlier version opens, and its rows have checksums f
   }
 })
 
-test('a node database without a key does not get a new one where there are events', (t) => {
+test('a node database without a key does not get a new key if there are events', (t) => {
   const folder = memoryFolder(t)
   const { file: log } = buildSmallStore(folder)
   const database = NodeDatabase.open(join(folder, 'node.db'))
@@ -86,7 +86,7 @@ test('a node database without a key does not get a new one where there are event
   )
 })
 
-test('an event log is refused to a node with another key than the one that wrote it', (t) => {
+test('opening an event log with a different key than the one that wrote it is refused', (t) => {
   const { file } = buildSmallStore(memoryFolder(t))
   assert.throws(
     () => openWriter(file, otherKey).close(),
@@ -95,7 +95,7 @@ test('an event log is refused to a node with another key than the one that wrote
   openWriter(file, ownKey).close()
 })
 
-test('a start is refused for every flipped bit of the newest settings row, and a rollback gets over it', async (t) => {
+test('a start is refused for every flipped bit of the newest settings row, and a rollback recovers', async (t) => {
   const { file, sound } = await writeNodeDatabase(memoryFolder(t))
   const damaged = `${file}.damaged`
   const ofRow = (bit: ColumnBit): boolean => bit.table === 'settings' && bit.column !== 'seal' && bit.key[1] === 2n
@@ -110,7 +110,7 @@ test('a start is refused for every flipped bit of the newest settings row, and a
   }
 })
 
-/** Goes back to a revision, and answers with the topic of the next start. */
+/** Rolls back to a revision. Returns the topic of the next start. */
 async function rollBack(file: string, revision: number): Promise<string> {
   const database = NodeDatabase.open(file)
   try {
@@ -122,7 +122,7 @@ async function rollBack(file: string, revision: number): Promise<string> {
   }
 }
 
-test('a flipped bit of an earlier settings row, or of a seal, changes nothing in force, and of a row is found by verify', async (t) => {
+test('a flipped bit of an earlier settings row or of a seal does not affect the start, and verify reports such a row', async (t) => {
   const { file, sound } = await writeNodeDatabase(memoryFolder(t))
   const right = await startOn(file)
   const damaged = `${file}.damaged`
@@ -140,7 +140,7 @@ test('a flipped bit of an earlier settings row, or of a seal, changes nothing in
   }
 })
 
-test('a newest settings row that is lost is missed', async (t) => {
+test('the loss of the newest settings row is detected', async (t) => {
   const { file, sound } = await writeNodeDatabase(memoryFolder(t))
   writeSound(file, sound)
   const { DatabaseSync } = await import('node:sqlite')
@@ -151,7 +151,7 @@ test('a newest settings row that is lost is missed', async (t) => {
   assert.equal(await rollBack(file, 1), 'hall-2')
 })
 
-test('a flipped bit anywhere in the file of the node database is refused, or the start is the same', async (t) => {
+test('a flipped bit anywhere in the file of the node database is refused or harmless', async (t) => {
   const { file, sound } = await writeNodeDatabase(memoryFolder(t))
   const right = await startOn(file)
   const step = 211
@@ -170,7 +170,7 @@ test('a flipped bit anywhere in the file of the node database is refused, or the
   assert.ok(refused > 0)
 })
 
-test('a schema that has lost a column of the count of revisions is refused', async (t) => {
+test('a schema that has lost a column of the revision count is refused', async (t) => {
   const { file, sound } = await writeNodeDatabase(memoryFolder(t))
   const at = sound.indexOf('sqlite_sequence(name')
   assert.ok(at > 0)

@@ -10,7 +10,7 @@ import { padding } from '../../src/store/sqlite/rows/padding.ts'
 import * as fc from '../support/property.ts'
 
 const number = fc.oneof(fc.nat(200), fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.maxSafeNat(), edges())
-/** Sizes around those at which something about the row changes. */
+/** Sizes around the boundaries of the row layout. */
 const size = fc.oneof(
   fc.nat(300),
   fc.nat(20_000),
@@ -26,7 +26,7 @@ function edges(): fc.Arbitrary<number> {
     .map(([bits, over]) => 2 ** bits + over)
 }
 
-test('the parts of a segment share no page with another row', (t) => {
+test('the blocks of a segment share no page with another row', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-test-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const mark = Buffer.alloc(16, 'MARK')
@@ -41,7 +41,7 @@ test('the parts of a segment share no page with another row', (t) => {
       for (const [i, [numbers, sizes]] of rows.entries()) {
         const given = sizes.map((bytes) => Buffer.alloc(bytes, 'MARK'))
         const parts = Array.from({ length: 1 + format.blocksPerSegment }, (_, part) => given[part] ?? null)
-        // Not in the order of the keys, so that pages are split.
+        // Not in key order, so that pages are split.
         insert.run((i * 7919) % 1009, ...numbers, padding(numbers, parts), ...parts)
       }
       database.close()
@@ -50,11 +50,11 @@ test('the parts of a segment share no page with another row', (t) => {
         const leaf = stored[page] === 0x0d
         ok(
           !leaf || !stored.subarray(page, page + format.logPageBytes).includes(mark),
-          'no part stands beside other rows',
+          'no block is on a page with other rows',
         )
       }
       const waste = stored.length - rows.reduce((sum, [, sizes]) => sum + sizes.reduce((a, b) => a + b), 0)
-      ok(waste < rows.length * 3 * format.logPageBytes + 20 * format.logPageBytes, 'it takes no more than it has to')
+      ok(waste < rows.length * 3 * format.logPageBytes + 20 * format.logPageBytes, 'the padding is bounded')
     }),
     { numRuns: 150 },
   )

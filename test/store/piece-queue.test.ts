@@ -4,19 +4,19 @@ import { tuning } from '../../src/base/tuning.ts'
 import { PieceQueue } from '../../src/store/jobs/piece-queue.ts'
 import * as fc from '../support/property.ts'
 
-function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {
-  const told: number[] = []
+function queue(): { queue: PieceQueue; acknowledged: number[]; cancelled: () => number } {
+  const acknowledged: number[] = []
   let cancelled = 0
   const made = new PieceQueue(
-    (bytes) => told.push(bytes),
+    (bytes) => acknowledged.push(bytes),
     () => cancelled++,
   )
-  return { queue: made, told, cancelled: () => cancelled }
+  return { queue: made, acknowledged, cancelled: () => cancelled }
 }
 
 const failure = new Error('what went wrong')
 
-test('whoever takes pieces gets all of them in order, whether they come before or after being asked for, then the end', async () => {
+test('a consumer gets all pieces in order and then the end or the error, whether it asks before or after they arrive', async () => {
   const step = fc.constantFrom('push', 'take')
   await fc.assert(
     fc.asyncProperty(fc.array(step), fc.boolean(), async (steps, fails) => {
@@ -28,7 +28,7 @@ test('whoever takes pieces gets all of them in order, whether they come before o
       }
       for (const step of steps) {
         if (step === 'push') pieces.push(Buffer.of(pushed++))
-        // One at a time, as whoever iterates does.
+        // One at a time, like an iterator.
         else if (results.length <= pushed) take()
         await Promise.resolve()
       }
@@ -48,7 +48,7 @@ test('whoever takes pieces gets all of them in order, whether they come before o
   )
 })
 
-test('whoever waits when it is cancelled or fails is told at once, and so is whoever makes the pieces', async () => {
+test('cancelling or failing settles a pending read at once, and notifies the producer once', async () => {
   const [first, second] = [queue(), queue()]
   const waiting = first.queue.next()
   first.queue.cancel()
@@ -62,7 +62,7 @@ test('whoever waits when it is cancelled or fails is told at once, and so is who
   assert.equal(second.cancelled(), 1)
 })
 
-test('whoever stops reading ends it', async () => {
+test('a consumer that stops iterating cancels the producer', async () => {
   const { queue: pieces, cancelled } = queue()
   pieces.push(Buffer.of(1))
   for await (const _ of pieces) break
@@ -70,12 +70,12 @@ test('whoever stops reading ends it', async () => {
   await pieces.ended
 })
 
-test('what was taken is told when more is asked for, many small pieces together', async () => {
-  const { queue: pieces, told } = queue()
+test('consumed bytes are acknowledged with the next read, small pieces in batches', async () => {
+  const { queue: pieces, acknowledged } = queue()
   const quarter = tuning.queryCreditBytes / 4
   for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
   for (const expected of [[], [], [quarter], [quarter, quarter]]) {
     await pieces.next()
-    assert.deepEqual(told, expected)
+    assert.deepEqual(acknowledged, expected)
   }
 })

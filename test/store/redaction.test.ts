@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/folder.ts'
 import * as fc from '../support/property.ts'
 
 const streams = 3
-/** Requests of few and of many events, to one stream or in turn to all of them, whose rows share pages and fill several. */
+/** Requests with few and with many events, for one or all streams, whose rows share pages or fill several. */
 const requests = fc.array(
   fc.record({ count: fc.constantFrom(1, 3, 20, 100, 300), length: fc.nat(120), spread: fc.boolean() }),
   { minLength: 5, maxLength: 25 },
@@ -26,7 +26,7 @@ const reused = [
   { count: 3, length: 0, spread: false },
 ]
 
-test('nothing of a redacted payload stays in the files, wherever its row stood', (t) => {
+test('nothing of a redacted payload is left in the files, wherever its row was stored', (t) => {
   const folder = temporaryFolder(t)
   const key = KeyPair.generate(systemRandom)
   let stores = 0
@@ -56,7 +56,7 @@ test('nothing of a redacted payload stays in the files, wherever its row stood',
       }
       writer.close()
     }),
-    // A page that was freed and used again in one transaction: found after hundreds of others.
+    // A page that was freed and reused in one transaction: found after hundreds of other cases.
     { numRuns: 100, examples: [[reused, [284664010, 783158934, 0]]] },
   )
 })

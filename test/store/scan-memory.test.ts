@@ -9,7 +9,7 @@ import { openLog } from '../support/log.ts'
 
 type Block = Parameters<EventSink['event']>[1]
 
-/** Keeps the blocks that it saw, which it should not, and how large their lines were when it saw them. */
+/** Collects the blocks that it saw, which may be released meanwhile, and the size of their lines at that time. */
 class Blocks implements EventSink {
   readonly seen = new Map<Block, number>()
 
@@ -21,7 +21,7 @@ class Blocks implements EventSink {
 
 const payload = JSON.stringify('x'.repeat(1024 * 1024))
 
-/** A log whose blocks hold one large event each, and take twice as much as is kept of them. */
+/** A log with one large event per block, twice as large as the cache. */
 function largeLog(t: TestContext): { reader: LogReader; count: number } {
   const { writer, reader } = openLog(t)
   const count = Math.ceil((2 * tuning.blockCacheBytes) / payload.length)
@@ -37,25 +37,25 @@ function scan(reader: LogReader, order: 'asc' | 'desc'): Blocks {
   return blocks
 }
 
-test('what is read one after the other is kept while there is room, and given back at once when there is none', (t) => {
+test('blocks of a scan are cached while there is room, and released at once otherwise', (t) => {
   const { reader, count } = largeLog(t)
   const first = scan(reader, 'asc')
   equal(first.seen.size, count)
   const kept = [...first.seen.keys()].filter(({ lamports }) => lamports.length > 0)
   notEqual(kept.length, 0)
   ok(kept.length <= tuning.blockCacheBytes / payload.length + 1)
-  // Whoever comes later reads the same, and finds those that were kept; the last one was nobody's.
+  // A later scan has the same results, and finds the cached blocks; the last one is not cached.
   const second = scan(reader, 'asc')
   deepEqual([...second.seen.values()], [...first.seen.values()])
   ok(kept.slice(0, -1).every((block) => second.seen.has(block)))
   deepEqual([...scan(reader, 'desc').seen.values()].reverse(), [...first.seen.values()])
 })
 
-test('what is read here and there is given back when it has to go for something else', (t) => {
+test('blocks of random reads are released when they are evicted', (t) => {
   const { reader, count } = largeLog(t)
   const blocks = new Blocks()
   for (let i = 0; i < count; i++) {
-    // Each time far from the one before, and on to the next: the first one is left then.
+    // Each read is far from the one before, and continues to the next block, which releases the first one.
     const from = (i * 11) % (count - 1)
     const bounds = { lower: new Map([[0, from - 1]]), upper: new Map([[0, from + 1]]) }
     ok(new LogCursor(reader, { anyOf: [{ tags: ['t'] }], order: 'asc', ...bounds }).run(blocks))
@@ -63,7 +63,7 @@ test('what is read here and there is given back when it has to go for something 
   ok([...blocks.seen.keys()].some(({ lamports }) => lamports.length === 0))
 })
 
-test('whoever stands at a block finds it whole, whatever others read in the meantime', (t) => {
+test('the block of an active cursor is not released, whatever others read meanwhile', (t) => {
   const { reader, count } = largeLog(t)
   const expected = [...scan(reader, 'asc').seen.values()]
   for (const order of ['asc', 'desc'] as const) {
@@ -81,7 +81,7 @@ test('whoever stands at a block finds it whole, whatever others read in the mean
   }
 })
 
-test('a cache keeps what has room without letting go of anything', () => {
+test('setIfRoom does not evict other entries of the cache', () => {
   const cache = new LruCache<string, number>(10)
   ok(cache.set('a', 1, 6))
   ok(!cache.setIfRoom('b', 2, 5))

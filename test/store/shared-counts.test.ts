@@ -7,7 +7,7 @@ import type { Snapshot } from '../../src/store/port/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
 import { Commits } from './counts/commits.ts'
 
-test('a snapshot has the counts after a whole commit, while another thread publishes as fast as it can', async () => {
+test('a snapshot is consistent with a whole commit, while another thread publishes continuously', async () => {
   const counts = new SharedCounts()
   const commits = 200_000
   const worker = new Worker(new URL('./counts/publisher-thread.ts', import.meta.url), {
@@ -26,14 +26,14 @@ test('a snapshot has the counts after a whole commit, while another thread publi
     if (snapshot.position !== last?.position) taken.moved++
     if (isFresh) taken.fresh++
     while (expected.changes < snapshot.position) expected.next()
-    assert.equal(snapshot.position, expected.changes, 'it stands between two commits')
-    // A stream that is about to get its first events may be known already.
+    assert.equal(snapshot.position, expected.changes, 'the snapshot is between two commits')
+    // A new stream may be known before its first events.
     const known = expected.counts.concat(Array(Math.max(0, snapshot.streams - expected.counts.length)).fill(0))
     assert.deepEqual(snapshot.counts(), known)
     last = snapshot
     taken.all++
   }
-  // The event loop turns now and then, so that the end of the thread is heard, and the ring wraps around.
+  // Yields to the event loop, so that the exit event of the thread is received and the ring wraps around.
   while (!isOver) {
     for (let i = 0; i < 200; i++) check(i % 3 === 0)
     await new Promise((resolve) => setImmediate(resolve))
@@ -46,7 +46,7 @@ test('a snapshot has the counts after a whole commit, while another thread publi
   assert.ok(taken.moved > 50 && taken.fresh > 50, JSON.stringify(taken))
 })
 
-test('a snapshot is complete when the ring of changes has wrapped around since the last one', () => {
+test('a snapshot is complete even if the ring of changes has wrapped around since the previous one', () => {
   const counts = new SharedCounts()
   const publish = (number: number, count: number) => counts.publish([{ number, count, pruned: 0, sealed: 0 }])
   for (const changes of [format.streamsPerTopic - 1, format.streamsPerTopic, 3 * format.streamsPerTopic]) {
@@ -57,7 +57,7 @@ test('a snapshot is complete when the ring of changes has wrapped around since t
   }
 })
 
-test('a snapshot is the last one as long as no count changes, and tells which streams have grown since an earlier one', () => {
+test('a snapshot is reused while no count changes, and lists the streams that have grown since an earlier one', () => {
   const counts = new SharedCounts()
   const empty = counts.snapshot()
   assert.deepEqual([empty.streams, empty.count(5), empty.counts()], [0, 0, []])
@@ -67,7 +67,7 @@ test('a snapshot is the last one as long as no count changes, and tells which st
   ])
   const first = counts.snapshot(empty)
   assert.deepEqual(first.grownSince(empty), [0])
-  // Sealing and pruning change no count.
+  // Sealing and pruning do not change counts.
   counts.publish([{ number: 0, count: 3, pruned: 2, sealed: 3 }])
   assert.equal(counts.snapshot(first), first)
   counts.publish([

@@ -21,7 +21,7 @@ import {
 import { LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-/** Syncs directories like the disk does, and records which. */
+/** Syncs directories, and records which. */
 function recorder(): DiskSync & { take(): string[] } {
   let folders: string[] = []
   return {
@@ -38,7 +38,7 @@ function recorder(): DiskSync & { take(): string[] } {
   }
 }
 
-test('a data folder is made with its parents, and the directory above each new one is synced', (t) => {
+test('a data folder is created with its parents, and the parent directory of each new one is synced', (t) => {
   const base = temporaryFolder(t)
   const sync = recorder()
   const path = join(base, 'a', 'b', 'data')
@@ -46,7 +46,7 @@ test('a data folder is made with its parents, and the directory above each new o
   open()
   assert.deepEqual(sync.take(), [base, join(base, 'a'), join(base, 'a', 'b'), path])
   open()
-  assert.deepEqual(sync.take(), [], 'what is there is not synced again')
+  assert.deepEqual(sync.take(), [], 'existing directories are not synced again')
   makeFolders(topicsFolder(path), sync)
   assert.deepEqual(sync.take(), [path])
 })
@@ -58,7 +58,7 @@ function topics(t: TestContext): string {
   return folder
 }
 
-test('the directory of a database is synced when the database is made, and only then', (t) => {
+test('the directory of a database is synced when the database is created, and only then', (t) => {
   const folder = topics(t)
   const sync = recorder()
   const log = {
@@ -81,7 +81,7 @@ test('the directory of a database is synced when the database is made, and only 
   }
 })
 
-test('the directory of the slots is synced when their file is made, and only then', async (t) => {
+test('the directory of the slot file is synced when the file is created, and only then', async (t) => {
   const file = blockFile(topics(t), 't')
   const sync = recorder()
   const database = openBlocks(file)

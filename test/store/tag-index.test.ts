@@ -4,7 +4,7 @@ import { joinPostings, type RangeRows } from '../../src/store/sqlite/index/joine
 import { encodeIndex, IndexBuilder, lookUp, pairsOf, postingCrc } from '../../src/store/sqlite/index/tag-index.ts'
 import * as fc from '../support/property.ts'
 
-/** Few hashes, so that events share them, and those at the ends of the digits by which they are sorted. */
+/** Few hashes, so that events share them, and hashes at the digit boundaries of the radix sort. */
 const hash = fc.oneof(
   fc.nat(5),
   fc.constantFrom(2 ** 11 - 1, 2 ** 11, 2 ** 22 - 1, 2 ** 22, 2 ** 31, 2 ** 32 - 1),
@@ -12,7 +12,7 @@ const hash = fc.oneof(
 )
 const events = fc.array(fc.array(hash, { maxLength: 4 }), { maxLength: 400 })
 
-test('an index has the positions of every hash, and nothing else', () => {
+test('an index has exactly the positions of every hash', () => {
   fc.assert(
     fc.property(events, (hashesOf) => {
       const first = 1000
@@ -37,7 +37,7 @@ test('an index has the positions of every hash, and nothing else', () => {
   )
 })
 
-/** Tags of a kind that every event has, that some have in turn, and that any may have. */
+/** Hashes that every event has, that alternate, and that are random. */
 const repeated = fc
   .tuple(fc.integer({ min: 1, max: 9 }), events)
   .map(([period, list]) => list.map((hashes, i) => [7, 100 + (i % period), ...hashes]))
@@ -50,7 +50,7 @@ function rangeOf(hashesOf: readonly (readonly number[])[], first: number, id: nu
   return { range, rows: rows.map(({ bucket, body }) => ({ crc: postingCrc(range, bucket, body), body })) }
 }
 
-test('joining the indexes of ranges gives the index of all their events', () => {
+test('merging index ranges gives the index of all their events', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(events, repeated), { minLength: 1, maxLength: 8 }), (lists) => {
       const first = 5000
@@ -62,7 +62,7 @@ test('joining the indexes of ranges gives the index of all their events', () => 
   )
 })
 
-test('a damaged row keeps ranges from being joined', () => {
+test('merging index ranges fails if a row is damaged', () => {
   const parts = [rangeOf([[1, 2], [3]], 0, 1), rangeOf([[1], [4]], 2, 2)]
   const [{ crc = 0, body = Buffer.alloc(0) } = {}] = parts[1]?.rows ?? []
   const flipped = Buffer.from(body)

@@ -8,15 +8,15 @@ import { packed } from '../support/events.ts'
 import { openLog } from '../support/log.ts'
 import * as fc from '../support/property.ts'
 
-test('a row that goes between two looks is missed, not taken for the one after it', (t) => {
+test('a row that is sealed between two statements is reported as missing, not confused with the next row', (t) => {
   let time = 1_700_000_000_000_000
   const { writer } = openLog(t, () => time++)
   const event = { appId: 'com.example.a', tags: ['a'], payload: '1' }
   for (let i = 0; i < 3; i++) writer.append([{ ...packed([event, event]), streams: new Uint32Array(2) }])
   const { database } = writer
   let isGone = false
-  // Says where the row of an event is, and then it is sealed.
-  const meddling = {
+  // Deletes the row right after its key was looked up, as sealing does.
+  const racing = {
     prepare(sql: string) {
       const statement = database.prepare(sql)
       if (!sql.startsWith('SELECT key FROM tail')) return statement
@@ -29,15 +29,15 @@ test('a row that goes between two looks is missed, not taken for the one after i
     },
   } as unknown as DatabaseSync
   for (const step of [1, -1] as const) {
-    const block = new TailBlocks(meddling).at('stream-0', 3, step)
+    const block = new TailBlocks(racing).at('stream-0', 3, step)
     assert.ok(block !== undefined && block.first <= 3 && block.first + block.count > 3)
   }
   isGone = true
-  assert.equal(new TailBlocks(meddling).at('stream-0', 3, 1), undefined)
-  assert.equal(new TailBlocks(meddling).at('stream-0', 5, 1)?.first, 4)
+  assert.equal(new TailBlocks(racing).at('stream-0', 3, 1), undefined)
+  assert.equal(new TailBlocks(racing).at('stream-0', 5, 1)?.first, 4)
 })
 
-test('whoever goes down from any event finds it, and every one before it, whatever rows they are in', (t) => {
+test('reading backwards from any event finds it and every event before it, across rows of any size', (t) => {
   const size = fc.constantFrom(1, 2, 11, 12, 13, 127, 128, 129, 300)
   fc.assert(
     fc.property(fc.array(size, { minLength: 1, maxLength: 12 }), fc.nat(), (sizes, start) => {
@@ -48,7 +48,7 @@ test('whoever goes down from any event finds it, and every one before it, whatev
         const events = Array.from({ length: size }, () => ({ appId: 'a', tags: ['a'], payload: `${count++}` }))
         writer.append([{ ...packed(events), streams: new Uint32Array(size) }])
       }
-      // One keeps what it has read, the other has nothing.
+      // One instance caches rows, the other is new each time.
       const kept = new TailBlocks(writer.database)
       for (let key = start % count; key >= 0; key--) {
         const index = (block: EventBlock | undefined): number => key - (block?.first ?? Number.NaN)
@@ -61,11 +61,11 @@ test('whoever goes down from any event finds it, and every one before it, whatev
   )
 })
 
-test('whoever goes down through a large row reads it once', (t) => {
+test('reading backwards through a large row reads the row once', (t) => {
   const { writer } = openLog(t)
   const events = Array.from({ length: 1000 }, (_, i) => ({ appId: 'a', tags: ['a'], payload: `${i}` }))
   writer.append([{ ...packed(events), streams: new Uint32Array(1000) }])
-  // As a chunk of another node is stored: in one row.
+  // A single row, like a received chunk.
   const { database } = writer
   const rows = database.prepare('SELECT * FROM tail ORDER BY key').all() as unknown as TailRow[]
   const last = rows.at(-1) as TailRow
@@ -79,14 +79,14 @@ test('whoever goes down through a large row reads it once', (t) => {
   )
   database.exec('DELETE FROM tail')
   database.prepare('INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?, ?)').run(key, count, lamport, hash, raw, crc, body)
-  let asked = 0
+  let statements = 0
   const counting = {
     prepare(sql: string) {
       const statement = database.prepare(sql)
       const counted =
         <A extends unknown[], R>(ask: (...args: A) => R) =>
         (...args: A): R => {
-          asked++
+          statements++
           return ask(...args)
         }
       return { get: counted(statement.get.bind(statement)), iterate: counted(statement.iterate.bind(statement)) }
@@ -97,7 +97,7 @@ test('whoever goes down through a large row reads it once', (t) => {
     const block = tail.at('s-0', key, -1)
     assert.equal(block?.payload(key - block.first), `${key}`)
   }
-  assert.equal(asked, 1)
+  assert.equal(statements, 1)
 })
 
 test('a block of large events is bounded by its bytes, in both directions', (t) => {

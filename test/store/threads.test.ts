@@ -25,7 +25,7 @@ function request(count: number, from: number): Parameters<SqliteEventStore['appe
   return { ...packed(events), streams: new Uint32Array(count) }
 }
 
-test('what callers appended at the same time is there when they get their answers, in the order of their answers', async (t) => {
+test('concurrent appends are readable once they are acknowledged, in the order of their responses', async (t) => {
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
@@ -52,7 +52,7 @@ test('what callers appended at the same time is there when they get their answer
   )
 })
 
-test('a copy that is made while others append holds a moment of the store, and is verified', async (t) => {
+test('a backup during appends is a consistent snapshot of the store, and verifies', async (t) => {
   const folder = temporaryFolder(t)
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -97,7 +97,7 @@ async function all(store: SqliteEventStore): Promise<number> {
   return text.split('\n').length - 1
 }
 
-test('a thread that ends while it reads is replaced: who reads is told, and who comes after it goes on', async (t) => {
+test('a reader thread that ends is replaced: running reads fail, and later ones work', async (t) => {
   const store = await openBreaking(t)
   t.after(() => store.close())
   await store.append(request(10, 0))
@@ -109,7 +109,7 @@ test('a thread that ends while it reads is replaced: who reads is told, and who 
     )
     await Promise.all(others)
     assert.equal(await all(store), 10 * i)
-    // The new thread hears of what is appended, too.
+    // The new thread gets new events, too.
     const lines = store.start('subscribe', subscription)
     let seen = 0
     let appended = false
@@ -155,14 +155,14 @@ test('a new reader thread is woken once the writer is connected to it', async (t
   await woken
 })
 
-test('a query that never gives way does not keep a store from closing', async (t) => {
+test('a query that never yields does not prevent a store from closing', async (t) => {
   const store = await openBreaking(t)
   await store.append(request(10, 0))
   store.start('hang', {})
   await store.close()
 })
 
-test('whole chunks are sealed once nobody appends any more, the first ones and those that come later', async (t) => {
+test('complete chunks are sealed when the store is idle, each time', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -181,7 +181,7 @@ test('whole chunks are sealed once nobody appends any more, the first ones and t
   }
 })
 
-test('closing comes to an end when the writer has ended meanwhile', { timeout: 60_000 }, async (t) => {
+test('closing completes even if the writer thread has ended meanwhile', { timeout: 60_000 }, async (t) => {
   const threads: Worker[] = []
   const started = (thread: Worker): void => void threads.push(thread)
   process.on('worker', started)
@@ -196,7 +196,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   })
   await store.append(request(10, 0))
   const closing = store.close()
-  // The first that is started.
+  // The thread that is started first.
   const [writer] = threads
   assert.ok(writer !== undefined)
   await writer.terminate()
@@ -204,7 +204,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   await assert.rejects(store.append(request(1, 10)))
 })
 
-test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
+test('a store can be closed while appends wait for the sealer', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const options = { file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) } as const
   const store = await SqliteEventStore.open({ ...options, runtime: systemRuntime })

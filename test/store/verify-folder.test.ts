@@ -8,7 +8,7 @@ import { memoryFolder } from './damage/folder.ts'
 
 const pageBytes = 4096
 
-test('a sound data folder has no problems, also one that a kill has left behind', async (t) => {
+test('an intact data folder has no problems, also after a kill', async (t) => {
   const folders = await makeFolders(memoryFolder(t))
   for (const folder of Object.values(folders)) {
     const { problems, reports } = verifyFolder(folder)
@@ -20,7 +20,7 @@ test('a sound data folder has no problems, also one that a kill has left behind'
   }
 })
 
-test('a zeroed page of any database, or of the slots, is a problem that names its place', async (t) => {
+test('a zeroed page of any database or of the slot file is a problem with its position', async (t) => {
   const { stopped } = await makeFolders(memoryFolder(t))
   const files = ['node.db', ...readdirSync(join(stopped, 'topics')).map((name) => join('topics', name))]
   const checked = files.filter((name) => /\.(db|slots)$/.test(name))
@@ -30,7 +30,7 @@ test('a zeroed page of any database, or of the slots, is a problem that names it
     const sound = readFileSync(file)
     for (let at = 0; at < sound.length; at += pageBytes) {
       const end = Math.min(sound.length, at + pageBytes)
-      // Free room within a large page may be all zeros already.
+      // Free space within a large page may be zero already.
       if (sound.subarray(at, end).every((byte) => byte === 0)) continue
       writeFileSync(file, Buffer.from(sound).fill(0, at, end))
       const { problems } = verifyFolder(stopped)
@@ -43,7 +43,7 @@ test('a zeroed page of any database, or of the slots, is a problem that names it
   assert.deepEqual(verifyFolder(stopped).problems, [])
 })
 
-test('a damaged write-ahead log is a problem, and stays as it is for the next start', async (t) => {
+test('a damaged write-ahead log is a problem, and is not changed before the next start', async (t) => {
   const { killed } = await makeFolders(memoryFolder(t))
   const topics = join(killed, 'topics')
   const logs = readdirSync(topics).filter((name) => name.endsWith('-wal'))
@@ -67,7 +67,7 @@ test('a damaged write-ahead log is a problem, and stays as it is for the next st
   }
 })
 
-test('a database of a topic that is gone, or in the file of another topic, is a problem', async (t) => {
+test('a database of a topic that is missing, or in the file of another topic, is a problem', async (t) => {
   const { stopped } = await makeFolders(memoryFolder(t))
   const topics = join(stopped, 'topics')
   const [events = ''] = readdirSync(topics).filter((name) => /-[0-9a-f]{16}\.db$/.test(name))

@@ -14,7 +14,7 @@ import { openWriter, ownKey, request } from './damage/small-store.ts'
 const headerBytes = 32
 const frameBytes = 24 + 4096
 
-/** A database with these transactions in its write-ahead log, as a process that was killed leaves it. */
+/** A database with these transactions in its write-ahead log, as after a kill. */
 function killed(t: TestContext, transactions: readonly string[], file = join(memoryFolder(t), 'killed.db')): string {
   const running = `${file}.running`
   const database = new DatabaseSync(running)
@@ -45,7 +45,7 @@ function flipped(bytes: Buffer, bit: number): Buffer {
   return copy
 }
 
-/** The numbers of the frames that end a commit, from 1 on. */
+/** The numbers of the commit frames, from 1. */
 function commitsIn(wal: Buffer): number[] {
   const frames = Math.floor((wal.length - headerBytes) / frameBytes)
   return Array.from({ length: frames }, (_, i) => i + 1).filter(
@@ -53,7 +53,7 @@ function commitsIn(wal: Buffer): number[] {
   )
 }
 
-test('a sound write-ahead log, one that is cut anywhere and none at all are no damage', (t) => {
+test('an intact, truncated or missing write-ahead log is not damage', (t) => {
   const file = killed(t, [small, large, small, large])
   assert.equal(scanWal(file), undefined)
   const wal = readFileSync(`${file}-wal`)
@@ -67,24 +67,24 @@ test('a sound write-ahead log, one that is cut anywhere and none at all are no d
   assert.equal(scanWal(file), undefined)
 })
 
-test('frames of a transaction that was rolled back are no damage, also behind a later commit', (t) => {
+test('frames of a rolled-back transaction are not damage, also after a later commit', (t) => {
   const file = killed(t, [small, rolledBack, small])
   assert.ok(statSync(`${file}-wal`).size > 50 * frameBytes, 'the transaction was written before it was rolled back')
   assert.equal(scanWal(file), undefined)
   assert.equal(rows(file), 2)
 })
 
-test('frames that are left from before the log was begun anew are no damage', (t) => {
+test('frames left over from before the log was restarted are not damage', (t) => {
   const file = killed(t, [large, large, large, 'PRAGMA wal_checkpoint(RESTART)', small])
   assert.ok(statSync(`${file}-wal`).size > 10 * frameBytes)
   assert.equal(scanWal(file), undefined)
   assert.equal(rows(file), 4)
 })
 
-test('a broken frame with a later commit behind it is damage, for certain', (t) => {
+test('a corrupted frame before a later commit is certain damage', (t) => {
   const file = killed(t, [small, large, small, large, small, small])
   const wal = readFileSync(`${file}-wal`)
-  // Behind the last but two there are two single frames, each a commit.
+  // The last two frames are one commit each.
   const end = headerBytes + (commitsIn(wal).at(-3) as number) * frameBytes
   const random = testRandom(t)
   for (let bit = 8 * headerBytes; bit < 8 * end; bit += 1 + random.below(1999)) {
@@ -95,7 +95,7 @@ test('a broken frame with a later commit behind it is damage, for certain', (t) 
   }
 })
 
-test('every flipped bit of the header of a write-ahead log with commits is damage', (t) => {
+test('every flipped bit in the header of a write-ahead log with commits is damage', (t) => {
   const file = killed(t, [small, large, small])
   const wal = readFileSync(`${file}-wal`)
   for (let bit = 0; bit < 8 * headerBytes; bit++) {
@@ -104,7 +104,7 @@ test('every flipped bit of the header of a write-ahead log with commits is damag
   }
 })
 
-test('a broken frame in front of the last commit only is possible damage: the power may have failed', (t) => {
+test('a corrupted frame of the last commit is only possible damage: it may be a torn write', (t) => {
   const file = killed(t, [small, small, large])
   const wal = readFileSync(`${file}-wal`)
   const [, before = 0, last = 0] = commitsIn(wal).slice(-3)
@@ -112,13 +112,13 @@ test('a broken frame in front of the last commit only is possible damage: the po
   for (let frame = before + 1; frame < last; frame++) {
     const at = headerBytes + (frame - 1) * frameBytes
     writeFileSync(`${file}-wal`, Buffer.from(wal).fill(0, at, at + frameBytes))
-    // The frame behind it is checked from it.
+    // The checksum of the commit frame continues that of the frame before it.
     const expected = frame === last - 1 ? undefined : { frame, commits: 1, isCertain: false }
     assert.deepEqual(scanWal(file), expected, `frame ${frame} of ${last}`)
   }
 })
 
-test('checksums of big-endian words are understood', (t) => {
+test('checksums of big-endian words are supported', (t) => {
   const file = killed(t, [small, large, small, small])
   const wal = bigEndian(readFileSync(`${file}-wal`))
   writeFileSync(`${file}-wal`, wal)
@@ -126,10 +126,10 @@ test('checksums of big-endian words are understood', (t) => {
   writeFileSync(`${file}-wal`, flipped(wal, 8 * (headerBytes + frameBytes + 100)))
   assert.deepEqual([scanWal(file)?.frame, scanWal(file)?.isCertain], [2, true])
   writeFileSync(`${file}-wal`, wal)
-  assert.equal(rows(file), 4, 'SQLite understands it, too')
+  assert.equal(rows(file), 4, 'SQLite accepts it, too')
 })
 
-/** The same write-ahead log as a big-endian machine writes it. */
+/** The same write-ahead log as written by a big-endian machine. */
 function bigEndian(wal: Buffer): Buffer {
   const copy = Buffer.from(wal)
   copy.writeUInt32BE(0x377f0683, 0)
@@ -155,7 +155,7 @@ function bigEndian(wal: Buffer): Buffer {
   return copy
 }
 
-/** An event log of a process that was killed after some commits, with or without a note of how many events it had. */
+/** An event log of a process that was killed after some commits, with or without a count file. */
 function killedLog(t: TestContext, { noted }: { noted: boolean }): string {
   const folder = memoryFolder(t)
   const [running, file] = [join(folder, 'running.db'), join(folder, 'log.db')]
@@ -177,7 +177,7 @@ function eventsIn(writer: LogWriter, file: string): number {
   }
 }
 
-test('events that a damaged write-ahead log loses are reported once, and the log is kept', (t) => {
+test('events lost with a damaged write-ahead log are reported once, and a copy of that log is kept', (t) => {
   const file = killedLog(t, { noted: false })
   const wal = readFileSync(`${file}-wal`)
   const [, , third = 0] = commitsIn(wal)
@@ -196,17 +196,17 @@ test('events that a damaged write-ahead log loses are reported once, and the log
   assert.equal(statSync(`${file}-wal.damaged`).mode & 0o077, 0)
   writer.append([request(1, 100)])
   writer.redact(0, 0)
-  assert.ok(!existsSync(`${file}-wal.damaged`), 'nothing of a redacted payload is left in the copy')
+  assert.ok(!existsSync(`${file}-wal.damaged`), 'a redaction deletes the copy')
   writer.append([request(1, 101)])
   copyFileSync(file, `${file}2`)
   copyFileSync(`${file}-wal`, `${file}2-wal`)
   writer.close()
   const next = openWriter(`${file}2`)
-  assert.deepEqual(next.damage, [], 'what was reported is not found again')
+  assert.deepEqual(next.damage, [], 'damage is not reported twice')
   next.close()
 })
 
-test('a last commit that a damaged write-ahead log loses is missed by the count that was noted', (t) => {
+test('the loss of the last commit with a damaged write-ahead log is detected by the count file', (t) => {
   const file = killedLog(t, { noted: true })
   const wal = readFileSync(`${file}-wal`)
   const at = headerBytes + ((commitsIn(wal).at(-1) as number) - 1) * frameBytes
@@ -222,7 +222,7 @@ test('a last commit that a damaged write-ahead log loses is missed by the count 
   }
 })
 
-test('a write-ahead log that is gone is missed by the count that was noted', (t) => {
+test('a missing write-ahead log is detected by the count file', (t) => {
   const file = killedLog(t, { noted: true })
   rmSync(`${file}-wal`)
   // The tables themselves were in it.
@@ -231,7 +231,7 @@ test('a write-ahead log that is gone is missed by the count that was noted', (t)
   writer.close()
 })
 
-test('a clean stop notes how many events there are, and a sound log has no damage', (t) => {
+test('a clean stop writes the count file, and an intact log has no damage', (t) => {
   const file = killedLog(t, { noted: true })
   const writer = openWriter(file)
   assert.deepEqual(writer.damage, [])
@@ -240,7 +240,7 @@ test('a clean stop notes how many events there are, and a sound log has no damag
   assert.ok(!existsSync(`${file}-wal`))
   assert.equal(new CountFile(file, 'events').compare(9), undefined)
   assert.match(new CountFile(file, 'events').compare(8)?.text ?? '', /1 of 9 events/)
-  // A log of an earlier version has no count.
+  // A log of an earlier version has no count file.
   rmSync(`${file}-count`)
   const again = openWriter(file)
   assert.deepEqual(again.damage, [])
@@ -248,7 +248,7 @@ test('a clean stop notes how many events there are, and a sound log has no damag
   assert.equal(statSync(`${file}-count`).mode & 0o077, 0)
 })
 
-test('every flipped bit of a noted count is told, and is no certain damage', (t) => {
+test('every flipped bit of a count file is reported, but not as certain damage', (t) => {
   const file = join(memoryFolder(t), 'log.db')
   const noted = new CountFile(file, 'events')
   noted.note(1234)

@@ -22,7 +22,7 @@ interface Outcome {
   readonly after: { readonly read: number; readonly put: string }
 }
 
-test('a store without a file descriptor left goes on, and starts its threads when there are some again', async (t) => {
+test('a store without free file descriptors keeps working, and starts its threads once there are some', async (t) => {
   const limited = ['-c', 'ulimit -n 256 && exec "$0" "$@"', process.execPath, script, temporaryFolder(t)]
   const { stdout } = await promisify(execFile)('sh', limited, { timeout: 120_000 })
   const { failures, chunks, without, after } = JSON.parse(stdout) as Outcome
@@ -33,7 +33,7 @@ test('a store without a file descriptor left goes on, and starts its threads whe
   assert.equal(without.put, 'ERR_SERVICE_OVERLOADED')
   assert.equal(without.broken, 'ERR_SERVICE_OVERLOADED')
   assert.deepEqual(without.failed, ['blobs', 'reader', 'sealer'])
-  // The writer has sealed what would have made it wait for the sealer.
+  // The writer has sealed chunks itself instead of waiting for the sealer.
   assert.ok(without.sealed >= events - (tuning.maxUnsealedChunks + 2) * 1024, `${without.sealed} events are sealed`)
   assert.deepEqual(after, { read: events, put: 'none' })
 })

@@ -5,12 +5,12 @@ import { compress, decompress } from '../../src/store/sqlite/rows/zstd.ts'
 import { noise } from '../support/noise.ts'
 import * as fc from '../support/property.ts'
 
-/** Texts that repeat themselves, noise that nothing can be made of, and both. */
+/** Repetitive text, incompressible noise, and both. */
 const pieces = fc
   .tuple(fc.nat(40_000), fc.nat(3000), fc.nat(), fc.stringMatching(/^[a-z":,{}]{1,30}$/))
   .map(([length, noisy, seed, text]) => Buffer.concat([Buffer.alloc(length, text), noise(noisy, seed)]))
 
-test('what was compressed comes back, piece after piece, and the functions of Node read and write the same', () => {
+test('compressed pieces round-trip, and are compatible with the functions of Node', () => {
   fc.assert(
     fc.property(fc.array(pieces, { minLength: 1, maxLength: 6 }), (list) => {
       const packed = list.map((bytes) => Buffer.from(compress(bytes)))
@@ -24,7 +24,7 @@ test('what was compressed comes back, piece after piece, and the functions of No
   )
 })
 
-test('large pieces have room, also when nothing can be made smaller', () => {
+test('large and incompressible pieces are compressed', () => {
   for (const bytes of [noise(300_000), Buffer.alloc(9_000_000, 'ab'), noise(5_000_000)]) {
     const packed = Buffer.from(compress(bytes))
     assert.ok(packed.length < bytes.length + 1000)
@@ -32,7 +32,7 @@ test('large pieces have room, also when nothing can be made smaller', () => {
   }
 })
 
-test('a broken piece is refused, and nothing of it is taken for a part of the next one', () => {
+test('a corrupted piece is refused, and does not affect the next one', () => {
   const good = Buffer.from('{"the same":"again and again"}'.repeat(300))
   const packed = Buffer.from(compress(good))
   const isGood = (): void => assert.ok(decompress(packed, good.length).equals(good))
@@ -55,7 +55,7 @@ test('a broken piece is refused, and nothing of it is taken for a part of the ne
         } catch (error) {
           assert.ok(error instanceof Error)
         }
-        // A checksum beside it says whether it is the right one; here it only has to have its size.
+        // The content is covered by a separate checksum; here only the size has to match.
         if (bytes !== undefined) assert.equal(bytes.length, good.length)
         isGood()
       },
@@ -64,7 +64,7 @@ test('a broken piece is refused, and nothing of it is taken for a part of the ne
   )
 })
 
-test('a piece of another size than it should have is damaged', () => {
+test('a piece of an unexpected size is refused', () => {
   const bytes = Buffer.from('some bytes'.repeat(2000))
   const packed = Buffer.from(compress(bytes))
   for (const size of [0, 1, bytes.length - 1, bytes.length + 1, bytes.length + 60, 2 * bytes.length])

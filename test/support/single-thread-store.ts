@@ -5,7 +5,7 @@ import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
 import type { AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 
-/** The log in SQLite without any thread: it writes, reads and runs jobs where it is called. */
+/** The SQLite log without threads: it writes, reads and runs jobs in the calling thread. */
 export class SingleThreadStore implements EventStore {
   readonly #writer: LogWriter
   readonly #reader: LogReader

@@ -7,7 +7,7 @@ import type { Timer, Timers } from '../../src/runtime/timers.ts'
 /** 2024-01-01, in microseconds. */
 const start = 1_704_067_200_000_000
 
-/** A clock that only moves when it is told to. The wall clock can be set, the steady one cannot. */
+/** A clock that only moves when it is advanced. The wall clock can be set, the steady one cannot. */
 export class VirtualClock implements Clock {
   #wall: number
   #steadyMs = 0
@@ -35,11 +35,11 @@ interface VirtualTimer extends Timer {
   readonly delayMs: number
   readonly isInterval: boolean
   dueMs: number
-  /** Timers that are due at the same time fire in the order in which they were set. */
+  /** Timers with the same deadline fire in the order in which they were set. */
   order: number
 }
 
-/** Timers that fire while the clock is advanced, in the order in which they are due. */
+/** Timers that fire while the clock is advanced, in the order of their deadlines. */
 export class VirtualTimers implements Timers {
   readonly #clock: VirtualClock
   readonly #pending = new Set<VirtualTimer>()
@@ -69,7 +69,7 @@ export class VirtualTimers implements Timers {
     this.#pending.delete(timer as VirtualTimer)
   }
 
-  /** Lets time pass: every timer that is due until then fires at its time. */
+  /** Advances the clock; every timer fires at its deadline. */
   advance(ms: number): void {
     const end = this.#clock.steadyMs() + ms
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
@@ -85,7 +85,7 @@ export class VirtualTimers implements Timers {
     const timer: VirtualTimer = {
       work,
       isInterval,
-      // As in Node, where an interval of 0 would otherwise never let time pass.
+      // At least 1 ms, as in Node: an interval of 0 would never let time pass.
       delayMs: isInterval ? Math.max(1, ms) : ms,
       dueMs: 0,
       order: 0,
@@ -110,7 +110,7 @@ export class VirtualTimers implements Timers {
   }
 }
 
-/** Random bytes that follow from a seed. */
+/** Seeded random bytes. */
 export class SeededRandom implements Random {
   readonly #choices: Choices
 
@@ -128,7 +128,7 @@ export interface VirtualRuntime extends Runtime {
   readonly timers: VirtualTimers
 }
 
-/** Clock, timers and random numbers of one simulated run: the same seed, the same run. */
+/** Clock, timers and random numbers of one simulated run, reproducible by its seed. */
 export function virtualRuntime(seed = 'virtual'): VirtualRuntime {
   const clock = new VirtualClock()
   return { clock, timers: new VirtualTimers(clock), random: new SeededRandom(seed) }

@@ -6,21 +6,29 @@ import { makeSubscribeJob } from '../../../src/events/query/subscribe-job.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Job } from '../../../src/store/jobs/job.ts'
 import * as fc from '../../support/property.ts'
-import { naiveMonotonic, naiveQuery, naiveSubscribe, type Offsets, presentOf, type Said, type Wanted } from './naive.ts'
+import {
+  type Message,
+  naiveMonotonic,
+  naiveQuery,
+  naiveSubscribe,
+  type Offsets,
+  presentOf,
+  type Wanted,
+} from './naive.ts'
 import { type Batch, type OtherNode, type OwnBatch, otherNode, type PlainEvent, World } from './world.ts'
 
 type Step =
   | { readonly kind: 'publish'; readonly batch: OwnBatch }
   | { readonly kind: 'receive'; readonly node: number; readonly upTo: number }
-  | { readonly kind: 'look' }
+  | { readonly kind: 'read' }
 
-/** What comes to a node in which order, and how somebody looks at it. */
+/** Events that arrive at a node in some order, and the query that observes them. */
 export interface Interleaving {
   readonly others: readonly (readonly Batch[])[]
   readonly before: readonly Step[]
   readonly after: readonly Step[]
   readonly wanted: Wanted
-  /** Where to begin, as parts of what is there. */
+  /** Lower bounds, as fractions of the present offsets. */
   readonly bounds: readonly number[]
 }
 
@@ -33,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ kind: fc.constant('receive' as const), node: fc.nat(2), upTo: fc.nat(5) }),
   },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('look' as const) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('read' as const) }) },
 )
 
 export const interleavings: fc.Arbitrary<Interleaving> = fc.record({
@@ -59,20 +67,20 @@ export class OrderCheck {
       for (const one of before) take(world, nodes, one)
       const lower = lowerBound(world.arrived, bounds)
       const jobs = [makeSubscribeJob, makeMonotonicJob].map(
-        (make) => new Looker(runToEnd(make(world.reader, ask(wanted, lower), systemClock))),
+        (make) => new Consumer(runToEnd(make(world.reader, ask(wanted, lower), systemClock))),
       )
       const bursts: PlainEvent[][] = [[...world.arrived]]
-      for (const looker of jobs) looker.look()
+      for (const consumer of jobs) consumer.read()
       let seen = world.arrived.length
-      for (const one of [...after, { kind: 'look' } as const]) {
+      for (const one of [...after, { kind: 'read' } as const]) {
         take(world, nodes, one)
-        if (one.kind !== 'look') continue
-        for (const looker of jobs) looker.look()
+        if (one.kind !== 'read') continue
+        for (const consumer of jobs) consumer.read()
         bursts.push(world.arrived.slice(seen))
         seen = world.arrived.length
       }
-      deepEqual(jobs[0]?.said, naiveSubscribe(bursts, wanted, lower))
-      deepEqual(jobs[1]?.said, naiveMonotonic(bursts, wanted, lower))
+      deepEqual(jobs[0]?.messages, naiveSubscribe(bursts, wanted, lower))
+      deepEqual(jobs[1]?.messages, naiveMonotonic(bursts, wanted, lower))
       this.#checkQueries(world, wanted, lower)
     } finally {
       world.close()
@@ -83,10 +91,10 @@ export class OrderCheck {
     for (const order of ['asc', 'desc'] as const) {
       for (const upperBound of [undefined, lower]) {
         const job = makeQueryJob(reader, { ...ask(wanted, {}), order, upperBound }, systemClock)
-        deepEqual(new Looker(runToEnd(job)).look(), naiveQuery(arrived, wanted, {}, upperBound, order))
+        deepEqual(new Consumer(runToEnd(job)).read(), naiveQuery(arrived, wanted, {}, upperBound, order))
       }
       const job = makeQueryJob(reader, { ...ask(wanted, lower), order, upperBound: undefined }, systemClock)
-      deepEqual(new Looker(runToEnd(job)).look(), naiveQuery(arrived, wanted, lower, undefined, order))
+      deepEqual(new Consumer(runToEnd(job)).read(), naiveQuery(arrived, wanted, lower, undefined, order))
     }
   }
 }
@@ -103,7 +111,7 @@ function ask({ tag, evenOnly }: Wanted, lower: Offsets): Record<string, unknown>
   return { query, appId: 'com.example.a', via: 'http', lowerBound: lower }
 }
 
-/** A bound within what has arrived. */
+/** A lower bound within the arrived events. */
 function lowerBound(arrived: readonly PlainEvent[], parts: readonly number[]): Record<string, number> {
   const streams = Object.entries(presentOf(arrived))
   return Object.fromEntries(
@@ -111,9 +119,9 @@ function lowerBound(arrived: readonly PlainEvent[], parts: readonly number[]): R
   )
 }
 
-/** Somebody who has a query or a subscription. */
-class Looker {
-  readonly said: Said[] = []
+/** The consumer of a query or subscription. */
+class Consumer {
+  readonly messages: Message[] = []
   readonly #job: Job
   #done = false
 
@@ -121,23 +129,24 @@ class Looker {
     this.#job = job
   }
 
-  /** Lets the job do everything that it can do now. */
-  look(): Said[] {
+  /** Runs the job until it is done or waits for events. */
+  read(): Message[] {
     while (!this.#done) {
       const state = this.#job.run(Number.POSITIVE_INFINITY)
-      for (const line of Buffer.from(this.#job.take()).toString().split('\n').slice(0, -1)) this.said.push(plain(line))
+      for (const line of Buffer.from(this.#job.take()).toString().split('\n').slice(0, -1))
+        this.messages.push(messageOf(line))
       this.#done = state === 'done'
       if (state === 'waiting') break
     }
-    return this.said
+    return this.messages
   }
 }
 
-function plain(line: string): Said {
+function messageOf(line: string): Message {
   const message = JSON.parse(line) as Record<string, unknown>
   if (message['type'] === 'offsets') return { type: 'offsets', offsets: message['offsets'] as Offsets }
   const { stream, offset } = (message['newStart'] ?? message) as { stream: string; offset: number }
   const type = message['type'] === 'timeTravel' ? 'timeTravel' : 'event'
   const caughtUp = message['caughtUp'] as boolean | undefined
-  return { type, stream, offset, ...(caughtUp !== undefined && { caughtUp }) } as Said
+  return { type, stream, offset, ...(caughtUp !== undefined && { caughtUp }) } as Message
 }

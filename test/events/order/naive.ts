@@ -1,7 +1,7 @@
 import type { PlainEvent } from './world.ts'
 
-/** What a query or a subscription says, as far as the order of events is concerned. */
-export type Said =
+/** A message of a query or subscription, reduced to what depends on the order of events. */
+export type Message =
   | { readonly type: 'event'; readonly stream: string; readonly offset: number; readonly caughtUp?: boolean }
   | { readonly type: 'offsets'; readonly offsets: Readonly<Record<string, number>> }
   | { readonly type: 'timeTravel'; readonly stream: string; readonly offset: number }
@@ -9,7 +9,7 @@ export type Said =
 export type Offsets = Readonly<Record<string, number>>
 
 export interface Wanted {
-  /** The tag that an event has to have. */
+  /** The required tag. */
   readonly tag: 'a' | 'b' | 'any'
   /** Whether odd payloads are filtered out. */
   readonly evenOnly: boolean
@@ -38,7 +38,7 @@ function passes({ evenOnly }: Wanted, { payload }: PlainEvent): boolean {
   return !evenOnly || payload % 2 === 0
 }
 
-function said({ stream, offset }: PlainEvent): Extract<Said, { type: 'event' }> {
+function eventMessage({ stream, offset }: PlainEvent): Extract<Message, { type: 'event' }> {
   return { type: 'event', stream, offset }
 }
 
@@ -52,34 +52,34 @@ export function naiveQuery(
   lower: Offsets,
   upper: Offsets | undefined,
   order: 'asc' | 'desc',
-): Said[] {
+): Message[] {
   const bound = upper ?? presentOf(all)
   const found = inOrder(all).filter(
     (event) => isAbove(lower, event) && !isAbove(bound, event) && matches(wanted, event) && passes(wanted, event),
   )
-  return [...(order === 'asc' ? found : found.reverse()).map(said), { type: 'offsets', offsets: bound }]
+  return [...(order === 'asc' ? found : found.reverse()).map(eventMessage), { type: 'offsets', offsets: bound }]
 }
 
-/** What has come at each time when somebody looked: the past, then one burst after the other, each in order. */
-export function naiveSubscribe(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Said[] {
-  return bursts.flatMap((burst, i): Said[] => {
+/** `bursts` are the events that arrived before each read: first the past, then the new ones. Each burst is sorted. */
+export function naiveSubscribe(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Message[] {
+  return bursts.flatMap((burst, i): Message[] => {
     const news = inOrder(burst).filter((event) => isAbove(lower, event) && matches(wanted, event))
-    const results = news.filter((event) => passes(wanted, event)).map(said)
+    const results = news.filter((event) => passes(wanted, event)).map(eventMessage)
     return i === 0 ? [...results, { type: 'offsets', offsets: presentOf(burst) }] : results
   })
 }
 
-export function naiveMonotonic(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Said[] {
+export function naiveMonotonic(bursts: readonly (readonly PlainEvent[])[], wanted: Wanted, lower: Offsets): Message[] {
   const past = inOrder(bursts[0] ?? [])
   let latest = past.findLast((event) => !isAbove(lower, event) && matches(wanted, event))
-  const out: Said[] = []
+  const out: Message[] = []
   for (const [i, burst] of bursts.entries()) {
     const news = inOrder(burst).filter((event) => isAbove(lower, event) && matches(wanted, event))
     const [first] = news
     if (first !== undefined && latest !== undefined && !isAfter(first, latest))
       return [...out, { type: 'timeTravel', stream: first.stream, offset: first.offset }]
     latest = news.at(-1) ?? latest
-    const results = news.filter((event) => passes(wanted, event)).map(said)
+    const results = news.filter((event) => passes(wanted, event)).map(eventMessage)
     out.push(...results.map((result, at) => ({ ...result, caughtUp: at === results.length - 1 })))
     if (i === 0) out.push({ type: 'offsets', offsets: presentOf(past) })
   }

@@ -8,7 +8,7 @@ import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.t
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
-/** An event as the naive definition sees it. */
+/** An event in the reference implementation. */
 export interface PlainEvent {
   readonly lamport: number
   readonly stream: string
@@ -22,17 +22,17 @@ export interface Batch {
   readonly tag: 'a' | 'b'
 }
 
-/** A request of this node: its events go to several streams in turn, beginning with one of them. */
+/** A request of this node: its events are spread over `streams` streams, round-robin from `first`. */
 export interface OwnBatch extends Batch {
   readonly streams: number
   readonly first: number
 }
 
-/** What another node has written to its one stream: chunks that begin at its start, each with more than the one before. */
+/** The chunks of the only stream of another node. All start at offset 0, and each is longer than the one before. */
 export interface OtherNode {
   readonly stream: string
   readonly chunks: readonly Uint8Array[]
-  /** How many events each chunk has. */
+  /** Number of events in each chunk. */
   readonly counts: readonly number[]
   readonly events: readonly PlainEvent[]
 }
@@ -45,7 +45,7 @@ function request(events: readonly PlainEvent[]): Parameters<LogWriter['append']>
   return { ...packed(list), streams: Uint32Array.from(events, ({ stream }) => Number(stream.split('-')[1])) }
 }
 
-/** Adds the events of a batch to the streams of a node: from the first number on, so many of them in turn. */
+/** Assigns streams and offsets to the events of batches. */
 class Writing {
   readonly #node: string
   readonly #counts = new Map<string, number>()
@@ -64,7 +64,7 @@ class Writing {
   }
 }
 
-/** Lets another node write batches, with pauses in which its clock goes on. */
+/** Another node that writes batches. */
 export async function otherNode(seed: number, batches: readonly Batch[]): Promise<OtherNode> {
   const key = new KeyPair(Buffer.alloc(32, `node ${seed}`))
   const store = new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key, now })
@@ -83,7 +83,7 @@ export async function otherNode(seed: number, batches: readonly Batch[]): Promis
   return { stream: events[0]?.stream as string, chunks, counts, events }
 }
 
-/** The log of this node, and everything that has come to it in the order in which it came. */
+/** The log of this node, and all events in order of arrival. */
 export class World {
   readonly reader: LogReader
   readonly arrived: PlainEvent[] = []
@@ -107,7 +107,7 @@ export class World {
     this.arrived.push(...planned.map((event, i) => ({ ...event, lamport: (appended?.lamport ?? 0) + i })))
   }
 
-  /** Receives what another node had written up to one of its batches. */
+  /** Receives the events of another node up to one of its batches. */
   receive({ stream, chunks, counts, events }: OtherNode, upTo: number): void {
     const have = this.#received.get(stream) ?? 0
     const count = counts[upTo] as number

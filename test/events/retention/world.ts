@@ -10,7 +10,7 @@ import { eventsIn, key, nodeId } from '../../support/api.ts'
 
 export type Limits = Partial<RetentionSettings>
 
-/** One event as it is stored. */
+/** A stored event. */
 export interface Stored {
   readonly stream: number
   readonly offset: number
@@ -24,9 +24,9 @@ export interface WorldOptions {
   readonly streams?: Readonly<Record<string, Limits>>
 }
 
-/** The events of a node whose clock only moves when a test moves it. */
+/** The events of a node with a clock that the test controls. */
 export class World {
-  /** Microseconds: what the wall clock says, and what has really passed. */
+  /** The wall clock and the elapsed time, in microseconds. */
   readonly clock = { wall: 1_700_000_000e6, passed: 0 }
   readonly store: EventStore = new MemoryEventStore({
     runtime: systemRuntime,
@@ -37,7 +37,7 @@ export class World {
   })
   readonly log: string[] = []
 
-  /** Starts a node on the store, as often as one likes. */
+  /** Starts a node on the store; may be called repeatedly. */
   open({ routes = [], streams = {} }: WorldOptions = {}, store = this.store): Promise<Events> {
     const output = logOutput(
       textLine(false),
@@ -66,19 +66,19 @@ export class World {
     })
   }
 
-  /** The first offset that is left in an own stream. */
+  /** The first remaining offset of an own stream. */
   async firstOf(stream: number): Promise<number | undefined> {
     return (await this.events()).find((event) => event.stream === stream)?.offset
   }
 }
 
-/** Settings as they are when their defaults are filled in. */
+/** Settings with their defaults filled in. */
 export function limitsOf(streams: Readonly<Record<string, Limits>>): Record<string, RetentionSettings> {
   const none = { maxEvents: 0, maxSize: '0', maxAge: null }
   return Object.fromEntries(Object.entries(streams).map(([name, limits]) => [name, { ...none, ...limits }]))
 }
 
-/** Publishes events with a tag; 1024 of them in one call are a chunk. */
+/** Publishes events with a tag; 1024 events in one call make a chunk. */
 export async function publish(events: Events, count: number, tag: string, payload: unknown = null): Promise<void> {
   const data = Array.from({ length: count }, () => ({ tags: [tag], payload }))
   await events.publish('com.example.app', Buffer.from(JSON.stringify({ data })))

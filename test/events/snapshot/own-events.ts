@@ -15,7 +15,7 @@ interface Message {
   readonly offsets: Readonly<Record<string, number>>
 }
 
-/** A query or a subscription, and what it has said. */
+/** A query or subscription with its messages so far. */
 export interface Followed {
   readonly kind: Kind
   readonly messages: Message[]
@@ -23,7 +23,7 @@ export interface Followed {
   isEnded: boolean
 }
 
-/** The state before a run: how many events there are, and how far each stream goes. */
+/** The state before a run: number of events, and offsets. */
 interface Base {
   readonly events: number
   readonly lowerBound: Readonly<Record<string, number>>
@@ -32,17 +32,17 @@ interface Base {
 const appId = 'com.example.a'
 
 /**
- * The events of a node that writes alone, as they have to be: their lamport timestamps are 0, 1, 2, …, so the number of events
- * after a commit says everything about what a consistent snapshot holds.
+ * The expected events of a node that is the only writer: their lamport timestamps are 0, 1, 2, …, so the number of
+ * events after a commit determines the content of a consistent snapshot.
  */
 export class OwnEvents {
   store!: SqliteEventStore
-  /** By lamport timestamp the stream and the offset of an event. */
+  /** Stream and offset of each event, by lamport timestamp. */
   readonly #places: [stream: number, offset: number][] = []
   readonly #ends = new Map<number, number>()
-  /** How many events there were after each commit. */
+  /** Number of events after each commit. */
   readonly #boundaries = new Set([0])
-  /** Lamport timestamps after the last event of each request that no commit was seen for. */
+  /** Lamport timestamps after the last event of each request that was not seen in a commit yet. */
   readonly #requestEnds: number[] = []
   #pending: Promise<unknown>[] = []
   readonly #followed: Followed[] = []
@@ -51,9 +51,9 @@ export class OwnEvents {
     return this.#boundaries.size - 1
   }
 
-  /** The first so many requests that were answered went into one commit. */
+  /** Records that the first `requests` acknowledged requests were one commit. */
   committed(requests: number): void {
-    // Answers are settled first, and whoever waits for them goes on after that.
+    // Append promises are resolved first, and their continuations run after that.
     queueMicrotask(() => this.#boundaries.add(this.#requestEnds.splice(0, requests).at(-1) as number))
   }
 
@@ -78,14 +78,14 @@ export class OwnEvents {
     if (waits) await appended
   }
 
-  /** What the endpoint for offsets says is one moment, too. */
+  /** The offsets endpoint has to return a consistent snapshot, too. */
   askOffsets(): void {
     this.#expect(
       this.store.streams().then(async (streams) => {
         const events = streams.reduce((sum, { count }) => sum + count, 0)
         await until(
           () => (this.#places.length >= events ? true : undefined),
-          () => `there are no ${events} events`,
+          () => `${events} events have not been acknowledged`,
         )
         assert.ok(this.#boundaries.has(events), `${events} events are not those of whole commits`)
       }),
@@ -97,7 +97,7 @@ export class OwnEvents {
     const reading = this.store.start(kind, request)
     const followed: Followed = { kind, messages: [], reading, isEnded: false }
     this.#followed.push(followed)
-    // An error ends it, which is told by what is missing.
+    // An error shows as missing messages.
     collect(followed)
       .catch(() => {})
       .finally(() => {
@@ -106,29 +106,29 @@ export class OwnEvents {
     return followed
   }
 
-  /** Waits until everything that was appended is stored, and fails with the first thing that was wrong. */
+  /** Waits until all appends are stored; throws the first failure. */
   async settle(): Promise<void> {
     for (const failure of await Promise.all(this.#pending.splice(0))) if (failure !== undefined) throw failure
   }
 
-  /** Failures are told by `settle`. */
+  /** Failures are thrown by `settle`. */
   #expect(work: Promise<void>): void {
     this.#pending.push(work.catch((error: unknown) => error))
   }
 
-  /** Ends all queries and subscriptions. */
+  /** Cancels all queries and subscriptions. */
   cancel(): void {
     for (const { reading } of this.#followed.splice(0)) reading.cancel()
   }
 
-  /** Compares what was said with what has to be said. */
+  /** Compares the received messages with the expected ones. */
   async check(followed: Followed, base: Base): Promise<void> {
     const { kind, messages } = followed
-    // Every event that was appended, and the offsets.
+    // Every appended event, and the offsets.
     const expectedMessages = this.#places.length - base.events + 1
     await until(
       () => (followed.isEnded || messages.length >= expectedMessages ? true : undefined),
-      () => `${kind} has said ${messages.length} messages, the last one ${JSON.stringify(messages.at(-1))}`,
+      () => `${kind} has sent ${messages.length} messages, the last one ${JSON.stringify(messages.at(-1))}`,
     )
     const offsetsAt = messages.findIndex(({ type }) => type === 'offsets')
     const present = Object.values(messages[offsetsAt]?.offsets ?? {}).reduce((sum, offset) => sum + offset + 1, 0)

@@ -16,7 +16,7 @@ import {
   unchanged,
 } from './support.ts'
 
-/** What appending to streams of this node does. */
+/** Appending to streams of this node. */
 export const appending = rules(({ small, large }) => {
   small('a new store has no streams and no events', async (t, open) => {
     const store = await open(t)
@@ -27,21 +27,18 @@ export const appending = rules(({ small, large }) => {
     assert.deepEqual(await store.checkpoints(0), [])
   })
 
-  small(
-    'lamport timestamps begin with 0 and are consecutive within a request and from one to the next',
-    async (t, open) => {
-      const store = await open(t)
-      const first = await store.append(requestOf(numbered(3)))
-      const second = await store.append(requestOf(numbered(2, 3)))
-      assert.deepEqual([first.lamport, second.lamport], [0, 3])
-      assert.deepEqual(
-        (await linesOf(store)).map(({ lamport }) => lamport),
-        [0, 1, 2, 3, 4],
-      )
-    },
-  )
+  small('lamport timestamps start at 0 and are consecutive within and across requests', async (t, open) => {
+    const store = await open(t)
+    const first = await store.append(requestOf(numbered(3)))
+    const second = await store.append(requestOf(numbered(2, 3)))
+    assert.deepEqual([first.lamport, second.lamport], [0, 3])
+    assert.deepEqual(
+      (await linesOf(store)).map(({ lamport }) => lamport),
+      [0, 1, 2, 3, 4],
+    )
+  })
 
-  small('offsets are dense in each stream of a request that goes to several', async (t, open) => {
+  small('a request for several streams gets contiguous offsets in each of them', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const to = (...streams: number[]) => store.append(requestOf(streams.map((stream) => ({ stream }))))
@@ -76,7 +73,7 @@ export const appending = rules(({ small, large }) => {
     )
   })
 
-  small('an event is read as it was published, with the time of the answer', async (t, open) => {
+  small('an event is read as it was published, with the timestamp of the response', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const payloads = ['{"x":1.0,"y":12345678901234567890}', '"\\u0041\\/ü\u2028😀"', '[]', '-0', 'null', '{"":""}']
@@ -92,7 +89,7 @@ export const appending = rules(({ small, large }) => {
     assert.equal(await textOf(store), expected.join(''))
   })
 
-  small('of a request that makes no sense nothing is stored', async (t, open) => {
+  small('an invalid request is refused, and nothing of it is stored', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(5)))
     const broken = requestOf([...numbered(2, 5, 0), ...numbered(2, 7, 1), ...numbered(1, 9, 0)])
@@ -105,14 +102,14 @@ export const appending = rules(({ small, large }) => {
     assert.deepEqual(await numbersOf(store), range(0, 6))
   })
 
-  small('a request that makes no sense does not harm those that come at the same time', async (t, open) => {
+  small('an invalid request does not affect concurrent ones', async (t, open) => {
     const store = await open(t)
     const requests = range(0, 9).map((i) => requestOf(numbered(2, 2 * i)))
     const broken = requests[4] as AppendRequest
     broken.spans[7] = broken.spans[6] as number
-    const answers = await Promise.allSettled(requests.map((request) => store.append(request)))
+    const responses = await Promise.allSettled(requests.map((request) => store.append(request)))
     assert.deepEqual(
-      answers.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
+      responses.flatMap(({ status }, i) => (status === 'rejected' ? [i] : [])),
       [4],
     )
     assert.deepEqual(await numbersOf(store), [...range(0, 8), ...range(10, 18)])
@@ -125,12 +122,12 @@ export const appending = rules(({ small, large }) => {
     assert.equal((await store.append(requestOf([{}]))).lamport, 0)
   })
 
-  large('requests at the same time are all stored, each as a whole, in the order of their answers', async (t, open) => {
+  large('concurrent requests are stored, each as a whole, in the order of their responses', async (t, open) => {
     const store = await open(t)
     const sizes = Array.from({ length: 60 }, (_, i) => (i % 5 === 0 ? 200 : (i % 3) + 1))
     const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + size, 0))
-    const answers = await Promise.all(sizes.map((size, i) => store.append(requestOf(numbered(size, starts[i])))))
-    for (const [i, { lamport, runs }] of answers.entries()) {
+    const responses = await Promise.all(sizes.map((size, i) => store.append(requestOf(numbered(size, starts[i])))))
+    for (const [i, { lamport, runs }] of responses.entries()) {
       assert.equal(lamport, starts[i])
       assert.deepEqual(runs, [{ stream: 0, offset: starts[i], count: sizes[i] }])
     }
@@ -143,33 +140,36 @@ export const appending = rules(({ small, large }) => {
     )
   })
 
-  large('a checkpoint is where a frame has brought a chunk to 1024 events', async (t, open) => {
+  large('a checkpoint is at the end of the frame with which a chunk reaches 1024 events', async (t, open) => {
     const store = await open(t)
     let count = 0
     for (const size of [3000, 1, 70, 1000, 1023, 1, 1]) {
       await store.append(requestOf(numbered(size, count)))
       count += size
     }
-    // Frames have 128 events, and fewer at the end of a request. After the first, 952 are left; 952 + 1 + 70 are one less
-    // than what makes a chunk full, so one frame more ends it; of the next thousand, 872 are left.
+    // Frames have 128 events, or fewer at the end of a request. After the first chunk 952 are left. 952 + 1 + 70 is
+    // one less than a full chunk, so one more frame ends it. Of the next thousand, 872 are left.
     assert.deepEqual(await checkpointCounts(store), [1024, 2048, 3199, 4327])
     assert.deepEqual(await numbersOf(store), range(0, count))
   })
 
-  large('a checkpoint is where a frame has brought a chunk to 1 MiB, however few its events are', async (t, open) => {
-    const store = await open(t)
-    const large = (count: number, size: number) =>
-      requestOf(Array.from({ length: count }, () => ({ payload: `"${'x'.repeat(size)}"` })))
-    for (let i = 0; i < 4; i++) await store.append(large(1, 300_000))
-    assert.deepEqual(await checkpointCounts(store), [4])
-    await store.append(large(9, 300_000))
-    assert.deepEqual(await checkpointCounts(store), [4, 8, 12])
-    await store.append(large(1, 3_000_000))
-    assert.deepEqual(await checkpointCounts(store), [4, 8, 12, 14])
-    assert.equal((await linesOf(store)).length, 14)
-  })
+  large(
+    'a checkpoint is at the end of the frame with which a chunk reaches 1 MiB, however few events it has',
+    async (t, open) => {
+      const store = await open(t)
+      const large = (count: number, size: number) =>
+        requestOf(Array.from({ length: count }, () => ({ payload: `"${'x'.repeat(size)}"` })))
+      for (let i = 0; i < 4; i++) await store.append(large(1, 300_000))
+      assert.deepEqual(await checkpointCounts(store), [4])
+      await store.append(large(9, 300_000))
+      assert.deepEqual(await checkpointCounts(store), [4, 8, 12])
+      await store.append(large(1, 3_000_000))
+      assert.deepEqual(await checkpointCounts(store), [4, 8, 12, 14])
+      assert.equal((await linesOf(store)).length, 14)
+    },
+  )
 
-  large('the head of a stream says how far it goes', async (t, open) => {
+  large('the head of a stream has its number of events and last lamport timestamp', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key, topic: 'the topic' })
     await store.append(requestOf([...numbered(2, 0, 4), ...numbered(1024, 0, 9), ...numbered(1, 2, 4)]))
@@ -182,7 +182,7 @@ export const appending = rules(({ small, large }) => {
     assert.deepEqual([nine?.stream.number, nine?.count, nine?.lamport, nine?.checkpoint], [9, 1024, 1025, true])
   })
 
-  small('an imported topic has events, but neither heads nor chunks', async (t, open) => {
+  small('an imported topic has events, but no heads and no chunks', async (t, open) => {
     const store = await open(t, { kind: 'imported' })
     await store.append(requestOf(numbered(2500)))
     await store.append(requestOf(numbered(10, 2500)))
@@ -192,7 +192,7 @@ export const appending = rules(({ small, large }) => {
     assert.deepEqual(await store.checkpoints(0), [])
   })
 
-  small('a store that was closed refuses everything', async (t, open) => {
+  small('a closed store refuses all calls', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(1)))
     await store.close()

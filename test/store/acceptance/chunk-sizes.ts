@@ -9,12 +9,12 @@ async function spansOf(store: EventStore, stream = 0): Promise<[number, number, 
   return (await store.chunkSizes(stream)).map(({ first, end, complete }) => [first, end, complete])
 }
 
-/** An event of so many bytes that cannot be compressed to less than half of them. */
+/** An event that compresses to no less than half of its size. */
 const incompressible = (bytes: number) => ({ payload: JSON.stringify(noise(bytes / 2).toString('hex')) })
 
-/** What is told about chunks without reading them. */
+/** Information about chunks without reading them. */
 export const sizing = rules(({ small, large }) => {
-  small('a stream that is not there has no chunks, a new one has one that is not complete', async (t, open) => {
+  small('an unknown stream has no chunks, and a new stream has one incomplete chunk', async (t, open) => {
     const store = await open(t)
     assert.deepEqual(await store.chunkSizes(0), [])
     await store.append(requestOf(numbered(3)))
@@ -22,7 +22,7 @@ export const sizing = rules(({ small, large }) => {
     assert.deepEqual(await spansOf(store), [[0, 5, false]])
   })
 
-  large('chunks follow each other from where a stream is pruned to its end', async (t, open) => {
+  large('chunks are contiguous from the pruned offset to the end of the stream', async (t, open) => {
     const store = await open(t)
     await fill(store)
     const last = [3072, 3100, false]
@@ -34,7 +34,7 @@ export const sizing = rules(({ small, large }) => {
   })
 
   large(
-    'a stream that ends with a checkpoint has complete chunks only, or none when all of it is pruned',
+    'a stream that ends with a checkpoint has only complete chunks, or none when it is pruned completely',
     async (t, open) => {
       const store = await open(t)
       for (let i = 0; i < 4; i++) await store.append(requestOf(numbered(256, 256 * i)))
@@ -44,7 +44,7 @@ export const sizing = rules(({ small, large }) => {
     },
   )
 
-  large('the bytes of a chunk are those of its events, wherever these are kept', async (t, open) => {
+  large('the size of a chunk is the size of its events, wherever they are stored', async (t, open) => {
     const store = await open(t)
     const sizes = [1_200_000, 2_400_000, 100_000]
     for (const size of sizes) await store.append(requestOf([{ payload: '1' }, incompressible(size), { stream: 1 }]))
@@ -66,31 +66,28 @@ export const sizing = rules(({ small, large }) => {
     assert.deepEqual(await spansOf(store), await spansOf(source))
   })
 
-  large(
-    'the newest time of events is found from the last of them on, in as many pieces as it takes',
-    async (t, open) => {
-      const store = await open(t)
-      await fill(store)
-      const times = (await linesOf(store)).map(({ timestamp }) => timestamp)
-      for (const [from, to] of [
-        [0, 3099],
-        [1000, 1030],
-        [0, 1023],
-        [3080, 3099],
-        [5, 5],
-      ] as const) {
-        let newest = 0
-        for (let at = to; at >= from; ) {
-          const { first, time } = await store.newestTime(0, from, at)
-          assert.ok(first >= from && first <= at)
-          assert.equal(time, Math.max(...times.slice(first, at + 1)))
-          newest = Math.max(newest, time)
-          at = first - 1
-        }
-        assert.equal(newest, Math.max(...times.slice(from, to + 1)))
+  large('the newest timestamp is found by scanning backwards, across as many blocks as necessary', async (t, open) => {
+    const store = await open(t)
+    await fill(store)
+    const times = (await linesOf(store)).map(({ timestamp }) => timestamp)
+    for (const [from, to] of [
+      [0, 3099],
+      [1000, 1030],
+      [0, 1023],
+      [3080, 3099],
+      [5, 5],
+    ] as const) {
+      let newest = 0
+      for (let at = to; at >= from; ) {
+        const { first, time } = await store.newestTime(0, from, at)
+        assert.ok(first >= from && first <= at)
+        assert.equal(time, Math.max(...times.slice(first, at + 1)))
+        newest = Math.max(newest, time)
+        at = first - 1
       }
-      await store.prune(0, 1024)
-      await assert.rejects(store.newestTime(0, 0, 1023), refused)
-    },
-  )
+      assert.equal(newest, Math.max(...times.slice(from, to + 1)))
+    }
+    await store.prune(0, 1024)
+    await assert.rejects(store.newestTime(0, 0, 1023), refused)
+  })
 })

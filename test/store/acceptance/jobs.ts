@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { EventStore, Reading } from '../../../src/store/port/index.ts'
 
-/** What a query or a subscription is asked with; the rest has a default. */
-export interface Asked {
+/** The request of a query or subscription; omitted fields have defaults. */
+export interface JobRequest {
   readonly query: string
   readonly order?: 'asc' | 'desc' | 'stream-asc'
   readonly appId?: string
@@ -13,19 +13,26 @@ export interface Asked {
 
 export type JobName = 'query' | 'subscribe' | 'subscribe_monotonic'
 
-export function startJob(store: EventStore, job: JobName, asked: Asked): Reading {
-  const request = { appId: 'com.example.a', via: 'http', order: 'asc', lowerBound: {}, upperBound: undefined, ...asked }
+export function startJob(store: EventStore, job: JobName, partial: JobRequest): Reading {
+  const request = {
+    appId: 'com.example.a',
+    via: 'http',
+    order: 'asc',
+    lowerBound: {},
+    upperBound: undefined,
+    ...partial,
+  }
   return store.start(job, request)
 }
 
-/** All lines that a query answers with. */
-export async function answerOf(store: EventStore, asked: Asked): Promise<string[]> {
+/** All result lines of a query. */
+export async function resultLines(store: EventStore, partial: JobRequest): Promise<string[]> {
   const pieces: Buffer[] = []
-  for await (const piece of startJob(store, 'query', asked)) pieces.push(Buffer.from(piece))
+  for await (const piece of startJob(store, 'query', partial)) pieces.push(Buffer.from(piece))
   return Buffer.concat(pieces).toString('utf8').split('\n').slice(0, -1)
 }
 
-/** One message of a query or a subscription, as far as tests look at it. */
+/** The fields of a message that the tests check. */
 export interface Message {
   readonly type: string
   readonly payload?: unknown
@@ -38,48 +45,48 @@ export function messages(lines: readonly string[]): Message[] {
   return lines.map((line) => JSON.parse(line) as Message)
 }
 
-/** The payload of an event; the type of any other message. */
-export function said({ type, payload }: Message): unknown {
+/** The payload of an event, or the type of another message. */
+export function contents({ type, payload }: Message): unknown {
   return type === 'event' ? payload : type
 }
 
-/** A subscription whose lines are taken one by one. */
+/** A subscription that is read line by line. */
 export class Live {
   readonly reading: Reading
   readonly #pieces: AsyncIterator<Buffer>
   readonly #lines: string[] = []
 
-  constructor(store: EventStore, job: JobName, asked: Asked) {
-    this.reading = startJob(store, job, asked)
+  constructor(store: EventStore, job: JobName, partial: JobRequest) {
+    this.reading = startJob(store, job, partial)
     this.#pieces = this.reading[Symbol.asyncIterator]()
   }
 
-  /** The next lines, waited for. */
+  /** Waits for the next lines. */
   async take(count: number): Promise<string[]> {
     while (this.#lines.length < count) assert.ok(await this.#more(), 'the subscription has ended')
     return this.#lines.splice(0, count)
   }
 
-  /** What the next lines say. */
-  async said(count: number): Promise<unknown[]> {
-    return messages(await this.take(count)).map(said)
+  /** Waits for the next lines; returns payloads or types. */
+  async contents(count: number): Promise<unknown[]> {
+    return messages(await this.take(count)).map(contents)
   }
 
-  /** What is said up to a payload, which is waited for. */
-  async saidUpTo(payload: unknown): Promise<unknown[]> {
+  /** Like `contents`, up to a payload. */
+  async contentsUpTo(payload: unknown): Promise<unknown[]> {
     const found: unknown[] = []
-    do found.push(...(await this.said(1)))
+    do found.push(...(await this.contents(1)))
     while (found.at(-1) !== payload)
     return found
   }
 
-  /** The next line, waited for; nothing at the end. */
+  /** Waits for the next line; undefined at the end. */
   async next(): Promise<string | undefined> {
     while (this.#lines.length === 0) if (!(await this.#more())) return undefined
     return this.#lines.shift()
   }
 
-  /** Everything up to the end. */
+  /** All lines up to the end. */
   async rest(): Promise<string[]> {
     while (await this.#more());
     return this.#lines.splice(0)

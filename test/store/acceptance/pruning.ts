@@ -23,7 +23,7 @@ import {
   unchanged,
 } from './support.ts'
 
-/** Prunes an own stream, and answers with what a newcomer has to be told. */
+/** Prunes an own stream. Returns the record and head that a new receiver needs. */
 async function prunedAt(store: EventStore, count: number): Promise<{ record: Uint8Array; head: Uint8Array }> {
   const record = await store.prune(0, count)
   const [checkpoint] = await store.checkpoints(0)
@@ -31,9 +31,9 @@ async function prunedAt(store: EventStore, count: number): Promise<{ record: Uin
   return { record, head: checkpoint.head }
 }
 
-/** What pruning does. */
+/** Pruning. */
 export const pruning = rules(({ large }) => {
-  large('pruning removes the events before a checkpoint; offsets and count stay as they are', async (t, open) => {
+  large('pruning removes the events before a checkpoint; offsets and count do not change', async (t, open) => {
     const store = await open(t)
     await fill(store)
     await store.prune(0, 2048)
@@ -65,7 +65,7 @@ export const pruning = rules(({ large }) => {
     assert.deepEqual(await checkpointCounts(store), [2048, 3072])
   })
 
-  large('after pruning the stream goes on where it was', async (t, open) => {
+  large('a stream continues after pruning', async (t, open) => {
     const store = await open(t)
     await fill(store)
     await store.prune(0, 3072)
@@ -76,7 +76,7 @@ export const pruning = rules(({ large }) => {
     assert.deepEqual(await checkpointCounts(store), [3072, 4124])
   })
 
-  large('all events of a stream can be pruned when it ends with a checkpoint', async (t, open) => {
+  large('all events of a stream that ends with a checkpoint can be pruned', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(1024)))
     await store.prune(0, 1024)
@@ -89,7 +89,7 @@ export const pruning = rules(({ large }) => {
     assert.deepEqual(await numbersOf(store), [1024])
   })
 
-  large('pruning elsewhere than at a checkpoint, or a stream that is not there, is refused', async (t, open) => {
+  large('pruning at an offset that is not a checkpoint, or in an unknown stream, is refused', async (t, open) => {
     const store = await open(t)
     await fill(store)
     await unchanged(store, async () => {
@@ -98,7 +98,7 @@ export const pruning = rules(({ large }) => {
     })
   })
 
-  large('a prune record that says less than one before it is ignored', async (t, open) => {
+  large('a prune record below an earlier one is ignored', async (t, open) => {
     const store = await open(t)
     await fill(store)
     await store.prune(0, 2048)
@@ -110,7 +110,7 @@ export const pruning = rules(({ large }) => {
     assert.deepEqual(await numbersOf(store), range(3072, 3100))
   })
 
-  large('other nodes follow a prune record', async (t, open) => {
+  large('other nodes apply a prune record', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await fill(source)
     await replicate(source, store)
@@ -130,7 +130,7 @@ export const pruning = rules(({ large }) => {
   })
 
   large(
-    'a prune record for another topic, an unknown stream or a checkpoint that has not come, or with a wrong signature, is refused',
+    'a prune record of another topic, an unknown stream, a missing checkpoint or with an invalid signature is refused',
     async (t, open) => {
       const key = KeyPair.generate(systemRandom)
       const [store, source] = [await open(t), memoryStore(key)]
@@ -148,7 +148,7 @@ export const pruning = rules(({ large }) => {
     },
   )
 
-  large('a newcomer starts at the checkpoint of a prune record, and goes on from there', async (t, open) => {
+  large('a new receiver starts at the checkpoint of a prune record, and continues from there', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await fill(source)
     const [, , last, rest] = (await chunksOf(source)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
@@ -169,7 +169,7 @@ export const pruning = rules(({ large }) => {
   })
 
   large(
-    'who has less than was pruned drops it and starts at the checkpoint, with the chunks that wait there',
+    'a receiver with fewer events than were pruned drops them and starts at the checkpoint, with its waiting chunks',
     async (t, open) => {
       const [store, source] = [await open(t), memoryStore()]
       await fill(source)
@@ -178,7 +178,7 @@ export const pruning = rules(({ large }) => {
       await store.receive(chunks[2])
       await store.receive(chunks[3])
       await store.applyRedaction(await source.redact(0, 2050))
-      // What waits may be dropped then, with what is to be removed; the first one still contains that.
+      // Waiting chunks may be dropped with the pruned events; the first one still contains some of them.
       await store.receive(chunks[2])
       for (const chunk of (await chunksOf(source)).slice(2)) await store.receive(chunk)
       const { record, head } = await prunedAt(source, 2048)
@@ -192,7 +192,7 @@ export const pruning = rules(({ large }) => {
     },
   )
 
-  large('a newcomer does not start at a head that is not the one of the prune record', async (t, open) => {
+  large('a new receiver does not start at a head other than that of the prune record', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const [store, source] = [await open(t), memoryStore(key)]
     await fill(source)
@@ -215,7 +215,7 @@ export const pruning = rules(({ large }) => {
     assert.equal((await store.append(requestOf([{}]))).lamport, 0)
   })
 
-  large('a chunk of events that were pruned is not given, those after them are', async (t, open) => {
+  large('a chunk of pruned events is not available, later ones are', async (t, open) => {
     const [store, other] = [await open(t), memoryStore()]
     await fill(store)
     for (const chunk of await chunksOf(store)) await other.receive(chunk)

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { KeyPair } from '../../../src/identity/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
-import { answerOf, messages, said, startJob } from './jobs.ts'
+import { contents, messages, resultLines, startJob } from './jobs.ts'
 import { memoryStore } from './sources.ts'
 import {
   idOf,
@@ -25,7 +25,7 @@ interface Example {
   readonly offsets: Readonly<Record<string, number>>
 }
 
-/** An own stream and one of another node, so long that some of it can be sealed. */
+/** An own stream and one of another node, long enough to be sealed in part. */
 async function example(t: TestContext, open: OpenStore, size = 1100): Promise<Example> {
   const key = KeyPair.generate(systemRandom)
   const store = await open(t, { key, queries: true })
@@ -39,12 +39,12 @@ async function example(t: TestContext, open: OpenStore, size = 1100): Promise<Ex
   return { store, own: idOf(key), offsets }
 }
 
-/** What queries answer from the log. */
+/** Queries. */
 export const querying = rules(({ small, large }) => {
-  large('a query of all events answers with the lines as they are read, and their offsets', async (t, open) => {
+  large('a query of all events returns the same lines as a read, and the offsets', async (t, open) => {
     const { store, offsets } = await example(t, open)
     for (const order of orders) {
-      const lines = await answerOf(store, { query: 'FROM allEvents', order })
+      const lines = await resultLines(store, { query: 'FROM allEvents', order })
       const { type, offsets: last } = messages(lines.slice(-1))[0] ?? {}
       assert.equal(type, 'offsets')
       assert.deepEqual(last, offsets)
@@ -53,7 +53,7 @@ export const querying = rules(({ small, large }) => {
     }
   })
 
-  large('a query by tags, app or origin answers with the events that have them', async (t, open) => {
+  large('a query by tags, app or origin returns the matching events', async (t, open) => {
     const { store } = await example(t, open)
     const all = await linesOf(store)
     const isOwn = ({ payload }: { payload: unknown }) => (payload as { n: number }).n < 10_000
@@ -67,30 +67,33 @@ export const querying = rules(({ small, large }) => {
     ]
     for (const [query, holds] of cases) {
       const expected = all.filter(holds).map(({ text }) => text)
-      assert.deepEqual((await answerOf(store, { query: `FROM ${query}` })).slice(0, -1), expected, query)
+      assert.deepEqual((await resultLines(store, { query: `FROM ${query}` })).slice(0, -1), expected, query)
     }
   })
 
-  large('a query with a filter and a projection answers with what it computes', async (t, open) => {
+  large('a query with a filter and a projection returns computed values', async (t, open) => {
     const { store } = await example(t, open)
     const lines = messages(
-      await answerOf(store, { query: "FROM 'all' FILTER _.n >= 1098 & _.n < 10002 SELECT _.n + 1" }),
+      await resultLines(store, { query: "FROM 'all' FILTER _.n >= 1098 & _.n < 10002 SELECT _.n + 1" }),
     )
-    assert.deepEqual(lines.map(said), [10_001, 10_002, ...range(1099, 1106), 'offsets'])
+    assert.deepEqual(lines.map(contents), [10_001, 10_002, ...range(1099, 1106), 'offsets'])
   })
 
-  large('an aggregation answers with one value for all events', async (t, open) => {
+  large('an aggregation returns one value for all events', async (t, open) => {
     const { store } = await example(t, open)
     const query = "FEATURES(aggregate) FROM 'all' AGGREGATE { count: SUM(1), last: LAST(_.n) }"
-    assert.deepEqual(messages(await answerOf(store, { query })).map(said), [{ count: 2205, last: 1104 }, 'offsets'])
+    assert.deepEqual(messages(await resultLines(store, { query })).map(contents), [
+      { count: 2205, last: 1104 },
+      'offsets',
+    ])
   })
 
-  large('a query within bounds leaves out what is up to the lower and after the upper one', async (t, open) => {
+  large('a query with bounds returns the events above the lower and up to the upper bound', async (t, open) => {
     const { store, own } = await example(t, open)
     const bounds = { lowerBound: { [own]: 3 }, upperBound: { [own]: 1095 } }
     for (const filter of ['', ' FILTER _.n >= 0']) {
       const query = `FROM 'all'${filter}`
-      const lines = messages(await answerOf(store, { query, ...bounds }))
+      const lines = messages(await resultLines(store, { query, ...bounds }))
       assert.deepEqual(
         lines.slice(0, -1).map(({ payload }) => (payload as { n: number }).n),
         range(4, 1096),
@@ -99,50 +102,52 @@ export const querying = rules(({ small, large }) => {
     }
   })
 
-  large('a query by keys answers with the events between them', async (t, open) => {
+  large('a query with a range of keys returns the events in that range', async (t, open) => {
     const { store } = await example(t, open)
     const all = await linesOf(store)
     const expected = all.filter(({ lamport }) => lamport >= 500 && lamport < 1050).map(({ text }) => text)
     for (const order of ['asc', 'desc'] as const) {
-      const lines = await answerOf(store, { query: 'FROM KEY >= 500 & KEY < 1050', order })
+      const lines = await resultLines(store, { query: 'FROM KEY >= 500 & KEY < 1050', order })
       assert.deepEqual(lines.slice(0, -1), order === 'asc' ? expected : expected.toReversed())
     }
     assert.equal(expected.length, 1100)
   })
 
-  large('a query for each event of another query reads the same snapshot', async (t, open) => {
+  large('a nested query reads the same snapshot', async (t, open) => {
     const { store } = await example(t, open)
     const query = "FEATURES(subQuery) FROM 'id:3' | 'id:4' SELECT FROM 'of7:6' & 'id:6' SELECT _.n"
-    assert.deepEqual(messages(await answerOf(store, { query })).map(said), [[6], [6], 'offsets'])
+    assert.deepEqual(messages(await resultLines(store, { query })).map(contents), [[6], [6], 'offsets'])
   })
 
-  small('a query of an empty store answers with no offsets', async (t, open) => {
+  small('a query of an empty store returns empty offsets', async (t, open) => {
     const store = await open(t, { queries: true })
-    assert.deepEqual(messages(await answerOf(store, { query: 'FROM allEvents' })), [{ type: 'offsets', offsets: {} }])
+    assert.deepEqual(messages(await resultLines(store, { query: 'FROM allEvents' })), [
+      { type: 'offsets', offsets: {} },
+    ])
   })
 
-  small('an upper bound beyond what is there ends a query with an error', async (t, open) => {
+  small('an upper bound beyond the present ends a query with an error', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key, queries: true })
     await store.append(requestOf(numbered(2)))
-    const lines = await answerOf(store, { query: 'FROM allEvents', upperBound: { [idOf(key)]: 2 } })
+    const lines = await resultLines(store, { query: 'FROM allEvents', upperBound: { [idOf(key)]: 2 } })
     assert.match(lines.join('\n'), /out of range/)
     assert.equal(lines.length, 2)
   })
 
-  small('a malformed query fails when it is started', async (t, open) => {
+  small('a malformed query is rejected when it is started', async (t, open) => {
     const store = await open(t, { queries: true })
     const reading = startJob(store, 'query', { query: 'FROM FROM' })
     await assert.rejects(reading.started, { code: 'ERR_BAD_REQUEST' })
     await reading.ended
   })
 
-  large('a redacted or pruned event is in no answer', async (t, open) => {
+  large('redacted and pruned events are in no result', async (t, open) => {
     const { store, own } = await example(t, open, 2100)
     await store.redact(0, 1500)
     await store.prune(0, 1024)
     for (const query of ["FROM 'all' & isLocal", "FROM 'all' & isLocal FILTER _.n >= 0"]) {
-      const lines = messages(await answerOf(store, { query }))
+      const lines = messages(await resultLines(store, { query }))
       assert.deepEqual(
         lines.slice(0, -1).map(({ payload }) => (payload as { n: number }).n),
         range(1024, 2105).filter((n) => n !== 1500),
@@ -151,7 +156,7 @@ export const querying = rules(({ small, large }) => {
     }
   })
 
-  large('a query that nobody takes from waits, and goes on with the snapshot that it began with', async (t, open) => {
+  large('a query without a consumer waits, and continues with its original snapshot', async (t, open) => {
     const store = await open(t, { queries: true })
     const payload = JSON.stringify('x'.repeat(1500))
     const events = (count: number) => requestOf(Array.from({ length: count }, () => ({ payload })))

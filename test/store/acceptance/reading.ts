@@ -6,7 +6,6 @@ import type { Branch, EventStore } from '../../../src/store/port/index.ts'
 import { memoryStore } from './sources.ts'
 import {
   assertSame,
-  Begun,
   everything,
   idOf,
   type Line,
@@ -20,16 +19,17 @@ import {
   replicate,
   requestOf,
   rules,
+  StartedRead,
 } from './support.ts'
 
 interface Example {
   readonly store: EventStore
-  /** All events, in the total order. */
+  /** All events, in total order. */
   readonly all: readonly Line[]
   readonly ownIds: readonly string[]
 }
 
-/** Own streams and streams of two other nodes, parts of which can be sealed, with many equal lamport timestamps. */
+/** Own streams and streams of two other nodes, long enough to be sealed in part, with many equal lamport timestamps. */
 async function example(t: TestContext, open: OpenStore): Promise<Example> {
   const key = KeyPair.generate(systemRandom)
   const store = await open(t, { key })
@@ -46,38 +46,41 @@ async function example(t: TestContext, open: OpenStore): Promise<Example> {
   return { store, all, ownIds: [idOf(key, 0), idOf(key, 3)] }
 }
 
-/** Whether an event comes before another one in the total order, by what their lines say. */
+/** Whether an event sorts before another one in the total order. */
 function isBefore(a: Line, b: Line): boolean {
   if (a.lamport !== b.lamport) return a.lamport < b.lamport
   const [[nodeA = '', numberA], [nodeB = '', numberB]] = [a.stream.split('-'), b.stream.split('-')]
-  // Node IDs sort like the bytes that they stand for.
+  // Node IDs sort like the bytes of their keys.
   return nodeA === nodeB ? Number(numberA) < Number(numberB) : nodeA < nodeB
 }
 
 const place = ({ stream, offset }: Line): string => `${stream}/${offset}`
 
-/** What reading does, from what is sealed and from what is not. */
+/** Reading, from segments and from the tail. */
 export const reading = rules(({ small, large }) => {
-  large('events of all streams are read in the total order, equal lamport timestamps included', async (t, open) => {
-    const { all } = await example(t, open)
-    assert.ok(all.some((line, i) => line.lamport === all[i + 1]?.lamport))
-    for (const [i, line] of all.entries()) if (i > 0) assert.ok(isBefore(all[i - 1] as Line, line), place(line))
-    assert.equal(new Set(all.map(place)).size, all.length)
-  })
+  large(
+    'events of all streams are read in total order, including those with equal lamport timestamps',
+    async (t, open) => {
+      const { all } = await example(t, open)
+      assert.ok(all.some((line, i) => line.lamport === all[i + 1]?.lamport))
+      for (const [i, line] of all.entries()) if (i > 0) assert.ok(isBefore(all[i - 1] as Line, line), place(line))
+      assert.equal(new Set(all.map(place)).size, all.length)
+    },
+  )
 
-  large('backwards they are read in exactly the other order', async (t, open) => {
+  large('descending order is the exact reverse', async (t, open) => {
     const { store, all } = await example(t, open)
     assertSame(await linesOf(store, { ...everything, order: 'desc' }), all.toReversed())
   })
 
-  large('stream by stream they are read in the order of their offsets', async (t, open) => {
+  large('in stream order, events are read stream by stream by offset', async (t, open) => {
     const { store, all } = await example(t, open)
     const lines = await linesOf(store, { ...everything, order: 'stream-asc' })
     const expected = (await store.streams()).flatMap((stream) => all.filter((line) => line.stream === nameOf(stream)))
     assertSame(lines, expected)
   })
 
-  large('a lower bound leaves out what is up to it, an upper bound what is after it', async (t, open) => {
+  large('a read returns the events above the lower and up to the upper bound', async (t, open) => {
     const { store, all } = await example(t, open)
     const bounds = (await store.streams()).map((stream) => {
       const last = stream.count - 1
@@ -100,7 +103,7 @@ export const reading = rules(({ small, large }) => {
   })
 
   large(
-    'streams that the upper bound does not name are left out, those that the lower one does not name are not',
+    'streams that are missing in the upper bound are excluded, those missing in the lower bound are included',
     async (t, open) => {
       const { store, all } = await example(t, open)
       const [first, second] = await store.streams()
@@ -116,7 +119,7 @@ export const reading = rules(({ small, large }) => {
     },
   )
 
-  large('bounds beyond the events of a stream, or that exclude each other, are no error', async (t, open) => {
+  large('bounds beyond the end of a stream, and bounds that exclude each other, are not errors', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(1030)))
     const bounds = (lower: number, upper: number) =>
@@ -131,7 +134,7 @@ export const reading = rules(({ small, large }) => {
     assert.equal((await numbersOf(store, { ...everything, lower: new Map([[9, 10]]) })).length, 1030)
   })
 
-  large('an event is selected when one of the branches holds for it', async (t, open) => {
+  large('an event is selected if one of the branches matches', async (t, open) => {
     const { store, all, ownIds } = await example(t, open)
     const has =
       (...tags: string[]) =>
@@ -173,7 +176,7 @@ export const reading = rules(({ small, large }) => {
     }
   })
 
-  large('tags and app IDs are told apart whatever characters they have', async (t, open) => {
+  large('tags and app IDs with any characters are distinguished', async (t, open) => {
     const store = await open(t)
     const texts = [
       'a',
@@ -196,7 +199,7 @@ export const reading = rules(({ small, large }) => {
       '"]',
     ]
     const pairs = texts.flatMap((first) => texts.map((second) => [first, second] as const))
-    // Enough of them that most can be sealed.
+    // Enough events that most can be sealed.
     const events = range(0, 4 * pairs.length).map((i) => {
       const [first = '', second = ''] = pairs[i % pairs.length] ?? []
       return { appId: texts[i % 5] ?? '', tags: [first, second], payload: `{"n":${i}}` }
@@ -221,12 +224,12 @@ export const reading = rules(({ small, large }) => {
     }
   })
 
-  large('a read that has begun shows the events that were there when it began', async (t, open) => {
+  large('a read returns the events that existed when it started', async (t, open) => {
     const store = await open(t)
     const payload = JSON.stringify('x'.repeat(1500))
     const events = (count: number) => requestOf(Array.from({ length: count }, () => ({ payload })))
     await store.append(events(1500))
-    const reads = await Promise.all(orders.map((order) => Begun.read(store, { ...everything, order })))
+    const reads = await Promise.all(orders.map((order) => StartedRead.read(store, { ...everything, order })))
     await store.append(events(1000))
     for (const [i, read] of reads.entries()) {
       const offsets = (await read.rest()).map(({ offset }) => offset)
@@ -234,39 +237,36 @@ export const reading = rules(({ small, large }) => {
     }
   })
 
-  large(
-    'a read that is cancelled ends, before its first piece, between pieces and while one is awaited',
-    async (t, open) => {
-      const store = await open(t)
-      const payload = JSON.stringify('x'.repeat(1500))
-      await store.append(requestOf(Array.from({ length: 1500 }, () => ({ payload }))))
-      const unread = store.read(everything)
-      unread.cancel()
-      for await (const piece of unread) assert.fail(`a piece of ${piece.length} bytes`)
+  large('a cancelled read ends: before its first piece, between pieces, and while one is pending', async (t, open) => {
+    const store = await open(t)
+    const payload = JSON.stringify('x'.repeat(1500))
+    await store.append(requestOf(Array.from({ length: 1500 }, () => ({ payload }))))
+    const unread = store.read(everything)
+    unread.cancel()
+    for await (const piece of unread) assert.fail(`a piece of ${piece.length} bytes`)
 
-      const begun = store.read(everything)
-      let pieces = 0
-      for await (const _ of begun) {
-        pieces++
-        begun.cancel()
-      }
-      assert.equal(pieces, 1)
+    const begun = store.read(everything)
+    let pieces = 0
+    for await (const _ of begun) {
+      pieces++
+      begun.cancel()
+    }
+    assert.equal(pieces, 1)
 
-      const few = store.read({ ...everything, upper: new Map([[0, 200]]) })
-      const rest = few[Symbol.asyncIterator]()
-      await rest.next()
-      // Whatever was made ahead of its reader has come by now.
-      await store.append(requestOf([{}]))
-      await numbersOf(store, { ...everything, upper: new Map([[0, -1]]) })
-      few.cancel()
-      assert.equal((await rest.next()).done, true)
+    const few = store.read({ ...everything, upper: new Map([[0, 200]]) })
+    const rest = few[Symbol.asyncIterator]()
+    await rest.next()
+    // By now all pieces that are produced ahead of the consumer have arrived.
+    await store.append(requestOf([{}]))
+    await numbersOf(store, { ...everything, upper: new Map([[0, -1]]) })
+    few.cancel()
+    assert.equal((await rest.next()).done, true)
 
-      for await (const _ of store.read(everything)) break
-      assert.equal((await linesOf(store)).length, 1501)
-    },
-  )
+    for await (const _ of store.read(everything)) break
+    assert.equal((await linesOf(store)).length, 1501)
+  })
 
-  small('a read that is made to fail ends with that error', async (t, open) => {
+  small('a read that is failed by its consumer ends with that error', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf([{}, {}]))
     const reading = store.read(everything)

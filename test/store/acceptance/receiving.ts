@@ -24,7 +24,7 @@ import {
   unchanged,
 } from './support.ts'
 
-/** A stream of another node with a chunk for each of the numbers, and one that is not full. */
+/** A stream of another node with a number of full chunks and a partial one. */
 async function chunkedSource(chunks: number): Promise<{ source: EventStore; chunks: Uint8Array[] }> {
   const source = memoryStore()
   for (let i = 0; i < chunks; i++) await source.append(requestOf(numbered(1024, 1024 * i)))
@@ -32,7 +32,7 @@ async function chunkedSource(chunks: number): Promise<{ source: EventStore; chun
   return { source, chunks: await chunksOf(source) }
 }
 
-/** The bytes with the first place changed where some bytes are found, to others of the same length. */
+/** Replaces the first occurrence of a text with one of the same length. */
 function replaced(bytes: Uint8Array, from: string, to: string): Buffer {
   const changed = Buffer.from(bytes)
   const at = changed.indexOf(from)
@@ -41,9 +41,9 @@ function replaced(bytes: Uint8Array, from: string, to: string): Buffer {
   return changed
 }
 
-/** What receiving chunks of other nodes does. */
+/** Receiving chunks of other nodes. */
 export const receiving = rules(({ small, large }) => {
-  large('chunks that come in order are stored one by one', async (t, open) => {
+  large('chunks that arrive in order are stored one by one', async (t, open) => {
     const store = await open(t)
     const { source, chunks } = await chunkedSource(2)
     for (const [i, chunk] of chunks.entries())
@@ -56,7 +56,7 @@ export const receiving = rules(({ small, large }) => {
     )
   })
 
-  large('chunks that come too soon wait, and are stored with the one that was missing', async (t, open) => {
+  large('chunks that arrive early wait, and are stored with the missing one', async (t, open) => {
     const store = await open(t)
     const { source, chunks } = await chunkedSource(4)
     const [first, ...later] = chunks as [Uint8Array, ...Uint8Array[]]
@@ -74,7 +74,7 @@ export const receiving = rules(({ small, large }) => {
     assert.deepEqual(await checkpointCounts(store), [1024, 2048, 3072, 4096])
   })
 
-  large('a gap between chunks that wait stays a gap until it is filled', async (t, open) => {
+  large('a gap between waiting chunks remains until it is filled', async (t, open) => {
     const store = await open(t)
     const { source, chunks } = await chunkedSource(4)
     const [a, b, c, d, e] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
@@ -87,7 +87,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal(await textOf(store), await textOf(source))
   })
 
-  large('what comes a second time is known, and changes nothing', async (t, open) => {
+  large('a duplicate chunk is known, and changes nothing', async (t, open) => {
     const store = await open(t)
     const { chunks } = await chunkedSource(2)
     for (const chunk of chunks) await store.receive(chunk)
@@ -96,7 +96,7 @@ export const receiving = rules(({ small, large }) => {
     })
   })
 
-  large('a chunk that begins with events that are here already adds the others', async (t, open) => {
+  large('a chunk that overlaps stored events adds the new ones', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     const newest = async () => (await source.chunk(0, 0)) as Uint8Array
     await source.append(requestOf(numbered(300)))
@@ -115,7 +115,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal(await textOf(store), await textOf(source))
   })
 
-  large("chunks of several streams and nodes do not get into each other's way", async (t, open) => {
+  large('chunks of several streams and nodes do not affect each other', async (t, open) => {
     const store = await open(t)
     const sources = [memoryStore(), memoryStore()]
     const chunks: Uint8Array[] = []
@@ -137,7 +137,7 @@ export const receiving = rules(({ small, large }) => {
     }
   })
 
-  small('a chunk that somebody else has signed is refused', async (t, open) => {
+  small('a chunk with the signature of another node is refused', async (t, open) => {
     const store = await open(t)
     await unchanged(store, () =>
       assert.rejects(
@@ -153,7 +153,7 @@ export const receiving = rules(({ small, large }) => {
     await unchanged(store, () => assert.rejects(store.receive(chunk), isMalformed))
   })
 
-  small('a chunk of a stream of this node is refused, also of one that is not here', async (t, open) => {
+  small("a chunk of this node's own stream is refused, even if the stream is unknown", async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     await store.append(requestOf(numbered(1)))
@@ -165,19 +165,19 @@ export const receiving = rules(({ small, large }) => {
     }
   })
 
-  small('damaged chunks are refused, wherever the damage is', async (t, open) => {
+  small('a chunk that is corrupted anywhere is refused', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await source.append(requestOf(numbered(4)))
     await store.receive((await source.chunk(0, 0)) as Uint8Array)
     await source.append(requestOf(numbered(2, 4)))
     const chunk = Buffer.from((await source.chunk(0, 0)) as Uint8Array)
-    // Of what is here already nothing is looked at again, so damage there does no harm and need not be noticed.
+    // Events that are already stored are not checked again, so their corruption is harmless.
     const [from, to] = readChunk(chunk).frames[0]?.record ?? [0, 0]
     await unchanged(store, async () => {
       for (let at = 0; at < chunk.length; at += at + 3 >= from && at < to ? to - at : 3) {
         const damaged = Buffer.from(chunk)
         damaged[at] = (damaged[at] ?? 0) ^ 0x10
-        await assert.rejects(store.receive(damaged), isMalformed, `damage at ${at}`)
+        await assert.rejects(store.receive(damaged), isMalformed, `corrupted at ${at}`)
       }
       for (const end of [0, 1, 20, chunk.length - 1])
         await assert.rejects(store.receive(chunk.subarray(0, end)), isMalformed)
@@ -186,7 +186,7 @@ export const receiving = rules(({ small, large }) => {
     assert.deepEqual(await store.receive(chunk), { state: 'stored', count: 6 })
   })
 
-  large('a chunk with a payload that its node did not write is refused', async (t, open) => {
+  large('a chunk with a forged payload is refused', async (t, open) => {
     const store = await open(t)
     const { chunks } = await chunkedSource(1)
     const forged = replaced(chunks[0] as Uint8Array, '{"n":77}', '{"n":78}')
@@ -194,11 +194,11 @@ export const receiving = rules(({ small, large }) => {
     assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: 1024 })
   })
 
-  large('a forged chunk that waits does not keep the right ones out', async (t, open) => {
+  large('a forged waiting chunk does not block the genuine ones', async (t, open) => {
     const store = await open(t)
     const { source, chunks } = await chunkedSource(3)
     const [a, b, c, d] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
-    // Whether it is what its head stands for cannot be known before the chunk in front of it has come.
+    // Its hash can only be verified once the chunk before it has arrived.
     await store.receive(replaced(b, '{"n":1077}', '{"n":1078}'))
     await store.receive(c)
     assert.deepEqual(await store.receive(a), { state: 'stored', count: 1024 })
@@ -207,7 +207,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal(await textOf(store), await textOf(source))
   })
 
-  small('a chunk that goes on from other events than those that are here is refused', async (t, open) => {
+  small('a chunk that does not continue the stored chain is refused', async (t, open) => {
     const store = await open(t)
     const key = KeyPair.generate(systemRandom)
     const [one, two] = [memoryStore(key), memoryStore(key)]
@@ -220,7 +220,7 @@ export const receiving = rules(({ small, large }) => {
     )
   })
 
-  small('only so many chunks wait, and the stream can be completed all the same', async (t, open) => {
+  small('the number of waiting chunks is limited, and the stream can still be completed', async (t, open) => {
     const store = await open(t)
     const forged = new ForgedStream()
     const chunks = range(0, limits.waitingChunks + 6).map((i) => forged.chunk([{ lamport: i }]))
@@ -231,7 +231,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal((await linesOf(store)).length, chunks.length)
   })
 
-  small('lamport timestamps more than a day ahead of the clock are not applied', async (t, open) => {
+  small('chunks with lamport timestamps more than a day ahead of the clock are not stored', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(1)))
     const hour = 3600e6
@@ -246,7 +246,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal((await store.append(requestOf([{}]))).lamport, high + 1)
   })
 
-  small('the next own event comes after all that were received, in the total order', async (t, open) => {
+  small('the next own event sorts after all received events', async (t, open) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     const source = memoryStore()
@@ -261,7 +261,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal((await streamOf(store, idOf(key))).count, 5)
   })
 
-  large('a chunk that waits does not move the clock', async (t, open) => {
+  large('a waiting chunk does not advance the clock', async (t, open) => {
     const store = await open(t)
     const { chunks } = await chunkedSource(1)
     await store.receive(chunks[1] as Uint8Array)
@@ -270,7 +270,7 @@ export const receiving = rules(({ small, large }) => {
     assert.equal((await store.append(requestOf([{}]))).lamport, 1034)
   })
 
-  large('any time that another node has written is kept', async (t, open) => {
+  large('any timestamp of another node is kept', async (t, open) => {
     const store = await open(t)
     const forged = new ForgedStream()
     const times = [0, 2 ** 53 - 1, 5, 2 ** 52, 2 ** 52 - 1, 0, 2 ** 53 - 1, 2 ** 52 + 1, 1]
@@ -279,7 +279,7 @@ export const receiving = rules(({ small, large }) => {
       (await linesOf(store)).map(({ timestamp }) => timestamp),
       times,
     )
-    // With more than a thousand events they are sealed.
+    // More than a thousand events, so that they are sealed.
     const more = range(0, 1024).map((i) => ({ lamport: 100 + i, time: times[i % times.length] as number }))
     await store.receive(forged.chunk(more))
     assert.deepEqual(
@@ -288,7 +288,7 @@ export const receiving = rules(({ small, large }) => {
     )
   })
 
-  large('bytes that were given away can be changed without any harm', async (t, open) => {
+  large('the caller may reuse the buffer of a received chunk', async (t, open) => {
     const store = await open(t)
     const { source, chunks } = await chunkedSource(1)
     for (const chunk of chunks.toReversed()) {

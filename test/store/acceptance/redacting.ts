@@ -8,7 +8,6 @@ import { fill, signedPrune, signedRedaction, without } from './removals.ts'
 import { memoryStore } from './sources.ts'
 import {
   assertSame,
-  Begun,
   chunksOf,
   everything,
   hex,
@@ -21,16 +20,17 @@ import {
   replicate,
   requestOf,
   rules,
+  StartedRead,
   textOf,
   unchanged,
 } from './support.ts'
 
-/** What redacting does. */
+/** Redaction. */
 export const redacting = rules(({ small, large }) => {
-  /** Places that matter: first and last of stream, blocks, frames and chunks, and next to each other. */
+  /** Edge cases: the ends of the stream, of blocks, frames and chunks, and adjacent events. */
   const places = [0, 1, 127, 128, 500, 1023, 1024, 1025, 2047, 3071, 3072, 3073, 3099]
 
-  large('a redacted event is skipped by queries, the others keep their payloads, offsets stay', async (t, open) => {
+  large('a redacted event is skipped by queries; other payloads and all offsets do not change', async (t, open) => {
     const store = await open(t)
     await fill(store)
     const before = await linesOf(store)
@@ -64,7 +64,7 @@ export const redacting = rules(({ small, large }) => {
     await unchanged(store, () => store.redact(0, 7))
   })
 
-  small('the first events of a stream can all be redacted', async (t, open) => {
+  small('all events from the start of a stream can be redacted', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(10)))
     for (const offset of [2, 0, 1]) await store.redact(0, offset)
@@ -73,7 +73,7 @@ export const redacting = rules(({ small, large }) => {
     assert.deepEqual(await numbersOf(store), [])
   })
 
-  small('an event that is not there cannot be redacted', async (t, open) => {
+  small('redacting an unknown event is refused', async (t, open) => {
     const store = await open(t)
     await store.append(requestOf(numbered(10)))
     await unchanged(store, async () => {
@@ -82,7 +82,7 @@ export const redacting = rules(({ small, large }) => {
     })
   })
 
-  large('chunks without payloads are verified by other stores, and hold neither payload nor salt', async (t, open) => {
+  large('redacted chunks are verified by other stores, and contain neither payload nor salt', async (t, open) => {
     const [store, other] = [await open(t), memoryStore()]
     await fill(store)
     const before = (await chunksOf(store)).map((chunk) => readChunk(chunk))
@@ -96,7 +96,7 @@ export const redacting = rules(({ small, large }) => {
           removed,
           places.filter((offset) => offset >= frame.first && offset < frame.first + frame.count),
         )
-        // All salts of a frame follow from its seed.
+        // All salts of a frame are derived from its seed.
         const seed = before[i]?.frames[j]?.seed as Buffer
         assert.equal(Buffer.from(chunk).includes(seed), removed.length === 0)
       }
@@ -104,7 +104,7 @@ export const redacting = rules(({ small, large }) => {
     assert.equal(await textOf(other), await textOf(store))
   })
 
-  large('other nodes follow a redaction record', async (t, open) => {
+  large('other nodes apply a redaction record', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await fill(source)
     await replicate(source, store)
@@ -113,7 +113,7 @@ export const redacting = rules(({ small, large }) => {
     assert.deepEqual((await chunksOf(store)).slice(0, 3).map(hex), (await chunksOf(source)).slice(0, 3).map(hex))
   })
 
-  large('a redaction record that comes before its event is followed when the event comes', async (t, open) => {
+  large('a redaction record that arrives before its event is applied when the event arrives', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await fill(source)
     const chunks = await chunksOf(source)
@@ -130,7 +130,7 @@ export const redacting = rules(({ small, large }) => {
     assert.deepEqual((await chunksOf(store)).slice(0, 3).map(hex), (await chunksOf(source)).slice(0, 3).map(hex))
   })
 
-  large('a payload that was removed does not come back with a chunk that still has it', async (t, open) => {
+  large('a redacted payload is not restored by a chunk that still has it', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     await source.append(requestOf(numbered(500)))
     await replicate(source, store)
@@ -142,7 +142,7 @@ export const redacting = rules(({ small, large }) => {
     assert.deepEqual(await numbersOf(store), without([3], 1000))
   })
 
-  small('a redaction record for another topic, or with a wrong signature, is refused', async (t, open) => {
+  small('a redaction record of another topic, or with an invalid signature, is refused', async (t, open) => {
     const [store, key] = [await open(t), KeyPair.generate(systemRandom)]
     const damaged = signedRedaction(key, 0)
     damaged[40] = (damaged[40] ?? 0) ^ 1
@@ -153,7 +153,7 @@ export const redacting = rules(({ small, large }) => {
     })
   })
 
-  large('redacting what was pruned does nothing, and redacting goes on working after it', async (t, open) => {
+  large('redacting a pruned event has no effect, and later redactions work', async (t, open) => {
     const store = await open(t)
     await fill(store)
     await store.redact(0, 10)
@@ -165,7 +165,7 @@ export const redacting = rules(({ small, large }) => {
     assert.deepEqual(await numbersOf(store), without([2048, 2050, 3080]).slice(2048))
   })
 
-  large('reads that have begun do not show what is removed before they come to it', async (t, open) => {
+  large('a read in progress does not return an event that is redacted before the read reaches it', async (t, open) => {
     const store = await open(t)
     const payload = (n: number) => `{"n":${n},"text":"${'x'.repeat(3000)}"}`
     const events = range(0, 2500).map((n) => ({ tags: [`half:${n % 2}`], payload: payload(n) }))
@@ -177,8 +177,8 @@ export const redacting = rules(({ small, large }) => {
       { ...everything, order: 'stream-asc' },
       { anyOf: [{ tags: ['half:0'] }], order: 'asc' },
     ]
-    const reads = await Promise.all(selections.map((selection) => Begun.read(store, selection)))
-    // Far from both ends: no read is here before its reader has taken more than a first piece.
+    const reads = await Promise.all(selections.map((selection) => StartedRead.read(store, selection)))
+    // Far from both ends: no read gets here ahead of a consumer that has only taken the first piece.
     const removed = [1022, 1024, 1026, 1300]
     for (const offset of removed) await store.redact(0, offset)
     for (const [i, selection] of selections.entries()) {

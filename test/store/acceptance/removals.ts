@@ -3,7 +3,7 @@ import { pruneRecords, redactionRecords } from '../../../src/protocol/index.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
 import { numbered, range, requestOf } from './support.ts'
 
-/** Fills an own stream with checkpoints at 1024, 2048 and 3072, and some events after them. */
+/** Fills an own stream, with checkpoints at 1024, 2048 and 3072 and some events after them. */
 export async function fill(store: EventStore, stream = 0): Promise<void> {
   for (let i = 0; i < 3; i++) await store.append(requestOf(numbered(1024, 1024 * i, stream)))
   await store.append(requestOf(numbered(28, 3072, stream)))

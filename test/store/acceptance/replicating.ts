@@ -3,10 +3,10 @@ import { readChunk } from '../../../src/replication/index.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
 import { checkpointCounts, chunksOf, hex, linesOf, numbered, replicate, requestOf, rules, textOf } from './support.ts'
 
-/** What several stores do together. */
+/** Replication between several stores. */
 export const replicating = rules(({ small, large }) => {
   large(
-    'heads, checkpoints and chunks are enough to make another store equal, and a third one from that',
+    'a store can be replicated by its heads, checkpoints and chunks, and its replica can be, too',
     async (t, open) => {
       const [source, second, third] = [await open(t), await open(t), await open(t)]
       for (const [i, size] of [5, 1500, 1, 700, 900, 30].entries())
@@ -26,7 +26,7 @@ export const replicating = rules(({ small, large }) => {
           assert.equal((await copy.streams())[number]?.count, count)
           assert.ok(head.length > 0)
           const [chunks, copied] = [await chunksOf(source, number), await chunksOf(copy, number)]
-          // The last one ends with a head that the source signs anew whenever it is asked.
+          // The last chunk ends with a head that the source signs again each time.
           assert.deepEqual(copied.slice(0, -1).map(hex), chunks.slice(0, -1).map(hex))
           assert.equal(copied.length, chunks.length)
         }
@@ -35,7 +35,7 @@ export const replicating = rules(({ small, large }) => {
     },
   )
 
-  large('what a store in memory writes, this one relays byte by byte', async (t, open) => {
+  large('chunks of a store in memory are relayed byte by byte', async (t, open) => {
     const [store, source] = [await open(t), memoryStore()]
     for (const size of [600, 600, 3, 2000, 12]) await source.append(requestOf(numbered(size)))
     const chunks = await chunksOf(source)
@@ -44,7 +44,7 @@ export const replicating = rules(({ small, large }) => {
     assert.equal(hex(await store.head(0)), hex(readChunk(chunks.at(-1) as Uint8Array).signedHead))
   })
 
-  large('two nodes that write at the same time end with the same events in the same order', async (t, open) => {
+  large('two nodes that write concurrently converge to the same events in the same order', async (t, open) => {
     const [a, b] = [await open(t), await open(t)]
     for (let round = 0; round < 4; round++) {
       await a.append(requestOf(numbered(400, 400 * round)))
@@ -58,7 +58,7 @@ export const replicating = rules(({ small, large }) => {
     assert.equal((await linesOf(a)).length, 2800)
   })
 
-  small('a chunk of the smallest kind is stored and relayed', async (t, open) => {
+  small('a chunk of minimum size is stored and relayed', async (t, open) => {
     const store = await open(t)
     const chunk = new ForgedStream().chunk([{ lamport: 0 }])
     await store.receive(chunk)

@@ -5,7 +5,7 @@ import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
 import { frameOf } from '../../support/events.ts'
 
-/** Another node, to get chunks from. Its clock ticks once a look. */
+/** Another node as a source of chunks. Its clock advances with each call. */
 export function memoryStore(key = KeyPair.generate(systemRandom), topic = 'a-topic'): MemoryEventStore {
   let time = 1_700_000_000_000_000
   return new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key, now: () => time++ })
@@ -17,7 +17,7 @@ export interface ForgedEvent {
   readonly payload?: string
 }
 
-/** A stream that is written frame by frame, also in ways in which no store would write it. */
+/** A stream that is written frame by frame, including forms that no store would write. */
 export class ForgedStream {
   readonly #key: KeyPair
   readonly #topic: string
@@ -32,7 +32,7 @@ export class ForgedStream {
     this.#hash = genesis(topic, this.#stream)
   }
 
-  /** A chunk of one frame, which the stream then goes on from. */
+  /** A chunk of one frame, which the stream continues from. */
   chunk(events: readonly ForgedEvent[], signer = this.#key): Buffer {
     const full = events.map(({ lamport, time = 1, payload = 'null' }) => ({
       lamport,

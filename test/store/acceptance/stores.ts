@@ -13,7 +13,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { SingleThreadStore } from '../../support/single-thread-store.ts'
 import type { OpenOptions } from './support.ts'
 
-// Most of the time that it takes to open a store goes into compiling what its threads load; this keeps the result.
+// Most of the time to open a store is spent on compiling the modules of its threads; this caches the result.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
 export function complete({ queries = false, ...options }: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
@@ -29,7 +29,7 @@ export function complete({ queries = false, ...options }: OpenOptions = {}): Omi
 
 export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
   let store: SqliteEventStore | undefined
-  // Before the folder is removed, which is done in the order in which it is asked for.
+  // Registered before the removal of the folder: hooks run in the order of registration.
   test.after(() => store?.close())
   store = await SqliteEventStore.open({
     file: join(temporaryFolder(test), 'log.db'),
@@ -68,7 +68,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'applyRedaction',
 ])
 
-/** A store that seals all it can after each write, so that whatever is read next comes from segments. */
+/** A store that seals everything after each write, so that the next read is from segments. */
 export function settling(store: SqliteEventStore): SqliteEventStore {
   return new Proxy(store, {
     get(target, name) {

@@ -11,17 +11,17 @@ export interface OpenOptions {
   readonly topic?: string
   readonly kind?: TopicKind
   readonly key?: KeyPair
-  /** Whether it has to run queries: a reader thread that does takes longer to start. */
+  /** Whether it has to run queries: the reader thread then takes longer to start. */
   readonly queries?: boolean
 }
 
-/** Opens a new store of the implementation that is tested, closed when the test is over. Its clock is the wall clock. */
+/** Opens a new store of the tested implementation on the wall clock. It is closed after the test. */
 export type OpenStore<Store = EventStore> = (test: TestContext, options?: OpenOptions) => Promise<Store>
 
-/** What every implementation has to do. */
+/** A rule that every implementation has to follow. */
 export interface Rule<Store = EventStore> {
   readonly name: string
-  /** Whether it is about so many events that some of them can be sealed. */
+  /** Whether the rule needs enough events that some can be sealed. */
   readonly large: boolean
   readonly check: (test: TestContext, open: OpenStore<Store>) => Promise<void>
 }
@@ -39,9 +39,9 @@ export function rules<Store = EventStore>(
   return found
 }
 
-/** What makes no sense is refused with an error for whoever asked. */
+/** The error for invalid input. */
 export const refused = (error: unknown): boolean => error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT'
-/** What cannot have come from an honest node. */
+/** The error for bytes that no honest node has sent. */
 export const isMalformed = (error: unknown): boolean => error instanceof MalformedBytes
 
 export interface TestEvent {
@@ -56,7 +56,7 @@ export function requestOf(events: readonly TestEvent[]): AppendRequest {
   return { ...packed(full), streams: Uint32Array.from(events, ({ stream = 0 }) => stream) }
 }
 
-/** Events with numbers in their payloads, and with tags that many, some and single ones of them have. */
+/** Events with numbers as payloads, and with tags that many, few or single events have. */
 export function numbered(count: number, from = 0, stream = 0): TestEvent[] {
   return Array.from({ length: count }, (_, i) => ({
     stream,
@@ -66,7 +66,7 @@ export function numbered(count: number, from = 0, stream = 0): TestEvent[] {
   }))
 }
 
-/** One event as a store reads it. */
+/** One event as read from a store. */
 export interface Line {
   readonly type: string
   readonly lamport: number
@@ -76,7 +76,7 @@ export interface Line {
   readonly tags: readonly string[]
   readonly appId: string
   readonly payload: unknown
-  /** All of it as it was read. */
+  /** The whole line. */
   readonly text: string
 }
 
@@ -99,13 +99,13 @@ export async function linesOf(store: EventStore, selection: Selection = everythi
   return parsed(await textOf(store, selection))
 }
 
-/** By their texts, which is quicker than part by part. */
+/** Compares the texts of lines, which is faster than comparing fields. */
 export function assertSame(actual: readonly Line[], expected: readonly Line[], message?: string): void {
   const texts = (lines: readonly Line[]) => lines.map(({ text }) => text)
   assert.deepEqual(texts(actual), texts(expected), message)
 }
 
-/** The numbers that `numbered` put into the payloads. */
+/** The numbers in the payloads of `numbered`. */
 export async function numbersOf(store: EventStore, selection: Selection = everything): Promise<number[]> {
   return (await linesOf(store, selection)).map(({ payload }) => (payload as { n: number }).n)
 }
@@ -114,7 +114,7 @@ export function idOf(key: KeyPair, number = 0): string {
   return formatStreamId({ node: nodeIdOf(key.publicKey), number: BigInt(number) })
 }
 
-/** A stream as a store knows it, by its ID. */
+/** The status of a stream, by its ID. */
 export async function streamOf(store: EventStore, id: string): Promise<StreamStatus> {
   const found = (await store.streams()).find((stream) => nameOf(stream) === id)
   assert.ok(found !== undefined, `there is no stream ${id}`)
@@ -125,7 +125,7 @@ export function nameOf({ key }: StreamStatus): string {
   return formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
 }
 
-/** Everything that a store says about its events; nothing may change in it when something is refused. */
+/** The observable state of a store, which a refused call must not change. */
 async function stateOf(store: EventStore): Promise<unknown> {
   const streams = await Promise.all(
     (await store.streams()).map(async (stream) => ({
@@ -148,7 +148,7 @@ export function hex(bytes: Uint8Array | undefined): string | undefined {
   return bytes === undefined ? undefined : Buffer.from(bytes).toString('hex')
 }
 
-/** The chunks of a stream from its start, or from where it is pruned. */
+/** The chunks of a stream from its start, or from its pruned offset. */
 export async function chunksOf(store: EventStore, stream = 0): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = []
   const status = (await store.streams())[stream]
@@ -160,7 +160,7 @@ export async function chunksOf(store: EventStore, stream = 0): Promise<Uint8Arra
   }
 }
 
-/** Gives all chunks of all streams to another store. */
+/** Replicates all chunks of all streams to another store. */
 export async function replicate(from: EventStore, to: EventStore): Promise<void> {
   for (const { number } of await from.streams())
     for (const chunk of await chunksOf(from, number)) await to.receive(chunk)
@@ -172,13 +172,13 @@ export async function checkpointCounts(store: EventStore, stream = 0): Promise<n
 
 export const orders: readonly Order[] = ['asc', 'desc', 'stream-asc']
 
-/** The numbers from one to another, the second one not included. */
+/** The numbers from one to another, which is excluded. */
 export function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i)
 }
 
-/** A read of which the first piece was taken. */
-export class Begun {
+/** A read whose first piece was consumed. */
+export class StartedRead {
   readonly #pieces: AsyncIterator<Buffer>
   readonly #taken: Buffer[] = []
 
@@ -186,13 +186,13 @@ export class Begun {
     this.#pieces = pieces
   }
 
-  static async read(store: EventStore, selection: Selection): Promise<Begun> {
-    const begun = new Begun(store.read(selection)[Symbol.asyncIterator]())
-    await begun.#next()
-    return begun
+  static async read(store: EventStore, selection: Selection): Promise<StartedRead> {
+    const started = new StartedRead(store.read(selection)[Symbol.asyncIterator]())
+    await started.#next()
+    return started
   }
 
-  /** Reads on to the end, and answers with all of it. */
+  /** Reads to the end. Returns all lines. */
   async rest(): Promise<Line[]> {
     while (await this.#next());
     return parsed(Buffer.concat(this.#taken).toString('utf8'))

@@ -1,11 +1,11 @@
 import * as fc from '../../support/property.ts'
 
-/** Streams, chunks, offsets and the like are numbers that are taken modulo how many there are. */
+/** Streams, chunks and offsets are indexes modulo the number of existing ones. */
 export type Step =
   | { readonly kind: 'publish'; readonly stream: number; readonly count: number; readonly tag: Tag }
   | { readonly kind: 'publish to all'; readonly count: number; readonly tag: Tag }
   | { readonly kind: 'write elsewhere'; readonly node: number; readonly count: number; readonly tag: Tag }
-  /** With the same chunk again, chunks that are ahead, and chunks that were signed before more was written. */
+  /** Including duplicate and early chunks, and chunks that were signed before more was written. */
   | { readonly kind: 'receive'; readonly pick: number }
   | { readonly kind: 'receive next'; readonly node: number }
   | { readonly kind: 'prune'; readonly stream: number; readonly pick: number }
@@ -13,16 +13,16 @@ export type Step =
   | { readonly kind: 'redact'; readonly stream: number; readonly offset: number }
   | { readonly kind: 'redact elsewhere'; readonly node: number; readonly offset: number }
   | { readonly kind: 'seal' }
-  | { readonly kind: 'query'; readonly asked: Question }
-  | { readonly kind: 'subscribe'; readonly asked: Question; readonly monotonic: boolean }
+  | { readonly kind: 'query'; readonly spec: QuerySpec }
+  | { readonly kind: 'subscribe'; readonly spec: QuerySpec; readonly monotonic: boolean }
 
 export type Tag = 'a' | 'b'
 
-export interface Question {
+export interface QuerySpec {
   readonly tags: string
   readonly stages: string
   readonly order: 'asc' | 'desc' | 'stream-asc'
-  /** Where to begin and to end in each stream in turn, as parts of what is there; nothing is no bound. */
+  /** Bounds of the streams, as fractions of their length; no entry means no bound. */
   readonly lower: readonly number[]
   readonly upper: readonly number[] | null
 }
@@ -34,7 +34,7 @@ const count = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1000, max: 1300 }) },
 )
 const parts = fc.array(fc.double({ min: 0, max: 1.2, noNaN: true }), { maxLength: 4 })
-const question: fc.Arbitrary<Question> = fc.record({
+const querySpec: fc.Arbitrary<QuerySpec> = fc.record({
   tags: fc.constantFrom(
     'allEvents',
     "'a'",
@@ -56,23 +56,23 @@ const kind = <K extends Step['kind']>(name: K) => ({ kind: fc.constant(name) })
 const node = fc.nat(1)
 const stream = fc.nat(2)
 
-/** So much that there are checkpoints to prune to, and chunks to seal and to receive. */
+/** Enough events for checkpoints to prune to, and chunks to seal and to receive. */
 export const firstSteps: readonly Step[] = [
   { kind: 'publish', stream: 0, count: 1100, tag: 'a' },
   { kind: 'write elsewhere', node: 0, count: 1030, tag: 'b' },
   { kind: 'write elsewhere', node: 1, count: 20, tag: 'a' },
 ]
 
-const everything: Question = { tags: 'allEvents', stages: '', order: 'asc', lower: [], upper: null }
+const everything: QuerySpec = { tags: 'allEvents', stages: '', order: 'asc', lower: [], upper: null }
 
-/** What has to happen in every sequence. */
+/** Steps at the end of every sequence. */
 export const lastSteps: readonly Step[] = [
-  { kind: 'subscribe', asked: everything, monotonic: false },
+  { kind: 'subscribe', spec: everything, monotonic: false },
   { kind: 'receive next', node: 0 },
   { kind: 'redact', stream: 0, offset: 1060 },
   { kind: 'prune', stream: 0, pick: 1 },
   { kind: 'seal' },
-  { kind: 'query', asked: everything },
+  { kind: 'query', spec: everything },
 ]
 
 export const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -87,8 +87,8 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     { weight: 2, arbitrary: fc.record({ ...kind('redact'), stream, offset: pick }) },
     { weight: 1, arbitrary: fc.record({ ...kind('redact elsewhere'), node, offset: pick }) },
     { weight: 1, arbitrary: fc.record(kind('seal')) },
-    { weight: 6, arbitrary: fc.record({ ...kind('query'), asked: question }) },
-    { weight: 3, arbitrary: fc.record({ ...kind('subscribe'), asked: question, monotonic: fc.boolean() }) },
+    { weight: 6, arbitrary: fc.record({ ...kind('query'), spec: querySpec }) },
+    { weight: 3, arbitrary: fc.record({ ...kind('subscribe'), spec: querySpec, monotonic: fc.boolean() }) },
   ),
   { minLength: 4, maxLength: 24, size: 'max' },
 )

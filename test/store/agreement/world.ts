@@ -5,19 +5,19 @@ import { KeyPair } from '../../../src/identity/index.ts'
 import { MalformedBytes } from '../../../src/protocol/index.ts'
 import { readChunk } from '../../../src/replication/index.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
-import { type Asked, answerOf, type JobName, Live } from '../acceptance/jobs.ts'
+import { type JobName, type JobRequest, Live, resultLines } from '../acceptance/jobs.ts'
 import { memoryStore } from '../acceptance/sources.ts'
 import { openMemory, openSingleThread, openSqlite } from '../acceptance/stores.ts'
 import { hex, nameOf, requestOf, type TestEvent } from '../acceptance/support.ts'
-import type { Question, Step, Tag } from './steps.ts'
+import type { QuerySpec, Step, Tag } from './steps.ts'
 
-/** The same thing asked of each store, as something that can be compared. */
-type Ask = (store: EventStore) => Promise<unknown>
+/** An operation on a store, with a comparable result. */
+type Operation = (store: EventStore) => Promise<unknown>
 
 interface Node {
   readonly store: EventStore
   readonly chunks: Uint8Array[]
-  /** How many of its events were collected in chunks, and how many of these chunks were received. */
+  /** Number of events that were collected in chunks, and number of these chunks that were received. */
   collected: number
   received: number
 }
@@ -27,10 +27,10 @@ interface Subscription {
   isOver: boolean
 }
 
-/** Published after each step: once a subscription tells it, it has told what came before. It passes all filters and bounds. */
+/** Published after each step: a subscription that has sent it has sent all before it. Passes all filters and bounds. */
 const marker = { stream: 9, tags: ['marker'], payload: '3000001' }
 
-/** The three stores, told and asked the same. */
+/** Three stores that perform the same operations. */
 export class World {
   readonly #stores: readonly EventStore[]
   readonly #settle: () => Promise<void>
@@ -101,20 +101,20 @@ export class World {
       case 'seal':
         return this.#settle()
       case 'query':
-        return this.#query(step.asked)
+        return this.#query(step.spec)
       case 'subscribe':
-        return this.#subscribe(step.monotonic ? 'subscribe_monotonic' : 'subscribe', step.asked)
+        return this.#subscribe(step.monotonic ? 'subscribe_monotonic' : 'subscribe', step.spec)
     }
   }
 
-  /** Asks all stores, one after the other, and compares what they answer. */
-  async #same(ask: Ask): Promise<unknown> {
-    const [expected, ...others] = await Promise.all(this.#stores.map(ask))
+  /** Performs an operation on all stores, and compares the results. */
+  async #same(operation: Operation): Promise<unknown> {
+    const [expected, ...others] = await Promise.all(this.#stores.map(operation))
     for (const other of others) assert.deepEqual(other, expected)
     return expected
   }
 
-  /** Answers the lamport timestamp of the first event. */
+  /** Returns the lamport timestamp of the first event. */
   async #append(events: readonly TestEvent[]): Promise<number> {
     const appended = await this.#same(async (store) => {
       const { lamport, runs } = await store.append(requestOf(events))
@@ -130,7 +130,7 @@ export class World {
       if (chunk === undefined) return
       node.chunks.push(chunk)
       const { head } = readChunk(chunk)
-      // What is not ended by a checkpoint comes again, with what follows it.
+      // A chunk without a checkpoint is collected again, with the events after it.
       if (!head.checkpoint) return
       node.collected = head.count
     }
@@ -154,7 +154,7 @@ export class World {
   async #prune(stream: number, pick: number): Promise<void> {
     const own = (await this.#first.streams()).find(({ own, key }) => own && key.number === stream)
     const checkpoints = own === undefined ? [] : await this.#first.checkpoints(own.number)
-    // Some counts are none of a checkpoint.
+    // Some counts are not those of a checkpoint.
     const count = pick % 5 === 0 ? pick % 2000 : (at(checkpoints, pick)?.count ?? 7)
     if ((await this.#same((store) => outcome(store.prune(stream, count)))) === 'done') this.#count('pruned')
   }
@@ -175,14 +175,14 @@ export class World {
     if (record !== undefined) await this.#same((store) => outcome(store.applyRedaction(record)))
   }
 
-  async #query(asked: Question): Promise<void> {
-    const request = await this.#asked(asked)
-    const lines = (await this.#same(async (store) => (await answerOf(store, request)).map(timeless))) as string[]
+  async #query(spec: QuerySpec): Promise<void> {
+    const request = await this.#requestOf(spec)
+    const lines = (await this.#same(async (store) => (await resultLines(store, request)).map(timeless))) as string[]
     this.#count(lines.length > 1 ? 'query with results' : 'query without results')
   }
 
-  async #subscribe(job: JobName, asked: Question): Promise<void> {
-    const { query, lowerBound } = await this.#asked(asked, `(${asked.tags}) | '${marker.tags[0]}'`)
+  async #subscribe(job: JobName, spec: QuerySpec): Promise<void> {
+    const { query, lowerBound } = await this.#requestOf(spec, `(${spec.tags}) | '${marker.tags[0]}'`)
     const request = { query, ...(lowerBound && { lowerBound }) }
     const lives = this.#stores.map((store) => new Live(store, job, request))
     const started = await Promise.all(lives.map(({ reading }) => outcome(reading.started)))
@@ -190,7 +190,7 @@ export class World {
     if (started[0] === 'done') this.#subscriptions.push({ lives, isOver: false })
   }
 
-  /** Reads what the last step has brought, up to an event that comes after it. */
+  /** Reads the results of the last step, up to a marker event after it. */
   async #readSubscriptions(): Promise<void> {
     const open = this.#subscriptions.filter(({ isOver }) => !isOver)
     if (open.length === 0) return
@@ -205,8 +205,11 @@ export class World {
     }
   }
 
-  /** A request with bounds within what is there, or a little beyond it. */
-  async #asked({ stages, order, lower, upper, ...question }: Question, tags = question.tags): Promise<Asked> {
+  /** A request with bounds within the present, or slightly beyond it. */
+  async #requestOf(
+    { stages, order, lower, upper, ...querySpec }: QuerySpec,
+    tags = querySpec.tags,
+  ): Promise<JobRequest> {
     const streams = (await this.#first.streams()).filter(({ key }) => key.number !== marker.stream)
     const bounds = (parts: readonly number[]): Record<string, number> =>
       Object.fromEntries(
@@ -241,7 +244,7 @@ export class World {
   }
 }
 
-/** What a store says of its streams, as far as it does not depend on its wall clock and its random numbers. */
+/** The state of the streams of a store, without values that depend on its clock and random numbers. */
 async function stateOf(store: EventStore): Promise<unknown> {
   const streams = await store.streams()
   return await Promise.all(
@@ -266,7 +269,7 @@ async function stateOf(store: EventStore): Promise<unknown> {
   )
 }
 
-/** What became of something, without what differs from store to store. */
+/** The outcome of a call, without details that differ between stores. */
 async function outcome<T>(work: Promise<T>, answer: (result: T) => unknown = () => 'done'): Promise<unknown> {
   try {
     return answer(await work)
@@ -288,17 +291,17 @@ async function linesUpTo(live: Live, lamport: number): Promise<{ lines: string[]
   }
 }
 
-/** Own events have the time at which a store stored them. */
+/** Timestamps of own events differ between stores. */
 function timeless(line: string): string {
   return line.replace(/"timestamp":\d+/, '"timestamp":0')
 }
 
-/** Whether another event follows depends on how many commits are read at once. */
+/** `caughtUp` depends on how many commits are read at once. */
 function withoutCaughtUp(line: string): string {
   return line.replace(/,"caughtUp":(true|false)}$/, '}')
 }
 
-/** The element at a place that is taken modulo how many there are. */
+/** The element at an index modulo the length. */
 function at<T>(list: readonly T[], place: number): T | undefined {
   return list[place % list.length]
 }

@@ -18,15 +18,15 @@ import type { Selection } from '../../../src/store/port/index.ts'
 import { bucketOf, postingKey, tagHash } from '../../../src/store/sqlite/index/tag-index.ts'
 import { LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { offsetOf, streamOf } from '../../../src/store/sqlite/rows/row-key.ts'
-import type { Flipped } from './children.ts'
-import { judgeAnswer, tellsDamage, type Verdict } from './judge.ts'
+import type { Flipped } from './flip-processes.ts'
+import { judgeResult, reportsDamage, type Verdict } from './judge.ts'
 import { largeKey, openLarge, tagOf } from './large-store.ts'
 import { type PagePlace, placesOf } from './pages.ts'
-import { type Answer, linesOf } from './questions.ts'
+import { linesOf, type Result } from './queries.ts'
 
 /**
- * A process of its own, since damage may end or stop it: flips random bits of a large store. Asking for everything each
- * time would take hours, so it asks for what stands where the bit is, and for something else.
+ * A separate process, because damage may crash or hang it: flips random bits of a large store. Reading everything each
+ * time would take hours, so it runs queries on the page of the bit, and some others.
  */
 const [original = '', flips = '0', seed = ''] = process.argv.slice(2)
 const random = new Random(seed)
@@ -34,7 +34,7 @@ const folder = mkdtempSync(join(original, '..', 'flip-'))
 const sound = readFileSync(original)
 const file = join(folder, 'damaged.db')
 copyFileSync(original, file)
-// Never closed while a connection is open: that would give up the locks that it has.
+// Not closed while a connection is open: that would release its locks.
 const descriptor = openSync(file, 'r+')
 const pageBytes = 4096
 
@@ -53,20 +53,20 @@ function openStore(path: string): OpenStore {
   }
 }
 
-interface Question {
+interface Query {
   readonly text: string
-  readonly ask: (store: OpenStore) => Answer
+  readonly run: (store: OpenStore) => Result
 }
 
-function selected(text: string, selection: Selection): Question {
-  return { text, ask: ({ reader }) => linesOf(reader, selection) }
+function selected(text: string, selection: Selection): Query {
+  return { text, run: ({ reader }) => linesOf(reader, selection) }
 }
 
-function value(text: string, work: (store: OpenStore) => unknown): Question {
-  return { text, ask: (store) => attempt(() => work(store)) }
+function value(text: string, work: (store: OpenStore) => unknown): Query {
+  return { text, run: (store) => attempt(() => work(store)) }
 }
 
-function attempt(work: () => unknown): Answer {
+function attempt(work: () => unknown): Result {
   try {
     const result = work()
     if (result instanceof Uint8Array) return { bytes: Buffer.from(result) }
@@ -79,14 +79,14 @@ function attempt(work: () => unknown): Answer {
   }
 }
 
-/** Answers of the sound store, by question: many questions come again. */
-const rightAnswers = new LruCache<string, Buffer>(512 * 1024 * 1024)
+/** Cache of the results of the intact store, by query: many queries are repeated. */
+const expectedResults = new LruCache<string, Buffer>(512 * 1024 * 1024)
 
-function rightAnswer({ text, ask }: Question): Buffer {
-  const known = rightAnswers.get(text)
-  if (known !== undefined) return known
-  const { bytes } = ask(right)
-  rightAnswers.set(text, bytes, bytes.length)
+function expectedResult({ text, run }: Query): Buffer {
+  const cached = expectedResults.get(text)
+  if (cached !== undefined) return cached
+  const { bytes } = run(intact)
+  expectedResults.set(text, bytes, bytes.length)
   return bytes
 }
 
@@ -94,37 +94,37 @@ function between(stream: number, first: number, last: number): Pick<Selection, '
   return { lower: new Map([[stream, first - 1]]), upper: new Map([[stream, last]]) }
 }
 
-const right = openStore(original)
-const streams = right.reader.status()
+const intact = openStore(original)
+const streams = intact.reader.status()
 const places = placesOf(original)
 const eventsOfPosting = eventsByPosting()
 
-/** For each row of the index some events that are looked for in it. */
-function eventsByPosting(): Map<number, Question[]> {
-  const questionsOf = new Map<number, Question[]>()
+/** For each row of the index, queries of some events that use it. */
+function eventsByPosting(): Map<number, Query[]> {
+  const queriesOf = new Map<number, Query[]>()
   for (const { number, count, pruned } of streams) {
-    const ranges = right.reader.ranges(number)
+    const ranges = intact.reader.ranges(number)
     for (let offset = pruned; offset < count; offset += 3) {
       const range = ranges.find(({ first, count: events }) => first <= offset && offset < first + events)
       if (range === undefined) continue
       const key = postingKey(range.id, bucketOf(tagHash(tagOf(number, offset)), range.bits))
-      const questions = questionsOf.get(key) ?? []
-      if (questions.length < 3) questionsOf.set(key, [...questions, questionAboutTag(number, offset)])
+      const queries = queriesOf.get(key) ?? []
+      if (queries.length < 3) queriesOf.set(key, [...queries, queryByTag(number, offset)])
     }
   }
-  return questionsOf
+  return queriesOf
 }
 
-/** One event by its own tag. Not far from it: without an index, all events up to there are looked at. */
-function questionAboutTag(stream: number, offset: number): Question {
+/** Queries one event by its unique tag. Bounded, because without an index all events in between are scanned. */
+function queryByTag(stream: number, offset: number): Query {
   const tag = tagOf(stream, offset)
   return selected(tag, { anyOf: [{ tags: [tag] }], order: 'asc', ...between(stream, offset - 100, offset + 100) })
 }
 
-/** What a page can be wrong about. */
-function questionsAbout({ table, isLeaf, keys }: PagePlace): Question[] {
+/** Queries whose result depends on a page. */
+function queriesOfPage({ table, isLeaf, keys }: PagePlace): Query[] {
   if (!isLeaf) return [selected('everything', { anyOf: [{ tags: [] }], order: 'asc' })]
-  if (table === 'segment' || table === 'tail') return keys.flatMap(questionsAboutEvents)
+  if (table === 'segment' || table === 'tail') return keys.flatMap(queriesOfEvents)
   if (table === 'posting') return keys.flatMap((key) => eventsOfPosting.get(key) ?? []).slice(0, 6)
   return [
     value('checkpoints', ({ reader }) => streams.map(({ number }) => reader.checkpoints(number))),
@@ -133,8 +133,8 @@ function questionsAbout({ table, isLeaf, keys }: PagePlace): Question[] {
   ]
 }
 
-/** The events of a row, and in some other way, too: downwards and by a tag, or as the chunk that begins with it. */
-function questionsAboutEvents(key: number): Question[] {
+/** Queries the events of a row, and in another way, too: descending by tag, or as the chunk that begins with it. */
+function queriesOfEvents(key: number): Query[] {
   const [stream, first] = [streamOf(key), offsetOf(key)]
   const bounds = between(stream, first, first + 2047)
   const others = [
@@ -143,41 +143,41 @@ function questionsAboutEvents(key: number): Question[] {
   ]
   return [
     selected(`events ${key}`, { anyOf: [{ tags: [] }], order: 'asc', ...bounds }),
-    others[random.below(others.length)] as Question,
+    others[random.below(others.length)] as Query,
   ]
 }
 
 const chunkStarts = streams.map(
-  ({ number }) => new Set([0, ...right.reader.checkpoints(number).map(({ count }) => count)]),
+  ({ number }) => new Set([0, ...intact.reader.checkpoints(number).map(({ count }) => count)]),
 )
 
 function chunkAt(reader: LogReader, writer: LogWriter, stream: number, first: number): Uint8Array | undefined {
   return chunkStarts[stream]?.has(first) ? reader.chunk(stream, first, writer.head(stream)) : undefined
 }
 
-/** Whatever is damaged, this has to be right, too. */
-function questionsAboutSomething(): Question[] {
+/** Queries that have to be correct whatever is damaged. */
+function randomQueries(): Query[] {
   const { number, count, pruned } = streams[random.below(streams.length)] as (typeof streams)[number]
   const offset = pruned + random.below(count - pruned)
   return [
     value('streams', ({ reader }) => reader.status()),
     selected(`${number}, ${offset}`, { anyOf: [{ tags: [] }], order: 'asc', ...between(number, offset, offset + 9) }),
-    questionAboutTag(number, offset),
+    queryByTag(number, offset),
   ]
 }
 
-function judgeStore(questions: readonly Question[]): Verdict {
+function judgeStore(queries: readonly Query[]): Verdict {
   let store: OpenStore
   try {
     store = openStore(file)
   } catch (error) {
     const why = String(error)
-    return { outcome: tellsDamage(error) ? 'refused' : 'wrong', why }
+    return { outcome: reportsDamage(error) ? 'refused' : 'wrong', why }
   }
   try {
     let verdict: Verdict = { outcome: 'harmless', why: '' }
-    for (const question of questions) {
-      const next = judgeAnswer(question.text, [rightAnswer(question)], question.ask(store))
+    for (const query of queries) {
+      const next = judgeResult(query.text, [expectedResult(query)], query.run(store))
       if (next.outcome === 'wrong') return next
       if (next.outcome === 'detected') verdict = next
     }
@@ -194,14 +194,14 @@ function flip(at: number, bit: number): void {
 
 const found = Buffer.alloc(sound.length)
 
-/** Whether the bytes are those of the sound store. Every write changes the first page, so looking there is enough mostly. */
+/** Whether the file is intact. Every write changes the first page, so usually that page is enough. */
 function isSound(bytes: number): boolean {
   readSync(descriptor, found, 0, bytes, 0)
   return found.subarray(0, bytes).equals(sound.subarray(0, bytes)) && fstatSync(descriptor).size === sound.length
 }
 
-/** Opening does not write; but what is damaged may look as if something were to be done. */
-function mend(at: number, thoroughly: boolean): void {
+/** Restores the file. Opening does not write, but damage may trigger a write. */
+function restore(at: number, thoroughly: boolean): void {
   writeSync(descriptor, sound, at, 1, at)
   if (isSound(thoroughly ? sound.length : pageBytes)) return
   writeSync(descriptor, sound, 0, sound.length, 0)
@@ -214,14 +214,14 @@ try {
     const [at, bit] = [random.below(sound.length), random.below(8)]
     const place = places.get(1 + Math.floor(at / pageBytes))
     flip(at, bit)
-    const verdict = judgeStore([...(place === undefined ? [] : questionsAbout(place)), ...questionsAboutSomething()])
-    mend(at, i % 100 === 0 || verdict.outcome === 'refused')
+    const verdict = judgeStore([...(place === undefined ? [] : queriesOfPage(place)), ...randomQueries()])
+    restore(at, i % 100 === 0 || verdict.outcome === 'refused')
     const name = place === undefined ? 'no table' : `${place.table}${place.isLeaf ? '' : ', above its rows'}`
     process.send?.({ place: name, bit: `bit ${bit} of byte ${at}`, ...verdict } satisfies Flipped)
   }
 } finally {
-  right.reader.close()
-  right.writer.close()
+  intact.reader.close()
+  intact.writer.close()
   closeSync(descriptor)
   rmSync(folder, { recursive: true, force: true })
   process.disconnect?.()

@@ -1,23 +1,23 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Flipped } from './children.ts'
+import type { Flipped } from './flip-processes.ts'
 import { judge } from './judge.ts'
-import { ask, rightAnswers } from './questions.ts'
+import { expectedResults, runAll } from './queries.ts'
 import { columnBits, writeFlipped, writeSound } from './rows.ts'
 import { buildSmallStore } from './small-store.ts'
 
 /**
- * A process of its own, since damage may end or stop it: flips bits of a small store, one after the other, asks it
- * everything each time, and tells what came of it.
+ * A separate process, because damage may crash or hang it: flips bits of a small store one by one, runs all queries
+ * each time, and sends the outcome to its parent.
  */
 const [parent = '', where = 'rows', start = '0', step = '1'] = process.argv.slice(2)
 const folder = mkdtempSync(join(parent, 'flip-'))
 const store = buildSmallStore(folder)
-const right = rightAnswers(store)
+const expected = expectedResults(store)
 const sound = readFileSync(store.file)
 const damaged = { ...store, file: join(folder, 'damaged.db') }
 
-function tell(flipped: Flipped): void {
+function report(flipped: Flipped): void {
   process.send?.(flipped)
 }
 
@@ -27,7 +27,7 @@ function flipRows(): void {
     const bit = bits[i] as (typeof bits)[number]
     const place = `${bit.table}.${bit.column}`
     if (!writeFlipped(damaged.file, sound, bit)) continue
-    tell({ place, bit: `bit ${bit.bit} of the row ${String(bit.key[1])}`, ...judge(right, ask(damaged)) })
+    report({ place, bit: `bit ${bit.bit} of the row ${String(bit.key[1])}`, ...judge(expected, runAll(damaged)) })
   }
 }
 
@@ -35,7 +35,7 @@ function flipFile(): void {
   for (let i = Number(start); i < 8 * sound.length; i += Number(step)) flip('the file', i >> 3, i & 7)
 }
 
-/** Makes large letters of small ones and the other way round in the tables of the index: SQLite takes both for the same name. */
+/** Changes the case of letters in the schema of the index tables: names in SQLite are case-insensitive. */
 function flipSpelling(): void {
   const letters = ['range', 'posting'].flatMap((table) => {
     const text = /CREATE TABLE .*?\(.*?\) STRICT/.exec(
@@ -51,7 +51,7 @@ function flip(place: string, at: number, bit: number): void {
   const bytes = Buffer.from(sound)
   bytes[at] = (bytes[at] as number) ^ (1 << bit)
   writeSound(damaged.file, bytes)
-  tell({ place, bit: `bit ${bit} of byte ${at}`, ...judge(right, ask(damaged)) })
+  report({ place, bit: `bit ${bit} of byte ${at}`, ...judge(expected, runAll(damaged)) })
 }
 
 const ways: Readonly<Record<string, () => void>> = { rows: flipRows, file: flipFile, spelling: flipSpelling }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A folder in memory where there is such a thing: thousands of stores are written and read, and none has to last. */
+/** A temporary folder, in memory if possible: thousands of stores are written and read, and none has to be durable. */
 export function memoryFolder(test: TestContext): string {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'shoal-test-'))
   test.after(() => rmSync(folder, { recursive: true, force: true }))

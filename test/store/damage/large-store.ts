@@ -16,7 +16,7 @@ export function openLarge(file: string, key = largeKey): LogWriter {
 
 const ownStreams = 3
 
-/** The tag that only one event has. */
+/** The unique tag of an event. */
 export function tagOf(stream: number, offset: number): string {
   return `id:${stream}:${offset}`
 }
@@ -36,7 +36,7 @@ function request(stream: number, number: number, first: number, count: number): 
 
 const batch = 1000
 
-/** A store like that of a node that has run for a while: most is sealed, some is pruned, some is removed, some is in the tail. */
+/** A store like that of a node after some time: mostly sealed, with pruned and redacted events, and a tail. */
 export function buildLargeStore(folder: string, events: number): string {
   const file = join(folder, 'large.db')
   const writer = openLarge(file)

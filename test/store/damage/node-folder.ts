@@ -21,7 +21,7 @@ const tablesOfVersion1 = `
 
 const documents = ['{"swarm":{"topic":"hall-2"}}', '{"swarm":{"topic":"hall-3"}}']
 
-/** A node database as version 1 of the format wrote it, with a key, a start counter and two versions of the settings. */
+/** Writes a node database of format version 1, with a key, a start counter and two revisions of the settings. */
 export function writeVersion1(file: string, key: KeyPair = ownKey): void {
   const database = new DatabaseSync(file)
   database.exec(tablesOfVersion1)
@@ -33,7 +33,7 @@ export function writeVersion1(file: string, key: KeyPair = ownKey): void {
   database.close()
 }
 
-/** The same as this version writes it. */
+/** Writes the same with the current version. */
 export async function writeNodeDatabase(folder: string): Promise<{ file: string; sound: Buffer }> {
   const file = join(folder, 'node.db')
   writeVersion1(file)
@@ -44,7 +44,7 @@ export async function writeNodeDatabase(folder: string): Promise<{ file: string;
   return { file, sound: readFileSync(file) }
 }
 
-/** What a start finds: the private key, the number of the start and the settings in force. Fails as a start does. */
+/** The result of a start: private key, start counter and settings. Throws like a start does. */
 export async function startOn(file: string, logs: readonly string[] = []): Promise<string> {
   const database = NodeDatabase.open(file)
   try {

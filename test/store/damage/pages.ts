@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 
-/** Rows of a table by the order of their keys, and which of them a page holds a part of. */
+/** The rows of a table on a page, or of which it holds a part, by key. */
 export interface PagePlace {
   readonly table: string
-  /** Whether rows are in it; otherwise it says where others are. */
+  /** Whether the page holds rows; otherwise it is an interior page. */
   readonly isLeaf: boolean
   readonly keys: readonly number[]
 }
@@ -16,7 +16,7 @@ interface Page {
   readonly ncell: number
 }
 
-/** What each page of a database is for, by its number. Pages that are in no table are in none of it. */
+/** The use of each page of a database, by page number. Pages of no table are omitted. */
 export function placesOf(file: string): Map<number, PagePlace> {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
@@ -31,7 +31,7 @@ export function placesOf(file: string): Map<number, PagePlace> {
 }
 
 function placesInTable(table: string, pages: readonly Page[], keys: readonly number[]): [number, PagePlace][] {
-  // Leaves come in the order of their keys: so many rows are before each of them.
+  // Leaves are in key order, so the number of rows before each of them is known.
   const rowsBefore = new Map<string, number>()
   let rows = 0
   for (const { path, pagetype, ncell } of pages)
@@ -41,7 +41,7 @@ function placesInTable(table: string, pages: readonly Page[], keys: readonly num
     }
   return pages.map(({ path, pageno, pagetype, ncell }) => {
     if (pagetype === 'internal') return [pageno, { table, isLeaf: false, keys: [] }]
-    // The pages that a row goes on in are called after their leaf and the number of the row in it.
+    // The path of an overflow page contains its leaf and the number of the row in it.
     const [leaf = '', cell = ''] = pagetype === 'leaf' ? [path] : [path.slice(0, -10), path.slice(-10, -7)]
     const first = (rowsBefore.get(leaf) ?? 0) + (pagetype === 'leaf' ? 0 : Number.parseInt(cell, 16))
     return [pageno, { table, isLeaf: true, keys: keys.slice(first, first + (pagetype === 'leaf' ? ncell : 1)) }]

@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { buildSeal, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { noise } from '../../support/noise.ts'
-import { closeLog, linesOf, openLog } from './questions.ts'
+import { closeLog, linesOf, openLog } from './queries.ts'
 import { openWriter, otherKey, request } from './small-store.ts'
 
-/** What the disk has at one moment: the database, and the write-ahead log beside it. */
+/** The files on disk at one moment: the database and its write-ahead log. */
 export interface Disk {
   readonly database: Buffer
   readonly log: Buffer
 }
 
-/** One commit, and what is stored once it has returned. */
+/** One commit, with the stored contents after it. */
 export interface Commit {
   readonly name: string
   readonly disk: Disk
   readonly contents: string
 }
 
-/** Runs commits one by one with a log that nobody folds back, and notes what the disk has whenever one has returned. */
+/** Runs commits one by one without checkpoints, and records the files on disk after each of them. */
 export class Recording {
   readonly commits: Commit[] = []
   readonly #folder: string
@@ -30,20 +30,20 @@ export class Recording {
     this.#folder = folder
     this.#file = join(folder, 'recorded.db')
     this.#writer = openWriter(this.#file)
-    keepLog(this.#writer)
-    this.#note('made')
+    disableCheckpoints(this.#writer)
+    this.#record('made')
   }
 
   run(steps: Readonly<Record<string, (writer: LogWriter) => void>>): void {
     for (const [name, step] of Object.entries(steps)) {
       step(this.#writer)
-      this.#note(name)
+      this.#record(name)
     }
   }
 
-  /** Folds the log back: the next commit begins at its start again and writes over what is in it. */
-  fold(): Disk {
-    foldLog(this.#writer)
+  /** Runs a checkpoint: the next commit overwrites the log from its start. */
+  checkpoint(): Disk {
+    runCheckpoint(this.#writer)
     return this.#disk()
   }
 
@@ -51,7 +51,7 @@ export class Recording {
     this.#writer.close()
   }
 
-  #note(name: string): void {
+  #record(name: string): void {
     const disk = this.#disk()
     this.commits.push({ name, disk, contents: contentsOf(join(this.#folder, 'noted.db'), disk) })
   }
@@ -61,7 +61,7 @@ export class Recording {
   }
 }
 
-/** Each of them is one commit with something new in it, of all kinds that there are. */
+/** Each step is one commit; together they cover all kinds of writes. */
 export function steps(folder: string): Record<string, (writer: LogWriter) => void> {
   const [first, second, third] = chunksOfAnotherNode(join(folder, 'other.db'))
   return {
@@ -85,7 +85,7 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
 
 function seal(writer: LogWriter): void {
   const plan = writer.planSeal()
-  if (plan === undefined) throw new Error('there is something to be sealed')
+  if (plan === undefined) throw new Error('there is nothing to seal')
   writer.applySeal(buildSeal(writer.database, plan))
 }
 
@@ -107,25 +107,25 @@ function chunksOfAnotherNode(file: string): [Uint8Array, Uint8Array, Uint8Array]
   }
 }
 
-/** Text that cannot be compressed: it fills several pages. */
+/** Incompressible text, which fills several pages. */
 function noisyText(length: number): string {
   return noise(length).toString('base64url').slice(0, length)
 }
 
-/** Nothing folds the log of this connection back any more: a redaction would, to leave nothing behind. */
-function keepLog({ database }: LogWriter): void {
+/** Disables checkpoints of this connection; a redaction would run one, to leave nothing in the log. */
+function disableCheckpoints({ database }: LogWriter): void {
   const exec = database.exec.bind(database)
-  database.exec = (sql) => exec(sql.replace(foldingStatement, ''))
+  database.exec = (sql) => exec(sql.replace(checkpointStatement, ''))
   const prepare = database.prepare.bind(database)
-  database.prepare = (sql) => prepare(sql.replace(foldingStatement, 'SELECT 0 AS busy, 0 AS log, 0 AS checkpointed'))
+  database.prepare = (sql) => prepare(sql.replace(checkpointStatement, 'SELECT 0 AS busy, 0 AS log, 0 AS checkpointed'))
 }
 
-const foldingStatement = /PRAGMA wal_checkpoint\(\w+\)/g
+const checkpointStatement = /PRAGMA wal_checkpoint\(\w+\)/g
 
-function foldLog({ database }: LogWriter): void {
-  // A space more than what is left out.
+function runCheckpoint({ database }: LogWriter): void {
+  // The extra space keeps this statement from being disabled.
   const { busy } = database.prepare('PRAGMA  wal_checkpoint(FULL)').get() ?? {}
-  if (busy !== 0) throw new Error('the log is folded back')
+  if (busy !== 0) throw new Error('the checkpoint was blocked')
 }
 
 function writeDisk(file: string, { database, log }: Disk): void {
@@ -134,7 +134,7 @@ function writeDisk(file: string, { database, log }: Disk): void {
   writeFileSync(`${file}-wal`, log)
 }
 
-/** Opens what the disk has, and answers with everything that is in it. */
+/** Opens a copy of the files. Returns everything in it. */
 export function contentsOf(file: string, disk: Disk): string {
   writeDisk(file, disk)
   const log = openLog(file)

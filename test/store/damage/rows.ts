@@ -4,7 +4,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 /** One bit of one column of one row. */
 export interface ColumnBit {
   readonly table: string
-  /** The first column, by which the row is found again. */
+  /** The first column, which identifies the row. */
   readonly key: readonly [name: string, value: SQLInputValue]
   readonly column: string
   readonly value: Exclude<SQLInputValue, null>
@@ -35,7 +35,7 @@ function bitsOfRow(table: string, row: Record<string, SQLInputValue>): ColumnBit
   )
 }
 
-/** Numbers have 64 bits, wherever a database keeps fewer. */
+/** Integers have 64 bits, even where SQLite stores fewer. */
 function bitsOf(value: Exclude<SQLInputValue, null>): number {
   return typeof value === 'bigint' ? 64 : 8 * bytesOf(value).length
 }
@@ -45,7 +45,7 @@ function bytesOf(value: Exclude<SQLInputValue, null>): Buffer {
   return Buffer.from(String(value))
 }
 
-/** Writes a database with one bit of a column the other way round. Answers false where no database could hold that. */
+/** Writes a database with one flipped bit in a column. Returns false if the database does not allow that value. */
 export function writeFlipped(file: string, sound: Uint8Array, { table, key, column, value, bit }: ColumnBit): boolean {
   writeSound(file, sound)
   const database = new DatabaseSync(file)
@@ -55,7 +55,7 @@ export function writeFlipped(file: string, sound: Uint8Array, { table, key, colu
     database.prepare(`UPDATE ${table} SET ${column} = ${as} WHERE ${key[0]} = ?`).run(flipped(value, bit), key[1])
     return true
   } catch (error) {
-    // Two rows cannot have the same key.
+    // A duplicate key.
     if (error instanceof Error && error.message.includes('constraint failed')) return false
     throw error
   } finally {

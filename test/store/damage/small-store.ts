@@ -8,7 +8,7 @@ import type { AppendRequest } from '../../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { packed } from '../../support/events.ts'
 
-/** The same keys and the same time in every run: what is signed anew is the same bytes again. */
+/** Keys and time are fixed, so that signatures are reproducible. */
 export const ownKey = new KeyPair(Buffer.alloc(32, 1))
 export const otherKey = new KeyPair(Buffer.alloc(32, 2))
 const time = 1_700_000_000_000_000
@@ -18,8 +18,8 @@ export function openWriter(file: string, key: KeyPair = ownKey): LogWriter {
 }
 
 /**
- * A store of a hundred events that has everything a large one has: a chunk ends after few events, a block after fewer.
- * What is read and written is the same, only the bits are so few that each of them can be flipped.
+ * A store of a hundred events with everything that a large one has: chunks and blocks end after a few events. The code
+ * is the same, but there are so few bits that each of them can be flipped.
  */
 Object.assign(format, { eventsPerCheckpoint: 8, eventsPerBlock: 3 })
 Object.assign(tuning, { compressFromBytes: 512 })
@@ -35,11 +35,11 @@ export function request(count: number, from: number, stream = 0, text = ''): App
 
 export interface SmallStore {
   readonly file: string
-  /** A chunk of another node that is still to come: one that waits follows it, and a payload of it was removed already. */
-  readonly pieceToCome: Uint8Array
+  /** A chunk of another node to be received: a waiting chunk follows it, and one of its payloads is redacted. */
+  readonly nextChunk: Uint8Array
 }
 
-/** A store with a few rows in every table: whatever can be damaged is in it. */
+/** A store with a few rows in every table, so that everything can be damaged. */
 export function buildSmallStore(folder: string): SmallStore {
   const file = join(folder, 'small.db')
   const { chunks, redactions } = eventsOfAnotherNode(join(folder, 'other.db'))
@@ -64,10 +64,10 @@ export function buildSmallStore(folder: string): SmallStore {
   writer.redact(0, 27)
   writer.append([request(1, 31)])
   writer.close()
-  return { file, pieceToCome: second }
+  return { file, nextChunk: second }
 }
 
-/** Three chunks in a row, and the removal of a payload of the first and of one of the second. */
+/** Three consecutive chunks, and redactions of payloads in the first two. */
 function eventsOfAnotherNode(file: string): { chunks: Uint8Array[]; redactions: Uint8Array[] } {
   const writer = openWriter(file, otherKey)
   const reader = new LogReader(file, writer.counts, otherKey.publicKey, systemClock)

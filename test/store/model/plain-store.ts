@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 
 /**
- * What a store does, once more and as plainly as it can be said: events are in one array, and every question is answered
- * by looking at all of them. Nothing of the product is used here.
+ * A naive reference implementation of a store: all events are in one array, and every read scans it. It uses no code of
+ * the product.
  */
 export interface PlainEvent {
-  /** The node that wrote it, in hexadecimal, which sorts like its bytes. */
+  /** The public key of the writing node in hexadecimal, which sorts like its bytes. */
   readonly node: string
   readonly stream: number
   readonly offset: number
   readonly lamport: number
   readonly time: number
   readonly appId: string
-  /** In the order of their bytes. */
+  /** Sorted by bytes. */
   readonly tags: readonly string[]
-  /** Nothing when it was redacted. */
+  /** Null if redacted. */
   readonly payload: string | null
 }
 
@@ -32,13 +32,13 @@ export interface PlainStream {
   count: number
   pruned: number
   checkpoints: Checkpoint[]
-  /** How far the last commit went. */
+  /** Number of events at the last commit. */
   committed: number
   waiting: PlainChunk[]
   readonly redacted: Set<number>
 }
 
-/** The events of a stream from one offset to another. */
+/** The events of a stream in a range of offsets. */
 export interface PlainChunk {
   readonly node: string
   readonly stream: number
@@ -57,7 +57,7 @@ export interface PlainBranch {
 export interface PlainSelection {
   readonly anyOf: readonly PlainBranch[]
   readonly order: 'asc' | 'desc' | 'stream-asc'
-  /** By the place of a stream in the list of streams. */
+  /** By index in the list of streams. */
   readonly lower?: ReadonlyMap<number, number>
   readonly upper?: ReadonlyMap<number, number>
 }
@@ -91,7 +91,7 @@ export class PlainStore {
     return { lamport, time, runs }
   }
 
-  /** What was appended is one commit: it becomes frames, and a checkpoint is where a frame makes a chunk full. */
+  /** Ends a commit: its events become frames, and a frame that fills a chunk ends with a checkpoint. */
   endCommit(): void {
     for (const stream of this.#ownStreams()) {
       const checkpoints = stream.checkpoints.map(({ count }) => count)
@@ -103,7 +103,7 @@ export class PlainStore {
     }
   }
 
-  /** What was appended is some number of commits: checkpoints can only be looked at, but they have to be possible. */
+  /** Ends an unknown number of commits: the checkpoints are given, and have to be possible. */
   endCommits(checkpoints: (stream: PlainStream) => readonly number[]): void {
     for (const stream of this.#ownStreams()) {
       const counts = checkpoints(stream)
@@ -112,7 +112,7 @@ export class PlainStore {
         const isStart = i === 0 && count === stream.pruned
         assert.ok(isStart || (size >= eventsPerCheckpoint && size <= eventsPerChunk), `a chunk of ${size} events`)
       }
-      assert.ok(stream.count - (counts.at(-1) ?? 0) < eventsPerCheckpoint, 'there is no checkpoint for too long')
+      assert.ok(stream.count - (counts.at(-1) ?? 0) < eventsPerCheckpoint, 'a checkpoint is missing')
       this.#endCommit(stream, counts)
     }
   }
@@ -128,7 +128,7 @@ export class PlainStore {
     stream.committed = stream.count
   }
 
-  /** The chunk that begins at an offset: to the next checkpoint, or to the end. */
+  /** The chunk at an offset: up to the next checkpoint, or to the end. */
   chunk(stream: PlainStream, from: number): PlainChunk | undefined {
     const checkpoint = stream.checkpoints.find(({ count }) => count > from)
     const to = checkpoint?.count ?? stream.count
@@ -143,7 +143,7 @@ export class PlainStore {
     const stream = this.#known(chunk.node, chunk.stream)
     if (chunk.from > count) {
       const isNew = stream.waiting.length < waitingChunks && stream.waiting.every(({ from }) => from !== chunk.from)
-      // Nothing that is to be removed is kept, not even for later.
+      // Pruned and redacted data is not kept, not even in waiting chunks.
       const redacted = chunk.events.some(({ offset, payload }) => payload !== null && stream.redacted.has(offset))
       if (isNew && !redacted) stream.waiting.push(chunk)
       return { state: 'waiting', count }
@@ -173,7 +173,7 @@ export class PlainStore {
     }
   }
 
-  /** Answers whether it can be done: there has to be a checkpoint, here or with the record. */
+  /** Returns whether it is possible: the checkpoint has to exist here, or come with the record. */
   prune(node: string, number: number, count: number, head?: Checkpoint): boolean {
     const known = this.find(node, number)
     if (known !== undefined && count <= known.pruned) return true
@@ -204,14 +204,14 @@ export class PlainStore {
     const stream = this.#known(node, number)
     if (offset < stream.pruned) return
     stream.redacted.add(offset)
-    // What waits may have the payload in it; it comes again.
+    // A waiting chunk with the payload is dropped; it is received again later.
     for (const other of this.streams) other.waiting = []
     this.events = this.events.map((event) =>
       event.node === node && event.stream === number && event.offset === offset ? { ...event, payload: null } : event,
     )
   }
 
-  /** The events that a selection stands for, in its order. */
+  /** The events of a selection, in its order. */
   select({ anyOf, order, lower, upper }: PlainSelection): PlainEvent[] {
     const placeOf = new Map(this.streams.map((stream, place) => [`${stream.node}/${stream.stream}`, place]))
     const place = ({ node, stream }: PlainEvent): number => placeOf.get(`${node}/${stream}`) ?? -1

@@ -1,7 +1,7 @@
 import { tuning } from '../../../src/base/tuning.ts'
 import * as fc from '../../support/property.ts'
 
-/** Some events of one stream; streams, places and the like are numbers that are taken modulo how many there are. */
+/** Some events of one stream. Streams, offsets and the like are indexes modulo the number of existing ones. */
 export interface Batch {
   readonly stream: number
   readonly count: number
@@ -19,18 +19,18 @@ export type TagSpec = { readonly common: number } | { readonly unique: number } 
 export interface QuerySpec {
   readonly anyOf: readonly BranchSpec[]
   readonly order: 'asc' | 'desc' | 'stream-asc'
-  /** For each stream in turn where to begin and to end, if at all. */
+  /** Lower and upper bounds of the streams, if any. */
   readonly lower: readonly (number | null)[] | null
   readonly upper: readonly (number | null)[] | null
 }
 
 export type Write =
   | { readonly kind: 'append'; readonly batches: readonly Batch[] }
-  /** Chunk by chunk, each sealed for itself, so that there are many pieces of the index. */
+  /** Chunk by chunk, each sealed separately, so that there are many index ranges. */
   | { readonly kind: 'append and settle'; readonly stream: number; readonly chunks: number }
   | { readonly kind: 'append at once'; readonly requests: readonly (readonly Batch[])[] }
   | { readonly kind: 'others write'; readonly source: number; readonly batches: readonly Batch[] }
-  | { readonly kind: 'others hear'; readonly source: number; readonly from: number }
+  | { readonly kind: 'others receive'; readonly source: number; readonly from: number }
   | { readonly kind: 'collect'; readonly stream: number; readonly part: number | 'all' }
   | { readonly kind: 'deliver'; readonly picks: readonly number[] }
   | { readonly kind: 'deliver all'; readonly reversed: boolean }
@@ -47,14 +47,14 @@ export type Write =
       readonly kind: 'others redact'
       readonly stream: number
       readonly offset: number
-      readonly told: boolean
+      readonly sendsRecord: boolean
     }
 
 export type Step =
   | Write
   | { readonly kind: 'reopen' }
   | { readonly kind: 'query'; readonly query: QuerySpec }
-  /** Writes while queries are read: between their pieces, or at the same time. */
+  /** Writes while queries are read: between their pieces, or concurrently. */
   | {
       readonly kind: 'query during'
       readonly queries: readonly QuerySpec[]
@@ -124,7 +124,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('others write' as const), source: fc.nat(2), batches }) },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('others hear' as const), source: fc.nat(2), from: fc.nat(3) }),
+    arbitrary: fc.record({ kind: fc.constant('others receive' as const), source: fc.nat(2), from: fc.nat(3) }),
   },
   {
     weight: 4,
@@ -167,7 +167,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
       kind: fc.constant('others redact' as const),
       stream: pick,
       offset: pick,
-      told: fc.boolean(),
+      sendsRecord: fc.boolean(),
     }),
   },
 )
@@ -187,7 +187,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** From a start with enough events for several chunks, so that short sequences say something, too. */
+/** Starts with enough events for several chunks, so that short sequences are useful, too. */
 export const sequences: fc.Arbitrary<Step[]> = fc
   .tuple(
     fc.record({ kind: fc.constant('append' as const), batches }),

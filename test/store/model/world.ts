@@ -22,14 +22,14 @@ import type { Batch, QuerySpec, Step, Write } from './steps.ts'
 
 const topic = 'a-topic'
 
-/** A store and what a plain one says about it. */
+/** A store and its model. */
 interface Pair<Store extends EventStore = EventStore> {
   readonly store: Store
   readonly model: PlainStore
 }
 
-/** A stream of another node; each sequence begins with one of them writing. */
-interface StreamOfOthers {
+/** A stream of another node; each sequence begins with a write to one of them. */
+interface RemoteStream {
   readonly source: Pair
   readonly stream: PlainStream
 }
@@ -39,14 +39,14 @@ interface Collected {
   readonly chunk: PlainChunk
 }
 
-/** A store on disk, other nodes that it gets chunks from, and what it has to answer to everything. */
+/** A store on disk, other nodes that it receives chunks from, and a model of the expected results. */
 export class World {
   readonly #file: string
   readonly #key: KeyPair
   readonly #model: PlainStore
   readonly #sources: Pair<MemoryEventStore>[]
   readonly #chunks: Collected[] = []
-  /** By stream the record with which it was pruned last. */
+  /** The last prune record of each stream. */
   readonly #pruned = new Map<string, Uint8Array>()
   readonly #count: (what: string) => void
   #store: SqliteEventStore
@@ -83,12 +83,12 @@ export class World {
     await this.#compareStreams()
   }
 
-  /** Everything there is, read in all ways and handed on to another node; and every byte on disk. */
+  /** Reads everything in all orders, replicates it to another node, and verifies every byte on disk. */
   async finish(): Promise<void> {
     for (const order of ['asc', 'desc', 'stream-asc'] as const) await this.#query({ anyOf: [{ tags: [] }], order })
     await this.#query({ anyOf: [{ tags: ['all'] }, { tags: ['of7:3'] }], order: 'asc' })
     for (const { store, model } of this.#sources) await compare(store, model, { anyOf: [{ tags: [] }], order: 'asc' })
-    await this.#handOn()
+    await this.#replicate()
     await this.close()
     assert.deepEqual(verifyLog(this.#file).problems, [])
   }
@@ -113,10 +113,10 @@ export class World {
         return this.#appendAtOnce(step.requests.map((batches) => this.#newEvents(batches)))
       case 'others write':
         return this.#append(this.#source(step.source), step.batches)
-      case 'others hear':
-        return this.#othersHear(this.#source(step.source), step.from)
+      case 'others receive':
+        return this.#othersReceive(this.#source(step.source), step.from)
       case 'collect':
-        return this.#collect(this.#streamOfOthers(step.stream), step.part)
+        return this.#collect(this.#remoteStream(step.stream), step.part)
       case 'deliver':
         return this.#deliver(
           this.#chunks.length === 0 ? [] : step.picks.map((pick) => at(this.#chunks, pick) as Collected),
@@ -128,18 +128,18 @@ export class World {
       case 'prune':
         return this.#prune(step.stream, step.pick)
       case 'others prune':
-        return this.#othersPrune(this.#streamOfOthers(step.stream), step)
+        return this.#othersPrune(this.#remoteStream(step.stream), step)
       case 'redact':
         return this.#redact(step.stream, step.offsets)
       case 'others redact':
-        return this.#othersRedact(this.#streamOfOthers(step.stream), step)
+        return this.#othersRedact(this.#remoteStream(step.stream), step)
     }
   }
 
   async #append({ store, model }: Pair, batches: readonly Batch[]): Promise<void> {
     const events = this.#newEvents(batches)
-    const answer = await store.append(requestOf(events))
-    assert.deepEqual(answer, model.append(events, answer.time))
+    const response = await store.append(requestOf(events))
+    assert.deepEqual(response, model.append(events, response.time))
     model.endCommit()
   }
 
@@ -152,33 +152,33 @@ export class World {
   }
 
   async #appendAtOnce(requests: readonly NewEvent[][]): Promise<void> {
-    const answers = await Promise.all(requests.map((events) => this.#store.append(requestOf(events))))
+    const responses = await Promise.all(requests.map((events) => this.#store.append(requestOf(events))))
     for (const [i, events] of requests.entries())
-      assert.deepEqual(answers[i], this.#model.append(events, answers[i]?.time ?? -1))
+      assert.deepEqual(responses[i], this.#model.append(events, responses[i]?.time ?? -1))
     const checkpoints = await Promise.all(
       this.#model.streams.map(async (_, number) => (await this.#store.checkpoints(number)).map(({ count }) => count)),
     )
     this.#model.endCommits((stream) => checkpoints[this.#model.streams.indexOf(stream)] ?? [])
   }
 
-  /** Another node gets the own streams of one of us. */
-  async #othersHear(listener: Pair, from: number): Promise<void> {
-    const speakers: Pair[] = [{ store: this.#store, model: this.#model }, ...this.#sources]
-    const speaker = at(speakers, from) as Pair
-    if (speaker.model === listener.model) return
-    for (const [number, stream] of speaker.model.streams.entries()) {
+  /** Another node receives the own streams of this or a third node. */
+  async #othersReceive(receiver: Pair, from: number): Promise<void> {
+    const senders: Pair[] = [{ store: this.#store, model: this.#model }, ...this.#sources]
+    const sender = at(senders, from) as Pair
+    if (sender.model === receiver.model) return
+    for (const [number, stream] of sender.model.streams.entries()) {
       if (!stream.own) continue
       for (let start = stream.pruned; ; ) {
-        const collected = await collect(speaker, number, start)
+        const collected = await collect(sender, number, start)
         if (collected === undefined) break
-        assert.deepEqual(await listener.store.receive(collected.bytes), listener.model.receive(collected.chunk))
+        assert.deepEqual(await receiver.store.receive(collected.bytes), receiver.model.receive(collected.chunk))
         start = collected.chunk.to
       }
     }
   }
 
-  /** Keeps chunks of another node, to be delivered at any time, in any order, any number of times. */
-  async #collect({ source, stream }: StreamOfOthers, part: number | 'all'): Promise<void> {
+  /** Collects chunks of another node, to be delivered at any time, in any order, any number of times. */
+  async #collect({ source, stream }: RemoteStream, part: number | 'all'): Promise<void> {
     const number = source.model.streams.indexOf(stream)
     const all = [...new Set([stream.pruned, ...stream.checkpoints.map(({ count }) => count)])]
     for (const from of part === 'all' ? all : [at(all, part) as number]) {
@@ -189,9 +189,9 @@ export class World {
 
   async #deliver(chunks: readonly Collected[]): Promise<void> {
     for (const collected of chunks) {
-      const answer = await this.#store.receive(collected.bytes)
-      assert.deepEqual(answer, this.#model.receive(collected.chunk))
-      this.#count(`chunk ${answer.state}`)
+      const response = await this.#store.receive(collected.bytes)
+      assert.deepEqual(response, this.#model.receive(collected.chunk))
+      this.#count(`chunk ${response.state}`)
     }
   }
 
@@ -204,18 +204,18 @@ export class World {
     this.#settlePrune(stream, record, this.#model.prune(stream.node, stream.stream, target))
   }
 
-  /** Another node prunes, and tells us, maybe with the head that is needed where less than that has come. */
-  async #othersPrune({ source, stream }: StreamOfOthers, step: { pick: number; withHead: boolean }): Promise<void> {
+  /** Another node prunes and sends its record, maybe with the head that a receiver with fewer events needs. */
+  async #othersPrune({ source, stream }: RemoteStream, step: { pick: number; withHead: boolean }): Promise<void> {
     const checkpoint = at(stream.checkpoints, step.pick)
     if (checkpoint === undefined) return
     const number = source.model.streams.indexOf(stream)
     const head = (await source.store.checkpoints(number)).find(({ count }) => count === checkpoint.count)?.head
     const record = await source.store.prune(stream.stream, checkpoint.count)
     source.model.prune(stream.node, stream.stream, checkpoint.count)
-    const told = await refusable(this.#store.applyPrune(record, step.withHead ? head : undefined).then(() => record))
+    const applied = await refusable(this.#store.applyPrune(record, step.withHead ? head : undefined).then(() => record))
     const { node, stream: ofNode } = stream
     const done = this.#model.prune(node, ofNode, checkpoint.count, step.withHead ? checkpoint : undefined)
-    this.#settlePrune(stream, told, done)
+    this.#settlePrune(stream, applied, done)
   }
 
   #settlePrune(stream: PlainStream, record: Uint8Array | undefined, done: boolean): void {
@@ -235,12 +235,12 @@ export class World {
     }
   }
 
-  /** Another node redacts, and maybe tells us, maybe before the event has come. */
-  async #othersRedact({ source, stream }: StreamOfOthers, step: { offset: number; told: boolean }): Promise<void> {
+  /** Another node redacts, and maybe sends its record, maybe before the event has arrived. */
+  async #othersRedact({ source, stream }: RemoteStream, step: { offset: number; sendsRecord: boolean }): Promise<void> {
     const offset = step.offset % stream.count
     const record = await source.store.redact(stream.stream, offset)
     source.model.redact(stream.node, stream.stream, offset)
-    if (!step.told) return
+    if (!step.sendsRecord) return
     await this.#store.applyRedaction(record)
     this.#model.redact(stream.node, stream.stream, offset)
     this.#count('redacted by others')
@@ -254,7 +254,7 @@ export class World {
   }
 
   async #queryDuring({ queries, writes, atOnce }: Extract<Step, { kind: 'query during' }>): Promise<void> {
-    const begun = await Promise.all(
+    const started = await Promise.all(
       queries.map(async (query) => {
         const selection = this.#selection(query)
         const expected = this.#model.select(selection)
@@ -267,7 +267,7 @@ export class World {
     }
     const read = (): Promise<string[][]> =>
       Promise.all(
-        begun.map(async ({ pieces, first }) =>
+        started.map(async ({ pieces, first }) =>
           linesOf(first.done === true ? [] : [first.value, ...(await rest(pieces))]),
         ),
       )
@@ -277,11 +277,11 @@ export class World {
       await write()
       texts = await read()
     }
-    for (const [i, { expected }] of begun.entries()) this.#checkBegun(texts[i] ?? [], expected, atOnce)
+    for (const [i, { expected }] of started.entries()) this.#checkStarted(texts[i] ?? [], expected, atOnce)
   }
 
-  /** A read shows what was there when it began, but for what was removed since: that it may show, or not. */
-  #checkBegun(lines: readonly string[], expected: readonly PlainEvent[], atOnce: boolean): void {
+  /** A read returns the events that existed when it started. Those removed since then may be missing. */
+  #checkStarted(lines: readonly string[], expected: readonly PlainEvent[], atOnce: boolean): void {
     const present = new Set(this.#model.events.filter(({ payload }) => payload !== null).map(placeOf))
     const removed = new Set<string>()
     const late = new Set<string>()
@@ -303,7 +303,7 @@ export class World {
       lines,
       expected.map(lineOf).filter((line) => shown.has(line)),
     )
-    // What a read had not come to when it was removed must not be shown.
+    // An event that was removed before the read reached it must be missing.
     assert.deepEqual(
       lines.filter((line) => late.has(line)),
       [],
@@ -312,8 +312,8 @@ export class World {
     if (late.size > 0) this.#count('removed before it was read')
   }
 
-  /** Another node that gets all of our chunks has all of our events. */
-  async #handOn(): Promise<void> {
+  /** A node that receives all chunks has all events. */
+  async #replicate(): Promise<void> {
     const other = memoryStore(KeyPair.generate(systemRandom), topic)
     for (const [number, stream] of this.#model.streams.entries()) {
       const counts = stream.checkpoints.map(({ count }) => count)
@@ -358,12 +358,12 @@ export class World {
     return at(this.#sources, pick) as Pair<MemoryEventStore>
   }
 
-  #streamOfOthers(pick: number): StreamOfOthers {
+  #remoteStream(pick: number): RemoteStream {
     const streams = this.#sources.flatMap((source) => ownStreams(source.model).map((stream) => ({ source, stream })))
-    return at(streams, pick) as StreamOfOthers
+    return at(streams, pick) as RemoteStream
   }
 
-  /** Numbers that are not next to each other, and sizes of payloads that differ. */
+  /** Non-adjacent numbers, and payloads of different sizes. */
   #newEvents(batches: readonly Batch[]): NewEvent[] {
     const streams = [0, 3, 1]
     return batches.flatMap(({ stream, count, style }) =>
@@ -395,7 +395,7 @@ export class World {
   }
 }
 
-/** At most so much of a read is made before anybody asks for more than its first piece. */
+/** Upper bound of the bytes that a read produces before the second piece is requested. */
 const longestLine = 2048
 const readAhead = tuning.queryCreditBytes + tuning.pieceBytes + longestLine
 
@@ -422,17 +422,17 @@ async function collect({ store, model }: Pair, number: number, from: number): Pr
   return bytes && chunk && { bytes, chunk }
 }
 
-/** The answer, or nothing when what was asked for makes no sense. */
-async function refusable(answer: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+/** The result, or undefined if the call was refused as invalid. */
+async function refusable(response: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
   try {
-    return await answer
+    return await response
   } catch (error) {
     if (error instanceof ShoalError && error.code === 'ERR_INVALID_INPUT') return undefined
     throw error
   }
 }
 
-/** Reads a selection from a store, and answers how many events it has. */
+/** Compares a read of a store with its model. Returns the number of events. */
 async function compare(store: EventStore, model: PlainStore, selection: PlainSelection): Promise<number> {
   const lines = linesOf(await rest(store.read(selection)[Symbol.asyncIterator]()))
   compareLines(lines, model.select(selection).map(lineOf))
@@ -449,7 +449,7 @@ function linesOf(pieces: readonly Buffer[]): string[] {
   return Buffer.concat(pieces).toString('utf8').split('\n').slice(0, -1)
 }
 
-/** All lines are the same; where they are not, the first that differs is shown rather than thousands. */
+/** Asserts that lines are equal; on failure shows the first difference instead of thousands of lines. */
 function compareLines(actual: readonly string[], expected: readonly string[]): void {
   const first = expected.findIndex((line, i) => line !== actual[i])
   if (first >= 0)
@@ -487,7 +487,7 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-/** The element at a place that is taken modulo how many there are. */
+/** The element at an index modulo the length. */
 function at<T>(list: readonly T[], place: number): T | undefined {
   return list[place % list.length]
 }

@@ -8,13 +8,13 @@ import { SqliteEventStore } from '../../src/store/index.ts'
 import { verifyLog } from '../../src/store/sqlite/index.ts'
 import { until } from '../support/process.ts'
 import { testSeed } from '../support/seed.ts'
-import { type Flipped, runFlips } from './damage/children.ts'
+import { type Flipped, runFlips } from './damage/flip-processes.ts'
 import { memoryFolder } from './damage/folder.ts'
-import { closeLog, linesOf, openLog } from './damage/questions.ts'
+import { closeLog, linesOf, openLog } from './damage/queries.ts'
 import { columnBits, writeFlipped } from './damage/rows.ts'
 import { buildSmallStore, ownKey } from './damage/small-store.ts'
 
-/** Each bit takes a few milliseconds: one in so many is flipped, from a random one on; all of them where time is no matter. */
+/** A flip takes milliseconds: by default every nth bit is flipped, from a random start. SHOAL_FLIPS=all flips all. */
 const everything = process.env['SHOAL_FLIPS'] === 'all'
 const steps = everything ? { rows: 1, file: 1, index: 1, spelling: 1 } : { rows: 31, file: 997, index: 17, spelling: 1 }
 
@@ -39,7 +39,7 @@ async function flipAll(t: TestContext, where: 'rows' | 'file' | 'spelling'): Pro
   return counts
 }
 
-test('a flipped bit of a row is told or does no harm; of the index it never does', {
+test('a flipped bit of a row is detected or harmless; of the index it is always harmless', {
   timeout: 3_600_000,
 }, async (t) => {
   const counts = await flipAll(t, 'rows')
@@ -47,21 +47,21 @@ test('a flipped bit of a row is told or does no harm; of the index it never does
   assert.deepEqual(
     outcomesOfIndex.filter((group) => !group.endsWith(': harmless')),
     [],
-    'events without an index are found by looking at all of them',
+    'without an index, events are found by a full scan',
   )
 })
 
-test('a flipped bit of the file is told or does no harm', { timeout: 36_000_000 }, async (t) => {
+test('a flipped bit of the file is detected or harmless', { timeout: 36_000_000 }, async (t) => {
   await flipAll(t, 'file')
 })
 
-test('names of the index that are spelled in another way do no harm', { timeout: 3_600_000 }, async (t) => {
+test('names of the index tables in another case are harmless', { timeout: 3_600_000 }, async (t) => {
   const counts = await flipAll(t, 'spelling')
   assert.deepEqual([...counts.keys()], ['spelling: harmless'])
   assert.ok((counts.get('spelling: harmless') ?? 0) > 100)
 })
 
-test('an index that is damaged is made anew', (t) => {
+test('a damaged index is rebuilt', (t) => {
   const store = buildSmallStore(memoryFolder(t))
   const sound = readFileSync(store.file)
   const damaged = `${store.file}.damaged`
@@ -71,13 +71,13 @@ test('an index that is damaged is made anew', (t) => {
     const bit = bits[i] as (typeof bits)[number]
     if (!writeFlipped(damaged, sound, bit)) continue
     const where = `${bit.table}.${bit.column}, bit ${bit.bit}`
-    mendIndex(damaged, where)
+    repairIndex(damaged, where)
     assert.deepEqual(verifyLog(damaged).problems, [], where)
   }
 })
 
-/** What the threads of a store do in their own time: a query meets the damage, what is damaged is dropped, what is missing is made. */
-function mendIndex(file: string, where: string): void {
+/** Repairs the index like the threads of a store: a query finds the damage, the range is dropped and indexed again. */
+function repairIndex(file: string, where: string): void {
   const log = openLog(file)
   try {
     const { writer, reader } = log
@@ -86,19 +86,19 @@ function mendIndex(file: string, where: string): void {
     const before = ask()
     assert.match(before, /"tags":\["all","id:11"\]/, where)
     let pieces = 0
-    while (writer.reindexNext()) assert.ok(++pieces < 10, `it comes to an end: ${where}`)
-    assert.ok(pieces > 0, `something was made anew: ${where}`)
+    while (writer.reindexNext()) assert.ok(++pieces < 10, `reindexing terminates: ${where}`)
+    assert.ok(pieces > 0, `a range was indexed again: ${where}`)
     assert.equal(ask(), before, where)
     assert.ok(
       reader.ranges(0).some(({ first, count }) => first <= 11 && first + count > 11),
-      `it is indexed again: ${where}`,
+      `the event is indexed again: ${where}`,
     )
   } finally {
     closeLog(log)
   }
 }
 
-test('a store makes its index anew while it runs', async (t) => {
+test('a running store rebuilds its damaged index', async (t) => {
   const { file } = buildSmallStore(memoryFolder(t))
   const database = new DatabaseSync(file)
   database.exec('UPDATE posting SET body = zeroblob(length(body))')

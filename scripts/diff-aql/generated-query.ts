@@ -1,11 +1,11 @@
 import type { Endpoint, Order, Query } from '../../src/aql/index.ts'
 import { someEvents, someQueries } from '../../test/aql/naive/generated.ts'
 import * as fc from '../../test/support/property.ts'
-import { isLeftOut, isPayloadLeftOut, usesTime } from './left-out.ts'
+import { isExcluded, isPayloadExcluded, usesTime } from './exclusions.ts'
 import type { Layout } from './placement.ts'
 
 /** A generated query and how it is sent. */
-export interface Question {
+export interface GeneratedQuery {
   readonly query: Query
   readonly order: Order
   readonly layout: Layout
@@ -50,9 +50,9 @@ const ways: fc.Arbitrary<Way> = fc.oneof(
   },
 )
 
-export const questions: fc.Arbitrary<Question> = fc
+export const generatedQueries: fc.Arbitrary<GeneratedQuery> = fc
   .record({
-    query: someQueries.filter((query) => !isLeftOut(query)),
+    query: someQueries.filter((query) => !isExcluded(query)),
     order: fc.constantFrom<Order>('asc', 'desc', 'stream-asc'),
     layout: fc.constantFrom<Layout>('one line', 'many lines'),
     way: ways,
@@ -60,5 +60,5 @@ export const questions: fc.Arbitrary<Question> = fc
   .map((question) => (usesTime(question.query) ? { ...question, way: { kind: 'given' } } : question))
 
 export const comparedEvents = someEvents.filter(
-  (events) => events.length >= 4 && !events.some(({ json = '' }) => isPayloadLeftOut(json)),
+  (events) => events.length >= 4 && !events.some(({ json = '' }) => isPayloadExcluded(json)),
 )

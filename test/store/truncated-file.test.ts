@@ -6,7 +6,7 @@ import { DamagedData } from '../../src/store/sqlite/index.ts'
 import { appended, assertExactly, assertVerified, openLog, read } from '../support/caller.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
-test('a file that is cut short under a store is told, and read again once it is whole', async (t) => {
+test('a database file that is truncated while open is reported as damaged, and readable again once restored', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   const before = await openLog(file)
@@ -15,7 +15,7 @@ test('a file that is cut short under a store is told, and read again once it is 
   await before.close()
   const store = await openLog(file)
   t.after(() => store.close())
-  // By other processes: one that closes a file of a database gives up the locks that it has on it.
+  // In child processes: closing a database file in this process would release its locks.
   execFileSync('cp', [file, join(folder, 'whole')])
   execFileSync('truncate', ['-s', '40960', file])
   await assert.rejects(read(store), DamagedData)

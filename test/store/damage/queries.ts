@@ -6,14 +6,14 @@ import type { Selection } from '../../../src/store/port/index.ts'
 import { LogCursor, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { openWriter, ownKey, request, type SmallStore } from './small-store.ts'
 
-/** What came as an answer, up to the error that ended it, if one did. */
-export interface Answer {
+/** The result of a query, up to the error that ended it, if any. */
+export interface Result {
   readonly bytes: Buffer
   readonly error?: unknown
 }
 
-/** By question. Whatever is asked after a store could not be opened has no answer. */
-export type Answers = ReadonlyMap<string, Answer>
+/** By query. There are no further results when the store could not be opened. */
+export type Results = ReadonlyMap<string, Result>
 
 const selections: Readonly<Record<string, Selection>> = {
   'everything, upwards': { anyOf: [{ tags: [] }], order: 'asc' },
@@ -25,70 +25,69 @@ const selections: Readonly<Record<string, Selection>> = {
   'a tag, of other nodes': { anyOf: [{ tags: ['id:7'], own: false }], order: 'asc' },
 }
 
-/** Where the chunks of the streams begin. */
+/** The start offsets of the chunks of each stream. */
 const chunkStarts: readonly (readonly number[])[] = [[8, 18, 26], [0], [0]]
 
-/** Opens the small store, asks it everything, and has it take in what is still to come. */
-export function ask({ file, pieceToCome }: SmallStore): Answers {
-  const answers = new Map<string, Answer>()
+/** Opens the small store, runs all queries, then appends events and receives a chunk. */
+export function runAll({ file, nextChunk }: SmallStore): Results {
+  const results = new Map<string, Result>()
   let log: OpenLog | undefined
-  note(answers, 'open', () => {
+  record(results, 'open', () => {
     log = openLog(file)
     return ''
   })
-  if (log === undefined) return answers
+  if (log === undefined) return results
   try {
-    askWhatIsThere(log, answers)
-    note(answers, 'append', () => json(log?.writer.append([request(1, 0), request(1, 0, 7)])))
-    note(answers, 'receive', () => json(log?.writer.receive(pieceToCome)))
-    note(answers, 'tidy up', () => tidyUp(log?.writer))
-    answers.set('everything, after that', linesOf(log.reader, { anyOf: [{ tags: [] }], order: 'desc' }))
+    queryAll(log, results)
+    record(results, 'append', () => json(log?.writer.append([request(1, 0), request(1, 0, 7)])))
+    record(results, 'receive', () => json(log?.writer.receive(nextChunk)))
+    record(results, 'tidy up', () => runBackgroundWork(log?.writer))
+    results.set('everything, after that', linesOf(log.reader, { anyOf: [{ tags: [] }], order: 'desc' }))
   } finally {
     closeLog(log)
   }
-  return answers
+  return results
 }
 
-/** What a store does when it has time: rows of the tail are replaced, and must not be lost if they are damaged. */
-function tidyUp(writer: LogWriter | undefined): string {
+/** Background work of a store: it replaces rows of the tail, and must not lose damaged ones. */
+function runBackgroundWork(writer: LogWriter | undefined): string {
   writer?.sealAll()
   while (writer?.reindexNext());
   return ''
 }
 
-function askWhatIsThere({ writer, reader }: OpenLog, answers: Map<string, Answer>): void {
-  for (const [name, selection] of Object.entries(selections)) answers.set(name, linesOf(reader, selection))
-  note(answers, 'streams', () => json(reader.status()))
+function queryAll({ writer, reader }: OpenLog, results: Map<string, Result>): void {
+  for (const [name, selection] of Object.entries(selections)) results.set(name, linesOf(reader, selection))
+  record(results, 'streams', () => json(reader.status()))
   for (const [stream, starts] of chunkStarts.entries()) {
     const head = writer.head(stream)
-    note(answers, `head of ${stream}`, () => head ?? '')
-    note(answers, `checkpoints of ${stream}`, () => json(reader.checkpoints(stream)))
+    record(results, `head of ${stream}`, () => head ?? '')
+    record(results, `checkpoints of ${stream}`, () => json(reader.checkpoints(stream)))
     for (const from of starts)
-      note(answers, `chunk of ${stream} from ${from}`, () => reader.chunk(stream, from, head) ?? '')
+      record(results, `chunk of ${stream} from ${from}`, () => reader.chunk(stream, from, head) ?? '')
   }
 }
 
-/** What is right: all answers, and for what is asked in the end, what it can be after what came before it. */
-export interface RightAnswers {
-  readonly answers: Answers
+/** The expected results. After a chunk was received, there may be several. */
+export interface ExpectedResults {
+  readonly results: Results
   readonly received: readonly Buffer[]
   readonly afterwards: readonly Buffer[]
 }
 
-/** Asks a sound store. The damage may be in a chunk that waits: then it may be forgotten, and is not there afterwards. */
-export function rightAnswers(store: SmallStore): RightAnswers {
+/** The results of the intact store. A damaged waiting chunk may be dropped, and is missing afterwards. */
+export function expectedResults(store: SmallStore): ExpectedResults {
   const variants = ['DELETE FROM meta WHERE 0', 'DELETE FROM waiting'].map((change, i) => {
     const copy = { ...store, file: `${store.file}.variant${i}` }
     copyFileSync(store.file, copy.file)
     const database = new DatabaseSync(copy.file)
     database.exec(change)
     database.close()
-    return ask(copy)
+    return runAll(copy)
   })
-  const bytes = (question: string): Buffer[] =>
-    variants.map((answers) => answers.get(question)?.bytes ?? Buffer.alloc(0))
+  const bytes = (query: string): Buffer[] => variants.map((results) => results.get(query)?.bytes ?? Buffer.alloc(0))
   return {
-    answers: variants[0] as Answers,
+    results: variants[0] as Results,
     received: bytes('receive'),
     afterwards: bytes('everything, after that'),
   }
@@ -114,8 +113,8 @@ export function closeLog({ writer, reader }: OpenLog): void {
   writer.close()
 }
 
-/** Selected events as lines, with the error that ended them early, if one did: what came before it has been used already. */
-export function linesOf(reader: LogReader, selection: Selection): Answer {
+/** Selected events as lines, up to the error that ended the read, if any. */
+export function linesOf(reader: LogReader, selection: Selection): Result {
   const lines = new NdjsonWriter(1 << 16)
   const pieces: Buffer[] = []
   const take = (): void => {
@@ -133,11 +132,11 @@ export function linesOf(reader: LogReader, selection: Selection): Answer {
   }
 }
 
-function note(answers: Map<string, Answer>, question: string, work: () => string | Uint8Array): void {
+function record(results: Map<string, Result>, query: string, work: () => string | Uint8Array): void {
   try {
-    answers.set(question, { bytes: Buffer.from(work() as string) })
+    results.set(query, { bytes: Buffer.from(work() as string) })
   } catch (error) {
-    answers.set(question, { bytes: Buffer.alloc(0), error })
+    results.set(query, { bytes: Buffer.alloc(0), error })
   }
 }
 

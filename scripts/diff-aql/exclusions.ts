@@ -2,7 +2,7 @@ import type { AggregateOperator, BinaryOperator, Expr, Query, Stage, TagExpr } f
 import { childrenOf, exprsIn, stageChildren, tagAtoms } from '../../src/aql/walk.ts'
 
 /** An exclusion: queries on which the nodes are meant to differ, or which crash the reference. */
-interface LeftOut {
+interface Exclusion {
   /** The deviation in the language specification. */
   readonly rule: string
   readonly what: string
@@ -15,7 +15,7 @@ interface LeftOut {
  * payloads, R10, R12 and R14 about subscriptions (see below), and R13 about live events. R17 is no difference. Four
  * additional events compensate for R15, and a lower bound for R21.
  */
-export const leftOut: readonly LeftOut[] = [
+export const exclusions: readonly Exclusion[] = [
   { rule: 'R1', what: '% of naturals crashes the reference', isIn: (query) => uses(query, '%') },
   {
     rule: 'R4',
@@ -34,12 +34,12 @@ export const leftOut: readonly LeftOut[] = [
   { rule: 'R20', what: 'comparisons of timestamps', isIn: (query) => usesTime(query) && some(query, compares) },
 ]
 
-export function isLeftOut(query: Query): boolean {
-  return leftOut.some(({ isIn }) => isIn(query))
+export function isExcluded(query: Query): boolean {
+  return exclusions.some(({ isIn }) => isIn(query))
 }
 
 /** R7: negative integers. */
-export function isPayloadLeftOut(json: string): boolean {
+export function isPayloadExcluded(json: string): boolean {
   return /-\d+(?![\d.])/.test(json)
 }
 
@@ -47,7 +47,7 @@ export function isPayloadLeftOut(json: string): boolean {
  * R14: the reference responds with 405 to a subscription with a failing tag template. R10: it continues after the
  * result is settled.
  */
-export function isSubscriptionLeftOut({ source, stages }: Query): boolean {
+export function isSubscriptionExcluded({ source, stages }: Query): boolean {
   if (source.kind === 'array' || tagAtoms(source.tags).some(({ kind }) => kind === 'template')) return true
   return stages.some(
     (stage) => stage.kind === 'limit' || (stage.kind === 'aggregate' && aggregatorsIn(stage.expr).length === 0),

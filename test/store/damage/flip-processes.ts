@@ -1,21 +1,20 @@
 import { fork } from 'node:child_process'
 import type { Verdict } from './judge.ts'
 
-/** What one flipped bit has led to. */
+/** The outcome of one flipped bit. */
 export interface Flipped extends Verdict {
-  /** The column, or the table, by which outcomes are counted. */
+  /** The column or table by which outcomes are counted. */
   readonly place: string
-  /** Which bit of it. */
+  /** The position of the bit in it. */
   readonly bit: string
 }
 
-/** Far longer than the slowest answer of the slowest machine. */
+/** Far longer than the slowest query on the slowest machine. */
 const hangMs = 60_000
 
 /**
- * Runs a program that flips bits in several processes at once, each with its arguments, and hands over what each flip
- * has led to. A process that ends early or stands still is what must not be, too: it ends with an error that says after
- * which bit.
+ * Runs a program that flips bits in several processes, each with its own arguments, and passes on the outcome of each
+ * flip. A process that crashes or hangs is a failure, too: the error names the last bit.
  */
 export async function runFlips<T extends Pick<Flipped, 'place'> = Flipped>(
   program: URL,
@@ -34,7 +33,7 @@ function runOne<T extends Pick<Flipped, 'place'>>(
     const child = fork(program, args)
     let last = 'before the first bit'
     const watchdog = setTimeout(() => {
-      reject(new Error(`a process stands still: ${last}`))
+      reject(new Error(`a process hangs: ${last}`))
       child.kill('SIGKILL')
     }, hangMs)
     child.on('message', (flipped: T & Partial<Flipped>) => {

@@ -11,7 +11,7 @@ const request = {
   streams: new Uint32Array(1),
 }
 
-test('an answer to a question that nobody has asked is refused', async () => {
+test('a response without a pending call fails an assertion', async () => {
   const waiting = new Waiting()
   let asked = 0
   const answer = waiting.ask((id) => {
@@ -22,7 +22,7 @@ test('an answer to a question that nobody has asked is refused', async () => {
   assert.throws(() => waiting.settle(asked, 'again', undefined), /an answer belongs to a question that is open/)
 })
 
-test('an answer that comes after its caller was told that there is none is ignored', async () => {
+test('a response after its call has failed is ignored', async () => {
   const waiting = new Waiting()
   let asked = 0
   const answer = waiting.ask((id) => {
@@ -33,7 +33,7 @@ test('an answer that comes after its caller was told that there is none is ignor
   waiting.settle(asked, 'late', undefined)
 })
 
-test('answers to appends rise in lamport timestamps and in the offsets of each stream', () => {
+test('responses to appends must ascend in lamport timestamps and in the offsets of each stream', () => {
   const order = new AnsweredOrder()
   order.check({ lamport: 5, time: 1, runs: [{ stream: 0, offset: 3, count: 2 }] })
   order.check({ lamport: 9, time: 1, runs: [{ stream: 0, offset: 7, count: 1 }] })
@@ -44,7 +44,7 @@ test('answers to appends rise in lamport timestamps and in the offsets of each s
   assert.throws(answer(10, 8, 0), /offsets of a stream rise/)
 })
 
-test('a request whose numbers do not fit its bytes is refused on both sides of its way', () => {
+test('a request whose numbers do not match its bytes is refused by sender and receiver', () => {
   assert.throws(() => packRequest(1, { ...request, spans: new Int32Array(3) }), /has its spans/)
   const memory = packRequest(1, request)
   const damaged = (at: number, value: number): ArrayBuffer => {
@@ -61,7 +61,7 @@ test('a request whose numbers do not fit its bytes is refused on both sides of i
     assert.throws(() => unpackRequest(damaged(at, value)), /assertion failed/)
 })
 
-test('answers that end in the middle of a run are refused', () => {
+test('responses that end within a run are refused', () => {
   const answers = packAppended([1], [{ lamport: 1, time: 1, runs: [{ stream: 0, offset: 0, count: 1 }] }])
   assert.equal(
     unpackAppended(answers, () => {}),
@@ -70,7 +70,7 @@ test('answers that end in the middle of a run are refused', () => {
   assert.throws(() => unpackAppended(answers.slice(0, -1), () => {}), /a result contains its runs/)
 })
 
-test('pieces that do not end with their bytes are refused', () => {
+test('pieces whose ends do not match their bytes are refused', () => {
   const bytes = new Uint8Array(8)
   assert.throws(() => splitPieces({ ids: [1, 2], ends: [1, 3], bytes }, () => {}), /pieces end where their bytes do/)
   assert.throws(() => splitPieces({ ids: [1, 2], ends: [bytes.length, bytes.length], bytes }, () => {}), /has bytes/)

@@ -7,7 +7,7 @@ import { testRandom } from '../support/seed.ts'
 import { memoryFolder } from './damage/folder.ts'
 import { type Commit, contentsOf, type Disk, Recording, steps } from './damage/recording.ts'
 
-/** Cutting everywhere takes many minutes: where it matters is around the borders of frames; all bytes where time is no matter. */
+/** By default only cuts around frame boundaries are tested. SHOAL_TORN=all tests every byte, which takes minutes. */
 const everywhere = process.env['SHOAL_TORN'] === 'all'
 
 const logHeaderBytes = 32
@@ -26,10 +26,10 @@ function cuts(length: number, random: Random): number[] {
   return [...header, ...inFrames, length]
 }
 
-/** What is there has to be what was there after some commit, and no commit before that may be missing that had returned. */
+/** Asserts that the contents are those after some commit, and include every commit that had returned. */
 function assertPrefix(commits: readonly Commit[], returned: number, contents: string, where: string): void {
   const found = commits.findIndex((commit) => commit.contents === contents)
-  assert.ok(found >= 0, `${where}: what is there was never there`)
+  assert.ok(found >= 0, `${where}: the contents are of no commit`)
   assert.ok(
     found >= Math.max(0, returned),
     `${where}: '${commits[returned]?.name}' is lost, '${commits[found]?.name}' is the last`,
@@ -42,14 +42,16 @@ interface Left {
   readonly verifies: boolean
 }
 
-/** Opens what is left, compares it with what was there, and when it is asked to, verifies every byte of it. */
+/** Opens what is left on disk, compares it with the commits, and optionally verifies it. */
 function openLeft(left: Left, commits: readonly Commit[], returned: number, where: string): void {
   const { file, disk, verifies } = left
   assertPrefix(commits, returned, contentsOf(file, disk), where)
   if (verifies) assert.deepEqual(verifyLog(file).problems, [], where)
 }
 
-test('a write-ahead log that is cut anywhere holds every commit that had returned', { timeout: 36_000_000 }, (t) => {
+test('a write-ahead log that is truncated anywhere contains every commit that had returned', {
+  timeout: 36_000_000,
+}, (t) => {
   const folder = memoryFolder(t)
   const recording = new Recording(folder)
   t.after(() => recording.close())
@@ -58,7 +60,7 @@ test('a write-ahead log that is cut anywhere holds every commit that had returne
   const { database, log } = (commits.at(-1) as Commit).disk
   assert.ok(
     commits.every(({ disk }) => disk.database.equals(database)),
-    'nothing was folded back',
+    'there was no checkpoint',
   )
   const file = join(folder, 'cut.db')
   const random = testRandom(t)
@@ -77,16 +79,16 @@ test('a write-ahead log that is cut anywhere holds every commit that had returne
   t.diagnostic(`${lengths.length} cuts, ${commits.length} commits, ${log.length} bytes`)
 })
 
-test('a write-ahead log that is written over from its start holds every commit that had returned', (t) => {
+test('a write-ahead log that is overwritten from its start contains every commit that had returned', (t) => {
   const folder = memoryFolder(t)
   const recording = new Recording(folder)
   t.after(() => recording.close())
   const [before, after] = halves(steps(folder))
   recording.run(before)
-  const { database, log: old } = recording.fold()
-  const begun = recording.commits.length - 1
+  const { database, log: old } = recording.checkpoint()
+  const restart = recording.commits.length - 1
   recording.run(after)
-  const commits = recording.commits.slice(begun)
+  const commits = recording.commits.slice(restart)
   const { log } = (commits.at(-1) as Commit).disk
   const ends = commits.map(({ disk }) => endOfChange(old, disk.log))
   const file = join(folder, 'cut.db')
@@ -101,18 +103,18 @@ test('a write-ahead log that is written over from its start holds every commit t
   t.diagnostic(`${lengths.length} cuts, ${commits.length} commits`)
 })
 
-test('a folding back that is cut anywhere loses nothing', (t) => {
+test('an interrupted checkpoint loses nothing', (t) => {
   const folder = memoryFolder(t)
   const recording = new Recording(folder)
   t.after(() => recording.close())
   recording.run(steps(folder))
   const last = recording.commits.at(-1) as Commit
-  const { database: folded } = recording.fold()
+  const { database: checkpointed } = recording.checkpoint()
   const file = join(folder, 'mixed.db')
   const random = testRandom(t)
   const left = (disk: Disk): Left => ({ file, disk, verifies: random.chance(0.02) })
   for (let round = 0; round < 200; round++) {
-    const database = mixedSectors(last.disk.database, folded, random)
+    const database = mixedSectors(last.disk.database, checkpointed, random)
     openLeft(left({ database, log: last.disk.log }), [last], 0, 'some sectors are old, some are new')
   }
 })
@@ -123,7 +125,7 @@ function halves<T>(all: Readonly<Record<string, T>>): [Record<string, T>, Record
   return [Object.fromEntries(entries.slice(0, middle)), Object.fromEntries(entries.slice(middle))]
 }
 
-/** Where the last frame ends that differs. */
+/** The end of the last frame that differs. */
 function endOfChange(before: Buffer, after: Buffer): number {
   if (after.length > before.length) return after.length
   let end = after.length
@@ -133,7 +135,7 @@ function endOfChange(before: Buffer, after: Buffer): number {
 
 const sectorBytes = 512
 
-/** Sectors of two files in any mixture: a disk writes them in any order. */
+/** A random mixture of the sectors of two files: a disk may write them in any order. */
 function mixedSectors(old: Buffer, young: Buffer, random: Random): Buffer {
   const mixed = Buffer.from(young)
   const share = random.next()
