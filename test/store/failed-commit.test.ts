@@ -48,6 +48,7 @@ for (const { what, before, failing, stream } of [
     assert.equal(mock.mock.calls.at(-1)?.error, refused)
     mock.mock.restore()
     assert.throws(() => writer.append([requestOf(1, stream)]), { code: 'ERR_STORAGE' })
+    assert.throws(() => writer.head(0), { code: 'ERR_STORAGE' }, 'events that are not on disk are never signed')
     renameSync(`${folder}-away`, folder)
     const next = stream === 0 ? before : 0
     assert.deepEqual(writer.append([requestOf(failing, stream)])[0]?.runs, [{ stream, offset: next, count: failing }])

@@ -181,6 +181,40 @@ test('complete chunks are sealed when the store is idle, each time', async (t) =
   }
 })
 
+test('appends that the writer has received get their results even if the sealer ends', {
+  timeout: 60_000,
+}, async (t) => {
+  const threads: Worker[] = []
+  const started = (thread: Worker): void => void threads.push(thread)
+  process.on('worker', started)
+  t.after(() => process.off('worker', started))
+  const failures: string[] = []
+  const file = join(temporaryFolder(t), 'log.db')
+  const store = await SqliteEventStore.open({
+    runtime: systemRuntime,
+    file,
+    topic: 't',
+    kind: 'live',
+    key: KeyPair.generate(systemRandom),
+    failed: ({ message }) => failures.push(message),
+  })
+  t.after(() => store.close())
+  // The writer and the reader are open, and the third thread is the sealer.
+  await store.append(request(1100, 0))
+  const sealer = await until(
+    () => threads[2],
+    () => `${threads.length} threads`,
+  )
+  await until(
+    () => logStats(file).streams.find(({ segments }) => segments === 1),
+    () => 'nothing was sealed',
+  )
+  const appends = Array.from({ length: 200 }, (_, i) => store.append(request(10, 10_000 + i * 10)))
+  await Promise.all([sealer.terminate(), ...appends])
+  assert.equal(failures.length, 1)
+  await assert.rejects(store.append(request(1, 99_999)), /sealer thread has ended/)
+})
+
 test('closing completes even if the writer thread has ended meanwhile', { timeout: 60_000 }, async (t) => {
   const threads: Worker[] = []
   const started = (thread: Worker): void => void threads.push(thread)

@@ -63,12 +63,14 @@ export class Publisher {
   async #append(request: AppendRequest, size: number): Promise<Appended> {
     const events = request.streams.length
     if (events === 0) return { lamport: 0, time: 0, runs: [] }
-    if (this.#bytes + size > limits.queuedPublishBytes) throw failure('ERR_SERVICE_OVERLOADED', {})
+    const isAdmitted = this.#bytes + size <= limits.queuedPublishBytes
+    // The store copies the request before it returns.
+    const appending = isAdmitted ? this.#store.append(request) : undefined
+    // The preallocated batch is reused.
+    if (size > smallBytes) release(request.source)
+    if (appending === undefined) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#bytes += size
     try {
-      const appending = this.#store.append(request)
-      // The store has its own copy. The preallocated batch is reused.
-      if (size > smallBytes) release(request.source)
       const appended = await appending
       assert(eventsIn(appended) === events, 'each event of a request was stored')
       return appended

@@ -218,6 +218,8 @@ export class LogState {
 
   /** The newest signed head of a stream. */
   head(number: StreamNumber): Uint8Array | undefined {
+    // After a failed commit the state in memory may be ahead of the disk, and must not be signed.
+    if (this.#broken) this.#reopen()
     const state = [...this.streams].find((stream) => stream.number === number)
     return state && newestHead(state, this.options, () => this.#receivedHead(number))
   }

@@ -1,6 +1,7 @@
 import { type MessagePort, type ResourceLimits, Worker } from 'node:worker_threads'
 import { ShoalError } from '../../base/errors.ts'
 import { tuning } from '../../base/tuning.ts'
+import { isOutOfDescriptors } from '../../runtime/descriptors.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
 import { fromMessage, type Opened } from './thread-messages.ts'
 
@@ -21,7 +22,8 @@ export const noWatch: ThreadWatch = { startFailed: () => {}, ended: () => {}, st
 
 /** What those get who need a thread that cannot be started for want of file descriptors. */
 export function noThread(thread: ThreadName, cause: unknown): ShoalError {
-  const message = `Service overloaded. The ${thread} thread cannot be started, since too many files are open. Try again.`
+  const reason = isOutOfDescriptors(cause) ? 'too many files are open' : 'the system refuses another thread'
+  const message = `Service overloaded. The ${thread} thread cannot be started, since ${reason}. Try again.`
   return new ShoalError('ERR_SERVICE_OVERLOADED', message, { cause })
 }
 

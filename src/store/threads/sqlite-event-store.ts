@@ -141,7 +141,7 @@ export class SqliteEventStore implements EventStore {
     this.#watch('writer', this.#writer)
     // Also while the store is being closed: whoever does that waits for the writer.
     this.#writer.once('exit', () =>
-      this.#end(new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
+      this.#end(this.#ended ?? new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
     )
     // A start is quicker without another thread, and many a node never has anything to seal.
     const port = this.#seals.port2
@@ -161,15 +161,16 @@ export class SqliteEventStore implements EventStore {
     if (this.#noSealer !== undefined && this.#options.runtime.clock.steadyMs() < this.#noSealer.until)
       return this.#noSealer.error
     const data: SealerData = { file: this.#options.file, posts: this.#posts.memory }
-    const sealer = spawn(moduleOf('sealer/sealer-thread'), data)
-    this.#sealer = sealer
+    let sealer: Worker | undefined
     try {
+      sealer = spawn(moduleOf('sealer/sealer-thread'), data)
+      this.#sealer = sealer
       await untilOpen(sealer)
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
       this.#noSealer = { error, until: this.#options.runtime.clock.steadyMs() + limits.threadRetryMs }
       this.#threads.startFailed('sealer', error)
-      await sealer.terminate()
+      await sealer?.terminate()
       return error
     }
     this.#watch('sealer', sealer)
@@ -338,16 +339,21 @@ export class SqliteEventStore implements EventStore {
   /** A thread has ended that nobody asked to. Whoever closes the store does not need it any more. */
   #fail(error: Error): void {
     if (this.#closing !== undefined || this.#ended !== undefined) return
-    this.#end(error)
+    this.#refuse(error)
     this.#options.failed?.(error)
   }
 
-  /** Whoever waits is told, and whoever comes. */
-  #end(error: Error): void {
+  /** Rejects everything that follows. A writer that still runs replies to what it was asked before. */
+  #refuse(error: Error): void {
     this.#ended ??= error
     this.#sealerEnded.open()
-    this.#toWriter.failAll(error)
     this.#readers.failAll(error)
+  }
+
+  /** Rejects everything that waits or follows: the writer has ended, and its last replies have arrived. */
+  #end(error: Error): void {
+    this.#refuse(error)
+    this.#toWriter.failAll(error)
   }
 }
 

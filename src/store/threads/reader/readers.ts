@@ -143,7 +143,14 @@ export class Readers {
     const { clientMemory } = this.#options.data
     if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
     this.#missing = undefined
-    this.#worker = this.#start(port2)
+    try {
+      this.#worker = this.#start(port2)
+    } catch (error) {
+      // The system refuses another thread.
+      port1.close()
+      this.#retryLater(error instanceof Error ? error : new Error(String(error)))
+      return
+    }
     this.#options.connect(port1)
     this.failAll(cause)
   }
@@ -157,6 +164,10 @@ export class Readers {
       this.#options.failed(error)
       return
     }
+    this.#retryLater(error)
+  }
+
+  #retryLater(error: Error): void {
     const missing = noThread('reader', error)
     this.#missing = missing
     this.#options.threads.startFailed('reader', missing)

@@ -1,10 +1,11 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { tuning } from '../../../base/tuning.ts'
+import { MalformedBytes } from '../../../protocol/index.ts'
 import type { Timer, Timers } from '../../../runtime/timers.ts'
 import type { BackgroundReporter, BackgroundWork } from '../../disk/background.ts'
 import type { DiskReporter, DiskWork } from '../../disk/disk-notice.ts'
-import { type LogWriter, releaseSealed } from '../../sqlite/index.ts'
+import { DamagedData, type LogWriter, releaseSealed, type SealPlan } from '../../sqlite/index.ts'
 import type { FromSealer, ToSealer } from '../sealer/sealer-thread.ts'
 import { fromMessage, type Gate } from '../thread-messages.ts'
 
@@ -122,21 +123,31 @@ export class SealScheduler {
     assert(this.#isSealing, 'the sealer replies once to each task')
     this.#isSealing = false
     const done = this.#attempt('seal', () => ('error' in message ? this.#skip(message) : this.#apply(message)))
-    // A failed task changes nothing; it is tried again with the next chunk.
     if (done === true) this.#plan(false)
+    // A failed or outdated task changes nothing; it is tried again with the next chunk, or when the writer is idle.
+    else this.#idle.refresh()
   }
 
   /** Skips what is damaged: retrying it forever would block all other work. */
   #skip({ error, task }: Extract<FromSealer, { error: unknown }>): boolean {
     if (error.kind !== 'DamagedData' && error.kind !== 'MalformedBytes') {
       // Without a sealer the tail must neither grow without bound nor block appends.
-      if ('seal' in task && this.#writer.isSealBacklogFull) return this.#writer.sealInline(task.seal)
+      if ('seal' in task && this.#writer.isSealBacklogFull) return this.#sealInline(task.seal)
       throw fromMessage(error)
     }
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
     if ('seal' in task) this.#writer.disableSealing(task.seal)
     else this.#writer.dropDamagedIndex(task.merge)
     return true
+  }
+
+  #sealInline(plan: SealPlan): boolean {
+    try {
+      return this.#writer.sealInline(plan)
+    } catch (error) {
+      if (error instanceof DamagedData || error instanceof MalformedBytes) this.#writer.disableSealing(plan)
+      throw error
+    }
   }
 
   #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {

@@ -88,8 +88,11 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
 /** Reported when a query met a damaged part of the index; its result was found without it. */
 const damagedIndex = 'a piece of it was damaged; it is dropped, and made anew'
 
-/** Milliseconds after which the thread returns to its event loop, for timers and other ports, whatever is queued. */
-const eventLoopMs = 100
+/**
+ * Milliseconds after which the thread returns to Node, whatever is queued. Timers and other ports may still have to wait
+ * until Node has delivered all queued messages, so nothing here relies on them under load.
+ */
+const runMs = 100
 
 /**
  * The thread with the only connection that writes. Group commit: requests that arrive while it waits for the disk go
@@ -138,15 +141,17 @@ class WriterThread {
 
   /** Processes a message and all that follow it, until none arrives for a moment. */
   #run(message: ToWriter): void {
-    const end = this.#clock.steadyMs() + eventLoopMs
+    if (this.#isClosed) return
+    const end = this.#clock.steadyMs() + runMs
     let first: ToWriter | undefined = message
     let hasMore = true
-    while (hasMore && !this.#isClosed && this.#clock.steadyMs() < end) {
+    // At least once: the first message is no longer in the port.
+    do {
       // Read before the messages: one that is posted later ends the wait at once.
       const posted = this.#posts.count
       hasMore = this.#processBatch(first) || this.#posts.wait(posted, fastPaths.writerBlocksMs)
       first = undefined
-    }
+    } while (hasMore && !this.#isClosed && this.#clock.steadyMs() < end)
     if (this.#isClosed) return
     this.#writer.recordEventCount()
     this.#seals.noteActivity()
@@ -169,7 +174,8 @@ class WriterThread {
         if ('commits' in next) this.#connectReader(next.commits)
         else this.#process(next.id, next.call, next.args)
         if (this.#isClosed) return false
-        this.#notifyReader()
+        // Each call gets a batch, so that calls without a pause cannot delay sealing.
+        break
       }
       if (bytes >= tuning.commitBytes) break
       next = this.#next()
@@ -210,6 +216,7 @@ class WriterThread {
       this.#disk.failed('publish', error)
       const message = toMessage(error)
       this.#reply(appends.map(({ id }) => ({ id, error: message })))
+      for (const { request } of appends) release(request.source)
     }
   }
 
