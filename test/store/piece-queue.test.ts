@@ -4,23 +4,23 @@ import { tuning } from '../../src/base/tuning.ts'
 import { PieceQueue } from '../../src/store/jobs/piece-queue.ts'
 import * as fc from '../support/property.ts'
 
-function queue(): { queue: PieceQueue; told: number[]; cancelled: () => number } {
-  const told: number[] = []
+function newQueue(): { queue: PieceQueue; credits: number[]; cancelled: () => number } {
+  const credits: number[] = []
   let cancelled = 0
-  const made = new PieceQueue(
-    (bytes) => told.push(bytes),
+  const queue = new PieceQueue(
+    (bytes) => credits.push(bytes),
     () => cancelled++,
   )
-  return { queue: made, told, cancelled: () => cancelled }
+  return { queue, credits, cancelled: () => cancelled }
 }
 
-const failure = new Error('what went wrong')
+const failure = new Error('failed')
 
-test('whoever takes pieces gets all of them in order, whether they come before or after being asked for, then the end', async () => {
+test('a consumer gets all pieces in order, then the end or the error', async () => {
   const step = fc.constantFrom('push', 'take')
   await fc.assert(
     fc.asyncProperty(fc.array(step), fc.boolean(), async (steps, fails) => {
-      const { queue: pieces, cancelled } = queue()
+      const { queue: pieces, cancelled } = newQueue()
       const results: Promise<unknown>[] = []
       let pushed = 0
       const take = (): void => {
@@ -28,7 +28,7 @@ test('whoever takes pieces gets all of them in order, whether they come before o
       }
       for (const step of steps) {
         if (step === 'push') pieces.push(Buffer.of(pushed++))
-        // One at a time, as whoever iterates does.
+        // One pending `next` at a time, like an iteration.
         else if (results.length <= pushed) take()
         await Promise.resolve()
       }
@@ -48,8 +48,8 @@ test('whoever takes pieces gets all of them in order, whether they come before o
   )
 })
 
-test('whoever waits when it is cancelled or fails is told at once, and so is whoever makes the pieces', async () => {
-  const [first, second] = [queue(), queue()]
+test('cancelling or failing a queue settles the pending `next` and notifies the producer once', async () => {
+  const [first, second] = [newQueue(), newQueue()]
   const waiting = first.queue.next()
   first.queue.cancel()
   assert.deepEqual(await waiting, { done: true, value: undefined })
@@ -62,20 +62,20 @@ test('whoever waits when it is cancelled or fails is told at once, and so is who
   assert.equal(second.cancelled(), 1)
 })
 
-test('whoever stops reading ends it', async () => {
-  const { queue: pieces, cancelled } = queue()
+test('leaving the iteration cancels the queue', async () => {
+  const { queue: pieces, cancelled } = newQueue()
   pieces.push(Buffer.of(1))
   for await (const _ of pieces) break
   assert.equal(cancelled(), 1)
   await pieces.ended
 })
 
-test('what was taken is told when more is asked for, many small pieces together', async () => {
-  const { queue: pieces, told } = queue()
+test('consumed bytes are credited with the next call, small pieces in batches', async () => {
+  const { queue: pieces, credits } = newQueue()
   const quarter = tuning.queryCreditBytes / 4
   for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
   for (const expected of [[], [], [quarter], [quarter, quarter]]) {
     await pieces.next()
-    assert.deepEqual(told, expected)
+    assert.deepEqual(credits, expected)
   }
 })

@@ -25,7 +25,7 @@ function request(count: number, from: number): Parameters<SqliteEventStore['appe
   return { ...packed(events), streams: new Uint32Array(count) }
 }
 
-test('what callers appended at the same time is there when they get their answers, in the order of their answers', async (t) => {
+test('events of concurrent appends are stored at the offsets that the append results name', async (t) => {
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
@@ -34,10 +34,10 @@ test('what callers appended at the same time is there when they get their answer
     key: KeyPair.generate(systemRandom),
   })
   t.after(() => store.close())
-  const answers = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 200 }, (_, i) => store.append(request(i % 3 === 0 ? 100 : 1, i * 1000))),
   )
-  const total = answers.reduce((sum, { runs }) => sum + (runs[0]?.count ?? 0), 0)
+  const total = results.reduce((sum, { runs }) => sum + (runs[0]?.count ?? 0), 0)
   let text = ''
   for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
   const events = text
@@ -45,14 +45,14 @@ test('what callers appended at the same time is there when they get their answer
     .slice(0, -1)
     .map((line) => JSON.parse(line) as { offset: number; payload: { i: number } })
   assert.equal(events.length, total)
-  for (const [i, { runs }] of answers.entries()) assert.equal(events[runs[0]?.offset ?? -1]?.payload.i, i * 1000)
+  for (const [i, { runs }] of results.entries()) assert.equal(events[runs[0]?.offset ?? -1]?.payload.i, i * 1000)
   assert.deepEqual(
     (await store.streams()).map(({ count, own }) => [count, own]),
     [[total, true]],
   )
 })
 
-test('a copy that is made while others append holds a moment of the store, and is verified', async (t) => {
+test('a backup during appends is a consistent snapshot that passes verification', async (t) => {
   const folder = temporaryFolder(t)
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -63,23 +63,23 @@ test('a copy that is made while others append holds a moment of the store, and i
   })
   t.after(() => store.close())
   await store.append(request(5000, 0))
-  let copied = false
-  const copying = store.backup(join(folder, 'copy.db')).finally(() => {
-    copied = true
+  let isDone = false
+  const backup = store.backup(join(folder, 'copy.db')).finally(() => {
+    isDone = true
   })
   let appended = 5000
-  while (!copied) {
+  while (!isDone) {
     await store.append(request(100, appended))
     appended += 100
   }
-  await copying
+  await backup
   const { problems, events } = verifyLog(join(folder, 'copy.db'))
   assert.deepEqual(problems, [])
   assert.ok(events >= 5000 && events <= appended && events % 100 === 0)
   await assert.rejects(store.backup(join(folder, 'copy.db')), { code: 'ERR_INVALID_INPUT', message: /exists already/ })
 })
 
-function openBreaking(t: TestContext): Promise<SqliteEventStore> {
+function openWithBreakingReader(t: TestContext): Promise<SqliteEventStore> {
   return SqliteEventStore.open({
     runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
@@ -91,25 +91,25 @@ function openBreaking(t: TestContext): Promise<SqliteEventStore> {
   })
 }
 
-async function all(store: SqliteEventStore): Promise<number> {
+async function countEvents(store: SqliteEventStore): Promise<number> {
   let text = ''
   for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
   return text.split('\n').length - 1
 }
 
-test('a thread that ends while it reads is replaced: who reads is told, and who comes after it goes on', async (t) => {
-  const store = await openBreaking(t)
+test('a reader thread that ends is restarted: running queries fail, later ones succeed', async (t) => {
+  const store = await openWithBreakingReader(t)
   t.after(() => store.close())
   await store.append(request(10, 0))
   for (let i = 1; i <= 3; i++) {
-    const others = [store.start('subscribe', subscription), store.start('end', {})].map((reading) =>
+    const failing = [store.start('subscribe', subscription), store.start('end', {})].map((reading) =>
       assert.rejects(async () => {
         for await (const _ of reading);
       }),
     )
-    await Promise.all(others)
-    assert.equal(await all(store), 10 * i)
-    // The new thread hears of what is appended, too.
+    await Promise.all(failing)
+    assert.equal(await countEvents(store), 10 * i)
+    // Commits wake the new thread, too.
     const lines = store.start('subscribe', subscription)
     let seen = 0
     let appended = false
@@ -128,7 +128,7 @@ test('a thread that ends while it reads is replaced: who reads is told, and who 
 const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http', lowerBound: {} }
 
 test('a new reader thread is woken once the writer is connected to it', async (t) => {
-  const [sealer, commits, others] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+  const [sealer, commits, newCommits] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
   const ports = { sealer: sealer.port1, commits: commits.port1 }
   const data: WriterData = {
     file: join(temporaryFolder(t), 'log.db'),
@@ -147,22 +147,22 @@ test('a new reader thread is woken once the writer is connected to it', async (t
   )
   t.after(async () => {
     await writer.terminate()
-    for (const { port2 } of [sealer, commits, others]) port2.close()
+    for (const { port2 } of [sealer, commits, newCommits]) port2.close()
   })
   await untilOpen(writer)
-  const woken = once(others.port2, 'message')
-  writer.postMessage({ commits: others.port1 }, [others.port1])
+  const woken = once(newCommits.port2, 'message')
+  writer.postMessage({ commits: newCommits.port1 }, [newCommits.port1])
   await woken
 })
 
-test('a query that never gives way does not keep a store from closing', async (t) => {
-  const store = await openBreaking(t)
+test('a query that never yields does not block closing the store', async (t) => {
+  const store = await openWithBreakingReader(t)
   await store.append(request(10, 0))
   store.start('hang', {})
   await store.close()
 })
 
-test('whole chunks are sealed once nobody appends any more, the first ones and those that come later', async (t) => {
+test('complete chunks are sealed when the writer is idle', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -181,7 +181,7 @@ test('whole chunks are sealed once nobody appends any more, the first ones and t
   }
 })
 
-test('closing comes to an end when the writer has ended meanwhile', { timeout: 60_000 }, async (t) => {
+test('close settles when the writer ends meanwhile', { timeout: 60_000 }, async (t) => {
   const threads: Worker[] = []
   const started = (thread: Worker): void => void threads.push(thread)
   process.on('worker', started)
@@ -196,7 +196,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   })
   await store.append(request(10, 0))
   const closing = store.close()
-  // The first that is started.
+  // The writer is started first.
   const [writer] = threads
   assert.ok(writer !== undefined)
   await writer.terminate()
@@ -204,7 +204,7 @@ test('closing comes to an end when the writer has ended meanwhile', { timeout: 6
   await assert.rejects(store.append(request(1, 10)))
 })
 
-test('a store can be closed while so much is being appended that the writer has to wait for what is sealed', async (t) => {
+test('a store can be closed while appends wait for the sealer', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const options = { file, topic: 't', kind: 'live', key: KeyPair.generate(systemRandom) } as const
   const store = await SqliteEventStore.open({ ...options, runtime: systemRuntime })
