@@ -1,10 +1,10 @@
 /**
  * A WebAssembly function that parses many events of a JSON list per call: `{"tags":["a","b"],"payload":…}`, in either
- * order, as JSON serializers write it. It stops after the last event, at the limit of events or bytes, or before an event
- * of another form, which the scanner validates.
+ * order, as JSON serializers write it. It stops after the last event, at the limit of events or bytes, or before an
+ * event of another form, which the scanner validates.
  *
- * Memory (`layout`): results and small buffers, a record of addresses for each event, the input with zeros after it, and
- * the output, to which labels and payloads are copied.
+ * Memory (`layout`): results and small buffers, a record of addresses for each event, the input with zeros after it,
+ * and the output, to which labels and payloads are copied.
  */
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
@@ -90,7 +90,7 @@ export class EventProgram {
   readonly #event = new EventLocals(this.#locals)
   readonly #tag = new TagLocals(this.#locals)
 
-  /** Parameters of `run`: address of the input, of the output, output limit, length of the app ID, maximum of events. */
+  /** Parameters of `run`: addresses of input, output and output limit, length of the app ID, maximum of events. */
   module(): Uint8Array<ArrayBuffer> {
     const [input, output, event] = [this.#input, this.#output, this.#event]
     const [count, inputEnd, outputEnd] = [this.#locals.i32(), this.#locals.i32(), this.#locals.i32()]

@@ -42,8 +42,8 @@ export class EventSkimmer {
 
   /**
    * Parses events of a list in UTF-8 text, from the start of one, until the limit of bytes (as a batch counts them) or
-   * events is reached. Returns their number: at least one, or 0 if only the scanner can read the first event. `appId` has
-   * its length before it, as at the start of labels.
+   * events is reached. Returns their number: at least one, or 0 if only the scanner can read the first event. `appId`
+   * has its length before it, as at the start of labels.
    */
   read(reader: number, text: Buffer, at: number, appId: Buffer, bytes: number, events: number): number {
     if (appId.length > maxAppIdBytes) return 0

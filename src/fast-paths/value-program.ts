@@ -14,8 +14,8 @@ export const fourChars = (text: string): Code => i32.const(Buffer.from(text).rea
 const splatChar = (text: string): Code => i8x16.splat(charCode(text))
 
 /**
- * Emits code (SIMD) that skips a JSON value without whitespace, escapes or exponents, sixteen bytes at a time. The input
- * is UTF-8 and zero-terminated. Anything else branches to the label that the caller passes.
+ * Emits code (SIMD) that skips a JSON value without whitespace, escapes or exponents, sixteen bytes at a time. The
+ * input is UTF-8 and zero-terminated. Anything else branches to the label that the caller passes.
  */
 export class ValueProgram {
   /** The address of the next byte of input. */
