@@ -1,311 +1,306 @@
+/**
+ * A WebAssembly function that parses many events of a JSON list per call: `{"tags":["a","b"],"payload":…}`, in either
+ * order, as JSON serializers write it. It stops after the last event, at the limit of events or bytes, or before an
+ * event of another form, which the scanner validates.
+ *
+ * Memory (`layout`): results and small buffers, a record of addresses for each event, the input with zeros after it,
+ * and the output, to which labels and payloads are copied.
+ */
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
-import { character, either, is, isAbove, isNot, minus, plus, ValueProgram, vectorBytes, word } from './value-program.ts'
+import { charCode, fourChars, ValueProgram, vectorBytes } from './value-program.ts'
 import {
   block,
   type Code,
+  i8x16,
+  i32,
+  ifElse,
+  type Label,
   type Local,
   Locals,
   loop,
   memory,
-  number,
-  type Place,
-  vector,
+  v128,
   wasmModule,
-  when,
 } from './wasm-code.ts'
 
-/** Bytes that an event counts besides its labels and payload: its positions. */
+/** Bytes that an event counts in a batch besides its labels and payload: its spans and its stream. */
 const bytesPerEvent = 20
 
-/** Bytes of a tag, and tags of an event, at most: each of these numbers is one byte. */
-const longestTag = 0x7f
-const mostTags = Math.min(format.tagsPerEvent, 0x7f)
+/** Lengths and counts are varints; only those of one byte are written here. */
+const maxTagBytes = 0x7f
+const maxTags = Math.min(format.tagsPerEvent, 0x7f)
 
-/** Bytes of an app ID, with its length before it. */
-export const appRoom = format.appIdBytes + 2
+/** Bytes of an app ID with its length before it. */
+export const maxAppIdBytes = format.appIdBytes + 2
 
-/** What is told about each event: start and end of its labels, start and end of its payload. */
-export const eventWords = 4
-/** Instead of the start of labels: the tags are not in order. Where their list begins stands in the place of the end. */
-export const unordered = 0
+/** The i32 fields of an event record: start and end of its labels, start and end of its payload. */
+export const recordFields = 4
+/** In place of the start of labels: the tags are not sorted. The next field is then the address of their list. */
+export const unsortedTags = 0
 
 const pageBytes = 64 * 1024
-
-/** Bytes of text that there is room for, and of the zeros that have to stand behind it. */
-export const textBytes = pageBytes
-export const zeroBytes = 2 * vectorBytes
-
-/** Where things are in the memory. */
-export const places = {
-  /** What came of it: where it stopped in the text, and in what it wrote; how many events it has read. */
-  stoppedAt: 0,
-  writtenTo: 4,
-  count: 8,
-  closing: 16,
-  app: 16 + limits.jsonNesting,
-  events: 4096,
-  text: pageBytes,
-  written: 3 * pageBytes,
-} as const
-
-assert(places.app + appRoom <= places.events, 'there is room for an app ID')
-assert(places.text + textBytes + zeroBytes <= places.written, 'there is room for a text')
-// What is enough is looked at after each event, so it does not fall by more than one of them below what was written before it.
-assert(places.written > appRoom + textBytes + bytesPerEvent, 'what is enough stays a place')
-
 const pages = 8
 
-/** Events that can be read at once. */
-export const mostEvents = Math.floor((places.text - places.events) / (4 * eventWords))
-/** Bytes that one event has written at most: its labels, whatever of it stands in the text, and what is written ahead. */
-const eventRoom = appRoom + textBytes + longestTag + vectorBytes
-/** Bytes that can be written before the last event. */
-export const mostWritten = pages * pageBytes - places.written - eventRoom
+export const inputBytes = pageBytes
+/** Zeros after the input, where every scan ends: vectors are loaded without bounds checks. */
+export const paddingBytes = 2 * vectorBytes
 
-const { constant, increase, isZero, load, loadByte, loadHalf } = number
+/** The memory layout: the address of each area. */
+export const layout = {
+  /** Results, one i32 each: the end of the last event in the input, the end of the output, the number of events. */
+  inputEnd: 0,
+  outputEnd: 4,
+  count: 8,
+  bracketStack: 16,
+  appId: 16 + limits.jsonNesting,
+  records: 4096,
+  input: pageBytes,
+  /** Labels and payloads, one after the other. */
+  output: 3 * pageBytes,
+} as const
 
-/**
- * WebAssembly that reads many events of a list in one run: `{"tags":["a","b"],"payload":…}`, in either order, as JSON
- * serializers write it. Labels and payloads are written one after the other. It is the fast path: it ends after the last
- * event, at the limit of events or bytes, or before an event of another form, which the scanner validates.
- */
+assert(layout.appId + maxAppIdBytes <= layout.records, 'there is room for an app ID')
+assert(layout.input + inputBytes + paddingBytes <= layout.output, 'there is room for the input')
+// The limit is lowered for each event and checked after it, so it can fall below the output by one event.
+assert(layout.output > maxAppIdBytes + inputBytes + bytesPerEvent, 'the output limit does not fall below zero')
+
+export const maxEvents = Math.floor((layout.input - layout.records) / (4 * recordFields))
+/** Bytes of output of one event: its app ID, its part of the input, and the rest of the last vector that is stored. */
+const maxEventBytes = maxAppIdBytes + inputBytes + maxTagBytes + vectorBytes
+/** The highest limit for which the last event still fits. */
+export const maxOutputBytes = pages * pageBytes - layout.output - maxEventBytes
+
+const { add, eq, eqz, gtU, increment, leU, load, load8, load16, ne, or, store8, sub } = i32
+
+/** Emits the function. */
 export class EventProgram {
   readonly #locals = new Locals(5)
-  readonly #at = this.#locals.parameter(0)
-  readonly #to = this.#locals.parameter(1)
-  readonly #enough = this.#locals.parameter(2)
-  readonly #appBytes = this.#locals.parameter(3)
-  readonly #most = this.#locals.parameter(4)
-  readonly #json = new ValueProgram(this.#locals, this.#at, places.closing)
-  /** The byte behind an item, which says what comes next. */
-  readonly #after = this.#locals.number()
-  /** Where something begins that is read at the moment, and how long it is. */
-  readonly #start = this.#locals.number()
-  readonly #length = this.#locals.number()
-  readonly #event = new ReadEvent(this.#locals)
-  readonly #tag = new ReadTag(this.#locals)
+  readonly #input = this.#locals.parameter(0)
+  readonly #output = this.#locals.parameter(1)
+  readonly #outputLimit = this.#locals.parameter(2)
+  readonly #appIdBytes = this.#locals.parameter(3)
+  readonly #maxEvents = this.#locals.parameter(4)
+  readonly #json = new ValueProgram(this.#locals, this.#input, layout.bracketStack)
+  /** The byte after an item: a comma or a closing bracket. */
+  readonly #delimiter = this.#locals.i32()
+  readonly #start = this.#locals.i32()
+  readonly #length = this.#locals.i32()
+  readonly #event = new EventLocals(this.#locals)
+  readonly #tag = new TagLocals(this.#locals)
 
-  /** To be run with where the text begins, where to write, where it would be enough, the length of the app ID, and how many events. */
+  /** Parameters of `run`: addresses of input, output and output limit, length of the app ID, maximum of events. */
   module(): Uint8Array<ArrayBuffer> {
-    const [at, to, event] = [this.#at, this.#to, this.#event]
-    const [count, readTo, writtenTo] = [this.#locals.number(), this.#locals.number(), this.#locals.number()]
-    const passed = [readTo.set(at.get), writtenTo.set(to.get)]
+    const [input, output, event] = [this.#input, this.#output, this.#event]
+    const [count, inputEnd, outputEnd] = [this.#locals.i32(), this.#locals.i32(), this.#locals.i32()]
+    const setEnds = [inputEnd.set(input.get), outputEnd.set(output.get)]
     const body = [
-      passed,
+      setEnds,
       block((end) =>
-        loop((again) => [
-          this.#oneEvent(end),
-          passed,
-          increase(count, 1),
-          increase(event.entry, 4 * eventWords),
-          increase(this.#enough, -bytesPerEvent),
-          end.goIf(isNot(this.#after.get, character(','))),
-          end.goIf(number.do('isAtMost', this.#enough.get, to.get)),
-          end.goIf(is(count.get, this.#most.get)),
-          this.#json.next,
-          again.go,
+        loop((nextEvent) => [
+          this.#parseEvent(end),
+          setEnds,
+          increment(count, 1),
+          increment(event.record, 4 * recordFields),
+          increment(this.#outputLimit, -bytesPerEvent),
+          end.brIf(ne(this.#delimiter.get, charCode(','))),
+          end.brIf(leU(this.#outputLimit.get, output.get)),
+          end.brIf(eq(count.get, this.#maxEvents.get)),
+          this.#json.advance,
+          nextEvent.br,
         ]),
       ),
-      number.store(constant(places.stoppedAt), readTo.get),
-      number.store(constant(places.writtenTo), writtenTo.get),
-      number.store(constant(places.count), count.get),
+      i32.store(i32.const(layout.inputEnd), inputEnd.get),
+      i32.store(i32.const(layout.outputEnd), outputEnd.get),
+      i32.store(i32.const(layout.count), count.get),
     ]
     return wasmModule(this.#locals, body, pages)
   }
 
-  #oneEvent(fail: Place): Code {
+  #parseEvent(fail: Label): Code {
     const json = this.#json
     const { hasTags, hasPayload } = this.#event
     return [
       json.expect('{', fail),
-      hasTags.set(constant(0)),
-      hasPayload.set(constant(0)),
-      this.#items(this.#member(fail)),
-      fail.goIf(isNot(this.#after.get, character('}'))),
-      fail.goIf(isZero(number.do('and', hasTags.get, hasPayload.get))),
-      // What is behind it is right, too: an event that was read is not looked at again.
-      this.#after.set(json.here),
-      when(isNot(this.#after.get, character(']')), fail.goIf(isNot(this.#after.get, character(',')))),
+      hasTags.set(i32.const(0)),
+      hasPayload.set(i32.const(0)),
+      this.#parseItems(this.#parseMember(fail)),
+      fail.brIf(ne(this.#delimiter.get, charCode('}'))),
+      fail.brIf(eqz(i32.and(hasTags.get, hasPayload.get))),
+      // Checked here: the scanner does not see an event again that was parsed.
+      this.#delimiter.set(json.currentByte),
+      ifElse(ne(this.#delimiter.get, charCode(']')), fail.brIf(ne(this.#delimiter.get, charCode(',')))),
     ]
   }
 
-  /** One item after the other, as long as there is a comma behind it; passes over what is there instead. */
-  #items(item: Code): Code {
-    const after = this.#after
-    return loop((again) => [
-      item,
-      after.set(this.#json.here),
-      this.#json.next,
-      again.goIf(is(after.get, character(','))),
+  /** Parses items while a comma follows, and skips the delimiter after the last one. */
+  #parseItems(parseItem: Code): Code {
+    const delimiter = this.#delimiter
+    return loop((nextItem) => [
+      parseItem,
+      delimiter.set(this.#json.currentByte),
+      this.#json.advance,
+      nextItem.brIf(eq(delimiter.get, charCode(','))),
     ])
   }
 
-  #member(fail: Place): Code {
-    const at = this.#at
-    const isThere = (text: string): Code[] =>
-      [0, 4].map((offset) => isNot(load(at.get, offset), word(text.slice(offset, offset + 4))))
-    const once = (has: Local): Code => [fail.goIf(has.get), has.set(constant(1))]
+  #parseMember(fail: Label): Code {
+    const input = this.#input
+    const expectEightChars = (text: string): Code[] =>
+      [0, 4].map((offset) => fail.brIf(ne(load(input.get, offset), fourChars(text.slice(offset, offset + 4)))))
+    const setOnce = (flag: Local): Code => [fail.brIf(flag.get), flag.set(i32.const(1))]
     const [tags, payload] = ['"tags":[', '"payload":']
-    return when(
-      is(loadByte(at.get, 1), character('t')),
+    return ifElse(
+      eq(load8(input.get, 1), charCode('t')),
+      [expectEightChars(tags), setOnce(this.#event.hasTags), increment(input, tags.length), this.#parseTags(fail)],
       [
-        isThere(tags).map((isOther) => fail.goIf(isOther)),
-        once(this.#event.hasTags),
-        increase(at, tags.length),
-        this.#tags(fail),
-      ],
-      [
-        isThere(payload).map((isOther) => fail.goIf(isOther)),
-        fail.goIf(isNot(loadHalf(at.get, 8), constant(Buffer.from(payload).readInt16LE(8)))),
-        once(this.#event.hasPayload),
-        increase(at, payload.length),
-        this.#payload(fail),
+        expectEightChars(payload),
+        fail.brIf(ne(load16(input.get, 8), i32.const(Buffer.from(payload).readInt16LE(8)))),
+        setOnce(this.#event.hasPayload),
+        increment(input, payload.length),
+        this.#copyPayload(fail),
       ],
     )
   }
 
-  #payload(fail: Place): Code {
-    const [at, to, start, length] = [this.#at, this.#to, this.#start, this.#length]
+  #copyPayload(fail: Label): Code {
+    const [input, output, start, length] = [this.#input, this.#output, this.#start, this.#length]
     return [
-      start.set(at.get),
-      this.#json.value(fail),
-      length.set(minus(at.get, start.get)),
-      memory.copy(to.get, start.get, length.get),
-      this.#event.tell(2, to.get),
-      to.set(plus(to.get, length.get)),
-      this.#event.tell(3, to.get),
+      start.set(input.get),
+      this.#json.skipValue(fail),
+      length.set(sub(input.get, start.get)),
+      memory.copy(output.get, start.get, length.get),
+      this.#event.storeField(2, output.get),
+      output.set(add(output.get, length.get)),
+      this.#event.storeField(3, output.get),
     ]
   }
 
-  /** Passes over a list of tags, behind its bracket, and writes its labels if they are in order. */
-  #tags(fail: Place): Code {
-    const [at, to, tag, event] = [this.#at, this.#to, this.#tag, this.#event]
-    const countAt = plus(event.labels.get, this.#appBytes.get)
+  /** Parses a list of tags, after its bracket, and keeps the labels in the output if the tags are sorted. */
+  #parseTags(fail: Label): Code {
+    const [input, output, tag, event] = [this.#input, this.#output, this.#tag, this.#event]
+    const countAddress = add(event.labels.get, this.#appIdBytes.get)
     return [
-      event.list.set(minus(at.get, constant(1))),
-      event.labels.set(to.get),
-      memory.copy(to.get, constant(places.app), this.#appBytes.get),
-      to.set(plus(countAt, constant(1))),
-      tag.count.set(constant(0)),
-      tag.before.set(constant(0)),
-      tag.areInOrder.set(constant(1)),
-      this.#items(this.#oneTag(fail)),
-      fail.goIf(isNot(this.#after.get, character(']'))),
-      number.storeByte(countAt, tag.count.get),
-      when(
-        tag.areInOrder.get,
-        [event.tell(0, event.labels.get), event.tell(1, to.get)],
+      event.tagList.set(sub(input.get, i32.const(1))),
+      event.labels.set(output.get),
+      memory.copy(output.get, i32.const(layout.appId), this.#appIdBytes.get),
+      output.set(add(countAddress, i32.const(1))),
+      tag.count.set(i32.const(0)),
+      tag.previous.set(i32.const(0)),
+      tag.areSorted.set(i32.const(1)),
+      this.#parseItems(this.#parseTag(fail)),
+      fail.brIf(ne(this.#delimiter.get, charCode(']'))),
+      store8(countAddress, tag.count.get),
+      ifElse(
+        tag.areSorted.get,
+        [event.storeField(0, event.labels.get), event.storeField(1, output.get)],
         [
-          event.tell(0, constant(unordered)),
-          event.tell(1, event.list.get),
-          // Others write them, behind all of this.
-          this.#enough.set(minus(this.#enough.get, minus(to.get, event.labels.get))),
-          to.set(event.labels.get),
+          event.storeField(0, i32.const(unsortedTags)),
+          event.storeField(1, event.tagList.get),
+          // The caller sorts the tags and writes the labels after the output, so they still count.
+          this.#outputLimit.set(sub(this.#outputLimit.get, sub(output.get, event.labels.get))),
+          output.set(event.labels.get),
         ],
       ),
     ]
   }
 
-  #oneTag(fail: Place): Code {
-    const [at, to, length, tag, json] = [this.#at, this.#to, this.#length, this.#tag, this.#json]
+  #parseTag(fail: Label): Code {
+    const [input, output, length, tag, json] = [this.#input, this.#output, this.#length, this.#tag, this.#json]
     return [
       json.expect('"', fail),
-      tag.start.set(at.get),
-      this.#start.set(plus(to.get, constant(1))),
-      json.upTo(
+      tag.start.set(input.get),
+      this.#start.set(add(output.get, i32.const(1))),
+      json.skipUntil(
         [
-          json.piece.set(vector.load(at.get, 0)),
-          vector.store(this.#start.get, 0, json.piece.get),
-          // What is no ASCII has its highest bit set.
-          either(json.special, vector.highBits(json.piece.get)),
+          json.vector.set(v128.load(input.get, 0)),
+          v128.store(this.#start.get, 0, json.vector.get),
+          // Bytes that are not ASCII have their highest bit set.
+          or(json.stringDelimiters, i8x16.bitmask(json.vector.get)),
         ],
-        () => [
-          increase(this.#start, vectorBytes),
-          fail.goIf(isAbove(minus(at.get, tag.start.get), constant(longestTag))),
-        ],
+        [increment(this.#start, vectorBytes), fail.brIf(gtU(sub(input.get, tag.start.get), i32.const(maxTagBytes)))],
       ),
-      tag.end.set(at.get),
+      tag.end.set(input.get),
       json.expect('"', fail),
-      length.set(minus(tag.end.get, tag.start.get)),
-      fail.goIf(isZero(length.get)),
-      fail.goIf(isAbove(length.get, constant(longestTag))),
-      number.storeByte(to.get, length.get),
-      to.set(plus(plus(to.get, length.get), constant(1))),
-      when(tag.before.get, this.#compareTags()),
-      tag.before.set(tag.start.get),
-      tag.beforeEnd.set(tag.end.get),
-      fail.goIf(is(tag.count.get, constant(mostTags))),
-      increase(tag.count, 1),
+      length.set(sub(tag.end.get, tag.start.get)),
+      fail.brIf(eqz(length.get)),
+      fail.brIf(gtU(length.get, i32.const(maxTagBytes))),
+      store8(output.get, length.get),
+      output.set(add(add(output.get, length.get), i32.const(1))),
+      ifElse(tag.previous.get, this.#compareTags()),
+      tag.previous.set(tag.start.get),
+      tag.previousEnd.set(tag.end.get),
+      fail.brIf(eq(tag.count.get, i32.const(maxTags))),
+      increment(tag.count, 1),
     ]
   }
 
-  /** Sees whether a tag comes after the one before it. Behind each stands a quote, so they differ there at the latest, unless they are the same. */
+  /** Clears `areSorted` unless a tag is greater than the previous one. The comparison includes the closing quotes. */
   #compareTags(): Code {
-    const { before, beforeEnd, start, end, areInOrder } = this.#tag
-    const [length, bits] = [this.#length, this.#json.bits]
-    const at = (tag: Local): Code => plus(tag.get, length.get)
-    return block((known) => [
-      length.set(constant(0)),
-      loop((again) => [
-        bits.set(vector.highBits(vector.isOtherByte(vector.load(at(before), 0), vector.load(at(start), 0)))),
-        when(isZero(bits.get), [
-          increase(length, vectorBytes),
-          again.goIf(number.do('isAtMost', at(before), beforeEnd.get)),
+    const { previous, previousEnd, start, end, areSorted } = this.#tag
+    const [prefix, mask] = [this.#length, this.#json.mask]
+    const afterPrefix = (tag: Local): Code => add(tag.get, prefix.get)
+    return block((sorted) => [
+      prefix.set(i32.const(0)),
+      loop((nextVector) => [
+        mask.set(i8x16.bitmask(i8x16.ne(v128.load(afterPrefix(previous), 0), v128.load(afterPrefix(start), 0)))),
+        ifElse(eqz(mask.get), [
+          increment(prefix, vectorBytes),
+          nextVector.brIf(leU(afterPrefix(previous), previousEnd.get)),
         ]),
       ]),
-      when(bits.get, length.set(plus(length.get, number.zerosBelow(bits.get)))),
-      // The one before is the beginning of this one.
-      known.goIf(is(at(before), beforeEnd.get)),
-      when(
-        either(
-          isAbove(at(before), beforeEnd.get),
-          either(is(at(start), end.get), isAbove(loadByte(at(before)), loadByte(at(start)))),
+      ifElse(mask.get, prefix.set(add(prefix.get, i32.ctz(mask.get)))),
+      // The previous tag is a prefix of this one.
+      sorted.brIf(eq(afterPrefix(previous), previousEnd.get)),
+      ifElse(
+        or(
+          gtU(afterPrefix(previous), previousEnd.get),
+          or(eq(afterPrefix(start), end.get), gtU(load8(afterPrefix(previous)), load8(afterPrefix(start)))),
         ),
-        areInOrder.set(constant(0)),
+        areSorted.set(i32.const(0)),
       ),
     ])
   }
 }
 
-/** What is known of the event that is being read. */
-class ReadEvent {
+/** State of the event that is being parsed. */
+class EventLocals {
   readonly hasTags: Local
   readonly hasPayload: Local
   readonly labels: Local
-  readonly list: Local
-  /** Where it is told, behind the first of all events. */
-  readonly entry: Local
+  readonly tagList: Local
+  /** The offset of its record from that of the first event. */
+  readonly record: Local
 
   constructor(locals: Locals) {
-    this.hasTags = locals.number()
-    this.hasPayload = locals.number()
-    this.labels = locals.number()
-    this.list = locals.number()
-    this.entry = locals.number()
+    this.hasTags = locals.i32()
+    this.hasPayload = locals.i32()
+    this.labels = locals.i32()
+    this.tagList = locals.i32()
+    this.record = locals.i32()
   }
 
-  tell(index: number, value: Code): Code {
-    return number.store(this.entry.get, value, places.events + 4 * index)
+  storeField(index: number, value: Code): Code {
+    return i32.store(this.record.get, value, layout.records + 4 * index)
   }
 }
 
-/** A tag, the one before it, and what is known of all of them. */
-class ReadTag {
+/** State of the list of tags that is being parsed: the current tag and the previous one. */
+class TagLocals {
   readonly start: Local
   readonly end: Local
-  readonly before: Local
-  readonly beforeEnd: Local
+  readonly previous: Local
+  readonly previousEnd: Local
   readonly count: Local
-  readonly areInOrder: Local
+  readonly areSorted: Local
 
   constructor(locals: Locals) {
-    this.start = locals.number()
-    this.end = locals.number()
-    this.before = locals.number()
-    this.beforeEnd = locals.number()
-    this.count = locals.number()
-    this.areInOrder = locals.number()
+    this.start = locals.i32()
+    this.end = locals.i32()
+    this.previous = locals.i32()
+    this.previousEnd = locals.i32()
+    this.count = locals.i32()
+    this.areSorted = locals.i32()
   }
 }

@@ -1,30 +1,30 @@
 import { limits } from '../base/limits.ts'
 import {
-  appRoom,
   EventProgram,
-  eventWords,
-  mostEvents,
-  mostWritten,
-  places,
-  textBytes,
-  unordered,
-  zeroBytes,
+  inputBytes,
+  layout,
+  maxAppIdBytes,
+  maxEvents,
+  maxOutputBytes,
+  paddingBytes,
+  recordFields,
+  unsortedTags,
 } from './event-program.ts'
 import { type WasmFunction, wasmFunction } from './wasm-code.ts'
 
-/** With less of a text than this in the memory, and more behind it, an event may be cut there. */
-const leastText = textBytes / 4
+/** With less input than this left in the memory, the last event may be cut off, so the input is refilled. */
+const refillBytes = inputBytes / 4
 
 /**
- * Reads events as programs write them, many at a time, for all who publish. It has memory of its own, where a part of a text is and what
- * was made of it, until it is asked for more.
+ * Parses events as JSON serializers write them, many per call. All publishers share it: its memory holds a part of one
+ * reader's text, and the output of the last call.
  */
 export class EventSkimmer {
   readonly #run: WasmFunction['run']
   readonly #bytes: Buffer
   readonly #words: Int32Array
   #readers = 0
-  /** Whose text is in the memory, from where to where. */
+  /** The reader whose text is in the memory, and the range of that text. */
   #reader = 0
   #from = 0
   #to = 0
@@ -35,114 +35,116 @@ export class EventSkimmer {
     this.#words = new Int32Array(memory)
   }
 
-  /** A number for whoever has a text to read. */
+  /** Returns an ID for the reader of a text. */
   newReader(): number {
     return ++this.#readers
   }
 
   /**
-   * Reads events of a list in a text, which is UTF-8, from where one begins: until they take so many bytes, as a batch counts them, and so
-   * many at most, but one in any case. Answers how many; none where the first is one that only the scanner can read. The app ID is as labels begin.
+   * Parses events of a list in UTF-8 text, from the start of one, until the limit of bytes (as a batch counts them) or
+   * events is reached. Returns their number: at least one, or 0 if only the scanner can read the first event. `appId`
+   * has its length before it, as at the start of labels.
    */
-  read(reader: number, text: Buffer, at: number, appId: Buffer, bytes: number, most: number): number {
-    if (appId.length > appRoom) return 0
-    const isThere = reader === this.#reader && at >= this.#from && at < this.#to
-    if (!isThere || (this.#to - at < leastText && this.#to < text.length)) this.#fill(reader, text, at, appId)
-    const enough = places.written + within(bytes, mostWritten)
-    this.#run(places.text + at - this.#from, places.written, enough, appId.length, within(most, mostEvents))
-    return this.#words[places.count / 4] as number
+  read(reader: number, text: Buffer, at: number, appId: Buffer, bytes: number, events: number): number {
+    if (appId.length > maxAppIdBytes) return 0
+    const isLoaded = reader === this.#reader && at >= this.#from && at < this.#to
+    if (!isLoaded || (this.#to - at < refillBytes && this.#to < text.length)) this.#fill(reader, text, at, appId)
+    const outputLimit = layout.output + clamp(bytes, maxOutputBytes)
+    this.#run(layout.input + at - this.#from, layout.output, outputLimit, appId.length, clamp(events, maxEvents))
+    return this.#words[layout.count / 4] as number
   }
 
-  /** Labels and payloads of all events that were read. */
-  get written(): Buffer {
-    return this.#bytes.subarray(places.written, this.#words[places.writtenTo / 4])
+  /** Labels and payloads of all events of the last call. */
+  get output(): Buffer {
+    return this.#bytes.subarray(layout.output, this.#words[layout.outputEnd / 4])
   }
 
-  /** Where the last event ends in the text. */
+  /** The end of the last event in the text. */
   get end(): number {
-    return this.#inText(this.#words[places.stoppedAt / 4] as number)
+    return this.#toText(this.#words[layout.inputEnd / 4] as number)
   }
 
-  /** Whether the tags of an event are in order. If they are not, its labels are not written. */
+  /** Whether the tags of an event are sorted. If not, its labels are not in the output. */
   isOrdered(event: number): boolean {
-    return this.#word(event, 0) !== unordered
+    return this.#field(event, 0) !== unsortedTags
   }
 
-  /** Where the list of tags of an event begins in the text, if they are not in order. */
+  /** The start of an unsorted list of tags in the text. */
   tagList(event: number): number {
-    return this.#inText(this.#word(event, 1))
+    return this.#toText(this.#field(event, 1))
   }
 
-  /** Where the labels of an event start within what was written, if its tags are in order, and where they end. */
+  /** The start of the labels of an event in the output, if its tags are sorted. */
   labels(event: number): number {
-    return this.#word(event, 0) - places.written
+    return this.#field(event, 0) - layout.output
   }
 
   labelsEnd(event: number): number {
-    return this.#word(event, 1) - places.written
+    return this.#field(event, 1) - layout.output
   }
 
-  /** Where the payload of an event starts within what was written, and where it ends. */
+  /** The start of the payload of an event in the output. */
   payload(event: number): number {
-    return this.#word(event, 2) - places.written
+    return this.#field(event, 2) - layout.output
   }
 
   payloadEnd(event: number): number {
-    return this.#word(event, 3) - places.written
+    return this.#field(event, 3) - layout.output
   }
 
-  #word(event: number, index: number): number {
-    return this.#words[places.events / 4 + eventWords * event + index] as number
+  #field(event: number, index: number): number {
+    return this.#words[layout.records / 4 + recordFields * event + index] as number
   }
 
-  #inText(place: number): number {
-    return place - places.text + this.#from
+  /** Converts an address in the input into a position in the text. */
+  #toText(address: number): number {
+    return address - layout.input + this.#from
   }
 
   #fill(reader: number, text: Buffer, at: number, appId: Buffer): void {
-    const end = Math.min(text.length, at + textBytes)
-    text.copy(this.#bytes, places.text, at, end)
-    const zeros = places.text + end - at
-    this.#bytes.fill(0, zeros, zeros + zeroBytes)
-    appId.copy(this.#bytes, places.app)
+    const end = Math.min(text.length, at + inputBytes)
+    text.copy(this.#bytes, layout.input, at, end)
+    const padding = layout.input + end - at
+    this.#bytes.fill(0, padding, padding + paddingBytes)
+    appId.copy(this.#bytes, layout.appId)
     this.#reader = reader
     this.#from = at
     this.#to = end
   }
 }
 
-function within(value: number, most: number): number {
-  return Math.max(1, Math.min(value, most))
+function clamp(value: number, max: number): number {
+  return Math.max(1, Math.min(value, max))
 }
 
-let known: EventSkimmer | 'none' | undefined
+let shared: EventSkimmer | 'none' | undefined
 
-/** To read events with, where that can be. It is made when it is asked for first. */
+/** The skimmer of this thread, which is compiled at the first call, or `none` where it does not work. */
 export function eventSkimmer(): EventSkimmer | 'none' {
-  known ??= trusted(() => wasmFunction(new EventProgram().module()))
-  return known
+  shared ??= verified(() => wasmFunction(new EventProgram().module()))
+  return shared
 }
 
-/** Only what can be made, and reads an example as it is, is used. */
-export function trusted(make: () => WasmFunction | undefined): EventSkimmer | 'none' {
+/** Returns the skimmer if it can be instantiated and passes a self-test. */
+export function verified(make: () => WasmFunction | undefined): EventSkimmer | 'none' {
   try {
-    const made = make()
-    if (made === undefined) return 'none'
-    const skimmer = new EventSkimmer(made)
-    return isRight(skimmer) ? skimmer : 'none'
+    const instance = make()
+    if (instance === undefined) return 'none'
+    const skimmer = new EventSkimmer(instance)
+    return passesSelfTest(skimmer) ? skimmer : 'none'
   } catch {
-    // Without WebAssembly events are read one by one, which is slower and gives the same result.
+    // Without WebAssembly the scanner reads all events: slower, with the same result.
     return 'none'
   }
 }
 
-function isRight(skimmer: EventSkimmer): boolean {
+function passesSelfTest(skimmer: EventSkimmer): boolean {
   const payload = '{"a":[true,false,null,-1.25,{}],"ä and more than sixteen bytes":"…"}'
   const text = `[{"tags":["a","ab"],"payload":${payload}},{"payload":0,"tags":["b","a"]},{}]`
   const bytes = Buffer.from(text)
   if (skimmer.read(skimmer.newReader(), bytes, 1, Buffer.from('\x01x'), bytes.length, limits.eventsPerPublish) !== 2)
     return false
-  const part = (start: number, end: number): string => skimmer.written.toString('utf8', start, end)
+  const part = (start: number, end: number): string => skimmer.output.toString('utf8', start, end)
   return (
     part(skimmer.labels(0), skimmer.labelsEnd(0)) === '\x01x\x02\x01a\x02ab' &&
     part(skimmer.payload(0), skimmer.payloadEnd(0)) === payload &&

@@ -4,10 +4,10 @@ export type { EventSkimmer }
 
 /**
  * The optional mechanisms that make the node faster and its code harder to read. Each has a plain alternative with the
- * same results. `docs/performance.md` has what each of them brings.
+ * same results. `docs/performance.md` has the gain of each.
  */
 interface FastPaths {
-  /** Reads events in the form in which programs write them. Without one the scanner reads every event. */
+  /** Parses events in the form in which JSON serializers write them. Without it the scanner reads every event. */
   readonly eventSkimmer: () => EventSkimmer | 'none'
   /**
    * Milliseconds for which the writer thread blocks until the next request before it returns to its event loop, from

@@ -1,161 +1,150 @@
 import { limits } from '../base/limits.ts'
-import { block, type Code, type Local, type Locals, loop, number, type Place, vector, when } from './wasm-code.ts'
+import { block, type Code, i8x16, i32, ifElse, type Label, type Local, type Locals, loop, v128 } from './wasm-code.ts'
 
-/** Digits before or behind the point of a number that is not looked at any closer. */
-const usualDigits = 50
+/** Digits before or after the decimal point of a number. Longer numbers are left to the scanner. */
+const maxDigits = 50
 
-const { constant, increase, isZero, load, loadByte } = number
+const { add, eq, eqz, gtU, increment, leU, load, load8, ne, or, sub } = i32
 
 export const vectorBytes = 16
-export const is = (one: Code, other: Code): Code => number.do('isEqual', one, other)
-export const isNot = (one: Code, other: Code): Code => number.do('isOther', one, other)
-export const isAbove = (one: Code, other: Code): Code => number.do('isAbove', one, other)
-export const plus = (one: Code, other: Code): Code => number.do('add', one, other)
-export const minus = (one: Code, other: Code): Code => number.do('subtract', one, other)
-export const either = (one: Code, other: Code): Code => number.do('or', one, other)
-export const character = (text: string): Code => constant(text.charCodeAt(0))
-/** Four characters as they are loaded. */
-export const word = (text: string): Code => constant(Buffer.from(text).readInt32LE())
+export const charCode = (text: string): Code => i32.const(text.charCodeAt(0))
+/** Four ASCII characters as an `i32.load` returns them. */
+export const fourChars = (text: string): Code => i32.const(Buffer.from(text).readInt32LE())
 
-const everywhere = (text: string): Code => vector.splatByte(character(text))
+const splatChar = (text: string): Code => i8x16.splat(charCode(text))
 
 /**
- * WebAssembly (SIMD) that skips a JSON value without whitespace, escapes or exponents, sixteen bytes at a time. The text is
- * UTF-8 and zero-terminated. Anything else branches to the label that the caller passes.
+ * Emits code (SIMD) that skips a JSON value without whitespace, escapes or exponents, sixteen bytes at a time. The
+ * input is UTF-8 and zero-terminated. Anything else branches to the label that the caller passes.
  */
 export class ValueProgram {
-  readonly at: Local
-  /** Sixteen bytes of text. */
-  readonly piece: Local
-  /** A bit for each of them that is not what is looked for. */
-  readonly bits: Local
+  /** The address of the next byte of input. */
+  readonly input: Local
+  /** The sixteen bytes of input that are being scanned. */
+  readonly vector: Local
+  /** A bit for each byte of the vector that ends a scan. */
+  readonly mask: Local
   readonly #byte: Local
   readonly #start: Local
   readonly #depth: Local
-  /** Where the brackets are kept that close what is open. */
-  readonly #closing: number
+  /** The address of a stack with the closing bracket of each open array or object. */
+  readonly #bracketStack: number
 
-  constructor(locals: Locals, at: Local, closing: number) {
-    this.at = at
-    this.piece = locals.vector()
-    this.bits = locals.number()
-    this.#byte = locals.number()
-    this.#start = locals.number()
-    this.#depth = locals.number()
-    this.#closing = closing
+  constructor(locals: Locals, input: Local, bracketStack: number) {
+    this.input = input
+    this.vector = locals.v128()
+    this.mask = locals.i32()
+    this.#byte = locals.i32()
+    this.#start = locals.i32()
+    this.#depth = locals.i32()
+    this.#bracketStack = bracketStack
   }
 
-  get here(): Code {
-    return loadByte(this.at.get)
+  get currentByte(): Code {
+    return load8(this.input.get)
   }
 
-  get next(): Code {
-    return increase(this.at, 1)
+  get advance(): Code {
+    return increment(this.input, 1)
   }
 
-  expect(text: string, fail: Place): Code {
-    return [fail.goIf(isNot(this.here, character(text))), this.next]
+  expect(text: string, fail: Label): Code {
+    return [fail.brIf(ne(this.currentByte, charCode(text))), this.advance]
   }
 
-  /** Which bytes of the piece do not stand for themselves within a string. */
-  get special(): Code {
-    const { get } = this.piece
-    return vector.highBits(
-      vector.or(
-        vector.isByte(get, everywhere('"')),
-        vector.isByte(get, everywhere('\\')),
-        vector.isByteBelow(get, everywhere(' ')),
-      ),
+  /** The mask of quotes, backslashes and control characters, which end a string or need the scanner. */
+  get stringDelimiters(): Code {
+    const { get } = this.vector
+    return i8x16.bitmask(
+      v128.or(i8x16.eq(get, splatChar('"')), i8x16.eq(get, splatChar('\\')), i8x16.ltU(get, splatChar(' '))),
     )
   }
 
-  /** Goes on until a bit is set, and there. */
-  upTo(look: Code, meanwhile: (again: Place) => Code = () => []): Code {
-    const { at, bits } = this
+  /** Advances to the first byte for which `mask` has a bit. `afterVector` runs after each vector without one. */
+  skipUntil(mask: Code, afterVector: Code = []): Code {
+    const { input, mask: found } = this
     return [
-      loop((again) => [
-        bits.set(look),
-        when(isZero(bits.get), [increase(at, vectorBytes), meanwhile(again), again.go]),
-      ]),
-      at.set(plus(at.get, number.zerosBelow(bits.get))),
+      loop((next) => [found.set(mask), ifElse(eqz(found.get), [increment(input, vectorBytes), afterVector, next.br])]),
+      input.set(add(input.get, i32.ctz(found.get))),
     ]
   }
 
-  /** Passes over a value with everything in it. */
-  value(fail: Place): Code {
+  /** Skips a value, however deeply nested: a loop with a stack of brackets, since the function cannot recurse. */
+  skipValue(fail: Label): Code {
     const [byte, depth] = [this.#byte, this.#depth]
-    const innermost = loadByte(depth.get, this.#closing - 1)
-    const nameWithin = when(is(innermost, character('}')), this.#name(fail))
+    const closingBracket = load8(depth.get, this.#bracketStack - 1)
+    const nameInObject = ifElse(eq(closingBracket, charCode('}')), this.#skipName(fail))
     return [
-      depth.set(constant(0)),
+      depth.set(i32.const(0)),
       block((end) =>
-        loop((again) => [
-          block((passed) => [
-            byte.set(this.here),
-            when(is(byte.get, character('"')), [this.next, this.#string(fail), passed.go]),
-            when(number.do('isAtMost', byte.get, character('9')), [this.#number(fail), passed.go]),
-            when(either(is(byte.get, character('{')), is(byte.get, character('['))), [
-              fail.goIf(is(depth.get, constant(limits.jsonNesting))),
-              this.next,
-              // A bracket that closes is two more than the one that opens.
-              increase(byte, 2),
-              when(is(this.here, byte.get), [this.next, passed.go]),
-              number.storeByte(plus(depth.get, constant(this.#closing)), byte.get),
-              increase(depth, 1),
-              nameWithin,
-              again.go,
+        loop((nextValue) => [
+          block((skipped) => [
+            byte.set(this.currentByte),
+            ifElse(eq(byte.get, charCode('"')), [this.advance, this.#skipString(fail), skipped.br]),
+            ifElse(leU(byte.get, charCode('9')), [this.#skipNumber(fail), skipped.br]),
+            ifElse(or(eq(byte.get, charCode('{')), eq(byte.get, charCode('['))), [
+              fail.brIf(eq(depth.get, i32.const(limits.jsonNesting))),
+              this.advance,
+              // In ASCII a closing bracket is its opening bracket plus two.
+              increment(byte, 2),
+              ifElse(eq(this.currentByte, byte.get), [this.advance, skipped.br]),
+              i32.store8(add(depth.get, i32.const(this.#bracketStack)), byte.get),
+              increment(depth, 1),
+              nameInObject,
+              nextValue.br,
             ]),
-            this.#literal(fail),
+            this.#skipLiteral(fail),
           ]),
-          loop((closing) => [
-            end.goIf(isZero(depth.get)),
-            when(is(this.here, innermost), [this.next, increase(depth, -1), closing.go]),
+          loop((nextBracket) => [
+            end.brIf(eqz(depth.get)),
+            ifElse(eq(this.currentByte, closingBracket), [this.advance, increment(depth, -1), nextBracket.br]),
           ]),
           this.expect(',', fail),
-          nameWithin,
-          again.go,
+          nameInObject,
+          nextValue.br,
         ]),
       ),
     ]
   }
 
-  /** Passes over the rest of a string. */
-  #string(fail: Place): Code {
-    return [this.upTo([this.piece.set(vector.load(this.at.get, 0)), this.special]), this.expect('"', fail)]
+  /** Skips the rest of a string, after its opening quote. */
+  #skipString(fail: Label): Code {
+    const delimiters = [this.vector.set(v128.load(this.input.get, 0)), this.stringDelimiters]
+    return [this.skipUntil(delimiters), this.expect('"', fail)]
   }
 
-  #name(fail: Place): Code {
-    return [this.expect('"', fail), this.#string(fail), this.expect(':', fail)]
+  #skipName(fail: Label): Code {
+    return [this.expect('"', fail), this.#skipString(fail), this.expect(':', fail)]
   }
 
-  #number(fail: Place): Code {
+  #skipNumber(fail: Label): Code {
     return [
-      when(is(this.here, character('-')), this.next),
-      when(is(this.here, character('0')), this.next, this.#digits(fail)),
-      when(is(this.here, character('.')), [this.next, this.#digits(fail)]),
+      ifElse(eq(this.currentByte, charCode('-')), this.advance),
+      ifElse(eq(this.currentByte, charCode('0')), this.advance, this.#skipDigits(fail)),
+      ifElse(eq(this.currentByte, charCode('.')), [this.advance, this.#skipDigits(fail)]),
     ]
   }
 
-  /** Passes over one digit or more. */
-  #digits(fail: Place): Code {
-    const { at } = this
-    const digits = vector.subtractBytes(vector.load(at.get, 0), everywhere('0'))
-    const count = minus(at.get, this.#start.get)
+  /** Skips one or more digits. */
+  #skipDigits(fail: Label): Code {
+    const { input } = this
+    const digits = i8x16.sub(v128.load(input.get, 0), splatChar('0'))
+    const count = sub(input.get, this.#start.get)
     return [
-      this.#start.set(at.get),
-      this.upTo(vector.highBits(vector.isByteFrom(digits, vector.splatByte(constant(10))))),
-      fail.goIf(isZero(count)),
-      fail.goIf(isAbove(count, constant(usualDigits))),
+      this.#start.set(input.get),
+      this.skipUntil(i8x16.bitmask(i8x16.geU(digits, i8x16.splat(i32.const(10))))),
+      fail.brIf(eqz(count)),
+      fail.brIf(gtU(count, i32.const(maxDigits))),
     ]
   }
 
-  #literal(fail: Place): Code {
-    const { at } = this
-    const four = load(at.get, 0)
-    return when(either(is(four, word('true')), is(four, word('null'))), increase(at, 4), [
-      fail.goIf(isNot(four, word('fals'))),
-      fail.goIf(isNot(loadByte(at.get, 4), character('e'))),
-      increase(at, 5),
+  #skipLiteral(fail: Label): Code {
+    const { input } = this
+    const chars = load(input.get, 0)
+    return ifElse(or(eq(chars, fourChars('true')), eq(chars, fourChars('null'))), increment(input, 4), [
+      fail.brIf(ne(chars, fourChars('fals'))),
+      fail.brIf(ne(load8(input.get, 4), charCode('e'))),
+      increment(input, 5),
     ])
   }
 }

@@ -61,7 +61,7 @@ export {
   type VerifyReport,
   verifyLog,
 } from './sqlite/index.ts'
-export { answerCalls, CalledThread, type DiskUse } from './threads/calls/calls.ts'
+export { CalledThread, type DiskUse, serveCalls } from './threads/calls/calls.ts'
 export { ThreadedBlobs } from './threads/calls/threaded-blobs.ts'
 export type { ThreadName, ThreadWatch } from './threads/spawn.ts'
 export { type EventStoreOptions, SqliteEventStore } from './threads/sqlite-event-store.ts'

@@ -5,8 +5,8 @@ import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { PublishScanner } from '../../src/events/publish/publish-scanner.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
-import { textBytes } from '../../src/fast-paths/event-program.ts'
-import { type EventSkimmer, eventSkimmer, trusted } from '../../src/fast-paths/event-skimmer.ts'
+import { inputBytes } from '../../src/fast-paths/event-program.ts'
+import { type EventSkimmer, eventSkimmer, verified } from '../../src/fast-paths/event-skimmer.ts'
 import { JsonError } from '../../src/json/json-scanner.ts'
 import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
@@ -24,14 +24,17 @@ function eventsOf({ source, spans, streams }: AppendRequest): string[] {
   })
 }
 
-interface Way {
+interface ReadOptions {
   readonly skimmer: EventSkimmer | 'none'
   readonly appId?: string
   readonly sliceBytes?: number
 }
 
-/** The events of a body, or the error. */
-function read(text: string, { skimmer, appId = app, sliceBytes = tuning.scanSliceBytes }: Way): string[] | string {
+/** Returns the events of a body, or the error message. */
+function read(
+  text: string,
+  { skimmer, appId = app, sliceBytes = tuning.scanSliceBytes }: ReadOptions,
+): string[] | string {
   try {
     const slices = new PublishScanner(Buffer.from(text), appId, routes, { skimmer }).whole(sliceBytes)
     let slice = slices.next()
@@ -43,30 +46,30 @@ function read(text: string, { skimmer, appId = app, sliceBytes = tuning.scanSlic
   }
 }
 
-/** Asserts that a body gives the same result with and without the skimmer. */
-function assertAgrees(text: string, way: Omit<Way, 'skimmer'> = {}): void {
-  assert.deepEqual(read(text, { ...way, skimmer }), read(text, { ...way, skimmer: 'none' }), text.slice(0, 500))
+/** Asserts that the results with and without the skimmer are equal. */
+function assertSameResult(text: string, options: Omit<ReadOptions, 'skimmer'> = {}): void {
+  assert.deepEqual(read(text, { ...options, skimmer }), read(text, { ...options, skimmer: 'none' }), text.slice(0, 500))
 }
 
-/** Number of leading events that the skimmer handles. */
-function skimmed(text: string, appId: Buffer = Buffer.from('\x01x')): number {
+/** Returns how many events are skimmed, starting with the first one. */
+function skimmedCount(text: string, appId: Buffer = Buffer.from('\x01x')): number {
   return skimmer.read(skimmer.newReader(), Buffer.from(text), text.indexOf('[') + 1, appId, 1e9, 1e9)
 }
 
 const bodyOf = (events: readonly unknown[]): string => JSON.stringify({ data: events })
 const payloadBody = (payload: string, after = '}]}'): string => `{"data":[{"tags":["a"],"payload":${payload}${after}`
 
-const plainText = fc.string({ unit: fc.constantFrom(...'abc 019:,{}[]ü€😀') })
+const simpleText = fc.string({ unit: fc.constantFrom(...'abc 019:,{}[]ü€😀') })
 const decimal = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double({ min: -1e9, max: 1e9, noNaN: true }))
 const number = decimal.filter((value) => !JSON.stringify(value).includes('e'))
-const { value: usualValue } = fc.letrec<{ value: unknown }>((tie) => ({
+const { value: simpleValue } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5 },
     fc.constantFrom(true, false, null),
     number,
-    plainText,
+    simpleText,
     fc.array(tie('value'), { maxLength: 4 }),
-    fc.dictionary(plainText, tie('value'), { maxKeys: 4 }),
+    fc.dictionary(simpleText, tie('value'), { maxKeys: 4 }),
   ),
 }))
 
@@ -82,21 +85,21 @@ const eventOf = (tags: fc.Arbitrary<readonly string[]>, payload: fc.Arbitrary<un
   fc
     .tuple(tags, payload, fc.boolean())
     .map(([tags, payload, tagsFirst]) => (tagsFirst ? { tags, payload } : { payload, tags }))
-const usualEvent = eventOf(fc.array(plainTag, { minLength: 1, maxLength: 6 }), usualValue)
-const anyEvent = eventOf(anyTags, fc.oneof(usualValue, fc.jsonValue({ maxDepth: 4 })))
+const simpleEvent = eventOf(fc.array(plainTag, { minLength: 1, maxLength: 6 }), simpleValue)
+const anyEvent = eventOf(anyTags, fc.oneof(simpleValue, fc.jsonValue({ maxDepth: 4 })))
 
-test('all events in the usual form are skimmed, with the same result as without the skimmer', () => {
+test('all events as serializers write them are skimmed, with the same result as the scanner', () => {
   fc.assert(
-    fc.property(fc.array(usualEvent, { minLength: 1, maxLength: 12 }), (events) => {
+    fc.property(fc.array(simpleEvent, { minLength: 1, maxLength: 12 }), (events) => {
       const text = bodyOf(events)
-      assert.equal(skimmed(text), events.length)
-      assertAgrees(text)
+      assert.equal(skimmedCount(text), events.length)
+      assertSameResult(text)
     }),
     { numRuns: 3000 },
   )
 })
 
-test('malformed bodies give the same events or errors as without the skimmer', () => {
+test('mutated bodies are parsed or rejected as without the skimmer', () => {
   const piece = fc.oneof(
     fc.constantFrom(
       ...'"\\{}[],:0-.e+u \n\0',
@@ -115,33 +118,33 @@ test('malformed bodies give the same events or errors as without the skimmer', (
   const bodies = fc.array(anyEvent, { maxLength: 4 }).map(bodyOf)
   fc.assert(
     fc.property(bodies, fc.array(anyMutation(piece), { maxLength: 3 }), (body, mutations) => {
-      assertAgrees(mutated(body, mutations).toWellFormed())
+      assertSameResult(mutated(body, mutations).toWellFormed())
     }),
     { numRuns: 20_000 },
   )
 })
 
-test('every short text over the characters of JSON gives the same payload or error as without the skimmer', () => {
+test('every payload of up to four JSON characters is parsed or rejected as without the skimmer', () => {
   const characters = [...'{}[]",:01-.e\\ ta']
   const texts = (length: number): string[] =>
     length === 0 ? [''] : texts(length - 1).flatMap((text) => characters.map((character) => text + character))
-  for (const payload of [0, 1, 2, 3, 4].flatMap(texts)) assertAgrees(payloadBody(payload))
+  for (const payload of [0, 1, 2, 3, 4].flatMap(texts)) assertSameResult(payloadBody(payload))
 })
 
-test('a truncated body is refused, whatever an earlier body left in the memory', () => {
+test('a body truncated at any byte is rejected, also when the memory holds the whole body from before', () => {
   const text = bodyOf([
     { tags: ['a', 'b'], payload: { x: [1, 'two', true, false, null] } },
     { payload: -12.5, tags: ['b', 'a'] },
   ])
   for (let end = 0; end < text.length; end++) {
-    assertAgrees(text)
-    assertAgrees(text.slice(0, end))
+    assertSameResult(text)
+    assertSameResult(text.slice(0, end))
   }
 })
 
-test('literals and numbers are only skimmed when they are complete', () => {
+test('literals and numbers are skimmed only if complete, without exponents and not too long', () => {
   const digits = '1234567890'.repeat(5)
-  const usual = [
+  const skimmed = [
     'true',
     'false',
     'null',
@@ -154,10 +157,10 @@ test('literals and numbers are only skimmed when they are complete', () => {
     digits,
     `-${digits}.${digits}`,
   ]
-  for (const text of usual)
+  for (const text of skimmed)
     for (const value of [text, `[${text}]`, `{"a":${text}}`, `[${text},${text}]`])
-      assert.equal(skimmed(payloadBody(value)), 1, value)
-  const unusual = [
+      assert.equal(skimmedCount(payloadBody(value)), 1, value)
+  const notSkimmed = [
     'tru',
     'falsy',
     'nul',
@@ -173,14 +176,14 @@ test('literals and numbers are only skimmed when they are complete', () => {
     `1${digits}`,
     `0.1${digits}`,
   ]
-  for (const text of unusual)
+  for (const text of notSkimmed)
     for (const value of [text, `[${text}]`, `{"a":${text}}`, `[${text},${text}]`]) {
-      assert.equal(skimmed(payloadBody(value)), 0, value)
-      assertAgrees(payloadBody(value))
+      assert.equal(skimmedCount(payloadBody(value)), 0, value)
+      assertSameResult(payloadBody(value))
     }
 })
 
-test('up to 127 tags of up to 127 bytes are skimmed', () => {
+test('up to 127 tags of up to 127 bytes each are skimmed', () => {
   const tagsBody = (tags: readonly string[]): string => bodyOf([{ tags, payload: 1 }])
   const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `${1000 + i}`)
   for (const [tags, isSkimmed] of [
@@ -194,12 +197,12 @@ test('up to 127 tags of up to 127 bytes are skimmed', () => {
     [[''], 0],
     [['ü'], 0],
   ] as const) {
-    assert.equal(skimmed(tagsBody(tags)), isSkimmed)
-    assertAgrees(tagsBody(tags))
+    assert.equal(skimmedCount(tagsBody(tags)), isSkimmed)
+    assertSameResult(tagsBody(tags))
   }
 })
 
-test('tags are deduplicated and sorted by bytes, whatever prefixes they share', () => {
+test('tags are sorted by bytes without duplicates, also with long common prefixes', () => {
   const common = fc.constantFrom('', 'x'.repeat(15), 'x'.repeat(16), 'x'.repeat(17), 'x'.repeat(40))
   const tag = fc
     .tuple(common, fc.string({ unit: fc.constantFrom(...'ab~!'), maxLength: 3 }))
@@ -211,24 +214,25 @@ test('tags are deduplicated and sorted by bytes, whatever prefixes they share', 
   fc.assert(
     fc.property(tags, (tags) => {
       const text = bodyOf([{ tags, payload: 1 }])
-      assert.equal(skimmed(text), 1)
-      assertAgrees(text)
+      assert.equal(skimmedCount(text), 1)
+      assertSameResult(text)
     }),
     { numRuns: 5000 },
   )
 })
 
-test('values are skimmed up to the nesting limit', () => {
+test('values are skimmed up to the maximum nesting depth', () => {
   const deep = (depth: number): string => payloadBody('['.repeat(depth) + ']'.repeat(depth))
-  assert.equal(skimmed(deep(limits.jsonNesting)), 1)
-  assert.equal(skimmed(deep(limits.jsonNesting + 1)), 0)
-  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1]) assertAgrees(deep(depth))
+  assert.equal(skimmedCount(deep(limits.jsonNesting)), 1)
+  assert.equal(skimmedCount(deep(limits.jsonNesting + 1)), 0)
+  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1])
+    assertSameResult(deep(depth))
 })
 
-test('bodies larger than the skimmer memory are read in slices of any size, also interleaved with another body', () => {
+test('bodies larger than the memory are read in slices of any size, by several readers in turn', () => {
   const payload = fc.oneof(
     { weight: 20, arbitrary: fc.nat(3000) },
-    { weight: 1, arbitrary: fc.integer({ min: textBytes - 200, max: textBytes + 200 }) },
+    { weight: 1, arbitrary: fc.integer({ min: inputBytes - 200, max: inputBytes + 200 }) },
   )
   const sizes = fc.array(payload, { minLength: 60, maxLength: 120 })
   fc.assert(
@@ -238,46 +242,46 @@ test('bodies larger than the skimmer memory are read in slices of any size, also
       assert.deepEqual(read(text, { skimmer, sliceBytes: bytes }), expected)
       const scanners = [0, 1].map(() => new PublishScanner(Buffer.from(text), app, routes, { skimmer }))
       const slices = scanners.map((scanner) => scanner.whole(bytes))
-      const ended = new Map<object, string[]>()
-      while (ended.size < slices.length)
+      const finished = new Map<object, string[]>()
+      while (finished.size < slices.length)
         for (const slice of slices) {
           const step = slice.next()
-          if (step.done === true && !ended.has(slice)) ended.set(slice, eventsOf(step.value))
+          if (step.done === true && !finished.has(slice)) finished.set(slice, eventsOf(step.value))
         }
-      for (const events of ended.values()) assert.deepEqual(events, expected)
+      for (const events of finished.values()) assert.deepEqual(events, expected)
     }),
     { numRuns: 30 },
   )
 })
 
-test('a publish with the maximum number of events is accepted, one more is refused', () => {
+test('a call with more events than allowed is rejected', () => {
   const events = (count: number): string => `{"data":[${Array(count).fill('{"tags":["a"],"payload":1}').join(',')}]}`
   assert.equal(read(events(limits.eventsPerPublish), { skimmer }).length, limits.eventsPerPublish)
-  assertAgrees(events(limits.eventsPerPublish + 1))
+  assertSameResult(events(limits.eventsPerPublish + 1))
   assert.match(String(read(events(limits.eventsPerPublish + 1), { skimmer })), /more than 20000 events/)
 })
 
-test('long whitespace and members before or between events change nothing', () => {
+test('long gaps before and between events do not change the result', () => {
   const events = (count: number): string => Array(count).fill('{"tags":["a"],"payload":1}').join(',')
   const gap = ' '.repeat(tuning.scanSliceBytes + 300_000)
-  assertAgrees(`{"data":[${events(100)}${gap},${events(100)}]}`)
-  assertAgrees(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
+  assertSameResult(`{"data":[${events(100)}${gap},${events(100)}]}`)
+  assertSameResult(`{"data":[${events(limits.eventsPerPublish - 10)}${gap},${events(200)}]}`)
   const appId = 'x'.repeat(format.appIdBytes)
-  assertAgrees(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
+  assertSameResult(`{"x":"${gap}","data":[${events(2400)}]}`, { appId })
 })
 
-test('labels start with the app ID, whatever its length', () => {
+test('labels start with the app ID, of any length', () => {
   const text = bodyOf([{ tags: ['a'], payload: 1 }])
   for (const length of [1, 127, 128, format.appIdBytes]) {
-    assert.equal(skimmed(text, new ByteWriter().text('x'.repeat(length)).copy()), 1)
-    assertAgrees(text, { appId: 'x'.repeat(length) })
+    assert.equal(skimmedCount(text, new ByteWriter().text('x'.repeat(length)).copy()), 1)
+    assertSameResult(text, { appId: 'x'.repeat(length) })
   }
 })
 
-test('a skimmer that cannot be created or fails its self-test is not used', () => {
+test('there is no skimmer if it cannot be instantiated or fails its self-test', () => {
   const failing = (): never => {
     throw new RangeError('Cannot allocate Wasm memory for new instance')
   }
   for (const make of [failing, () => undefined, () => ({ memory: new ArrayBuffer(8 * 64 * 1024), run: () => {} })])
-    assert.equal(trusted(make), 'none')
+    assert.equal(verified(make), 'none')
 })

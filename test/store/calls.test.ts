@@ -16,7 +16,7 @@ function open(t: TestContext) {
   return { thread, notices }
 }
 
-test('a call that fails on a disk error is rejected with 503 and reported, and so is the recovery', async (t) => {
+test('a call that fails on a disk error returns 503 and is reported, and so is its next success', async (t) => {
   const { thread, notices } = open(t)
   await thread.call('store', [false])
   assert.deepEqual(notices, [])
@@ -38,7 +38,7 @@ test('a call that fails on a disk error is rejected with 503 and reported, and s
   assert.deepEqual(notices, [{ work: 'blob_read' }])
 })
 
-test('calls complete in order, also when one of them waits', async (t) => {
+test('calls run in order, also when one of them is asynchronous', async (t) => {
   const { thread } = open(t)
   const order: unknown[] = []
   await Promise.all([

@@ -4,23 +4,23 @@ import { tuning } from '../../src/base/tuning.ts'
 import { PieceQueue } from '../../src/store/jobs/piece-queue.ts'
 import * as fc from '../support/property.ts'
 
-function queue(): { queue: PieceQueue; acknowledged: number[]; cancelled: () => number } {
-  const acknowledged: number[] = []
+function newQueue(): { queue: PieceQueue; credits: number[]; cancelled: () => number } {
+  const credits: number[] = []
   let cancelled = 0
-  const made = new PieceQueue(
-    (bytes) => acknowledged.push(bytes),
+  const queue = new PieceQueue(
+    (bytes) => credits.push(bytes),
     () => cancelled++,
   )
-  return { queue: made, acknowledged, cancelled: () => cancelled }
+  return { queue, credits, cancelled: () => cancelled }
 }
 
-const failure = new Error('what went wrong')
+const failure = new Error('failed')
 
-test('a consumer gets all pieces in order and then the end or the error, whether it asks before or after they arrive', async () => {
+test('a consumer gets all pieces in order, then the end or the error', async () => {
   const step = fc.constantFrom('push', 'take')
   await fc.assert(
     fc.asyncProperty(fc.array(step), fc.boolean(), async (steps, fails) => {
-      const { queue: pieces, cancelled } = queue()
+      const { queue: pieces, cancelled } = newQueue()
       const results: Promise<unknown>[] = []
       let pushed = 0
       const take = (): void => {
@@ -28,7 +28,7 @@ test('a consumer gets all pieces in order and then the end or the error, whether
       }
       for (const step of steps) {
         if (step === 'push') pieces.push(Buffer.of(pushed++))
-        // One at a time, like an iterator.
+        // One pending `next` at a time, like an iteration.
         else if (results.length <= pushed) take()
         await Promise.resolve()
       }
@@ -48,8 +48,8 @@ test('a consumer gets all pieces in order and then the end or the error, whether
   )
 })
 
-test('cancelling or failing settles a pending read at once, and notifies the producer once', async () => {
-  const [first, second] = [queue(), queue()]
+test('cancelling or failing a queue settles the pending `next` and notifies the producer once', async () => {
+  const [first, second] = [newQueue(), newQueue()]
   const waiting = first.queue.next()
   first.queue.cancel()
   assert.deepEqual(await waiting, { done: true, value: undefined })
@@ -62,20 +62,20 @@ test('cancelling or failing settles a pending read at once, and notifies the pro
   assert.equal(second.cancelled(), 1)
 })
 
-test('a consumer that stops iterating cancels the producer', async () => {
-  const { queue: pieces, cancelled } = queue()
+test('leaving the iteration cancels the queue', async () => {
+  const { queue: pieces, cancelled } = newQueue()
   pieces.push(Buffer.of(1))
   for await (const _ of pieces) break
   assert.equal(cancelled(), 1)
   await pieces.ended
 })
 
-test('consumed bytes are acknowledged with the next read, small pieces in batches', async () => {
-  const { queue: pieces, acknowledged } = queue()
+test('consumed bytes are credited with the next call, small pieces in batches', async () => {
+  const { queue: pieces, credits } = newQueue()
   const quarter = tuning.queryCreditBytes / 4
   for (const size of [quarter - 1, 1, quarter, 5]) pieces.push(Buffer.alloc(size))
   for (const expected of [[], [], [quarter], [quarter, quarter]]) {
     await pieces.next()
-    assert.deepEqual(acknowledged, expected)
+    assert.deepEqual(credits, expected)
   }
 })

@@ -25,7 +25,7 @@ function request(count: number, from: number): Parameters<SqliteEventStore['appe
   return { ...packed(events), streams: new Uint32Array(count) }
 }
 
-test('concurrent appends are readable once they are acknowledged, in the order of their responses', async (t) => {
+test('events of concurrent appends are stored at the offsets that the append results name', async (t) => {
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
@@ -34,10 +34,10 @@ test('concurrent appends are readable once they are acknowledged, in the order o
     key: KeyPair.generate(systemRandom),
   })
   t.after(() => store.close())
-  const answers = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 200 }, (_, i) => store.append(request(i % 3 === 0 ? 100 : 1, i * 1000))),
   )
-  const total = answers.reduce((sum, { runs }) => sum + (runs[0]?.count ?? 0), 0)
+  const total = results.reduce((sum, { runs }) => sum + (runs[0]?.count ?? 0), 0)
   let text = ''
   for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
   const events = text
@@ -45,14 +45,14 @@ test('concurrent appends are readable once they are acknowledged, in the order o
     .slice(0, -1)
     .map((line) => JSON.parse(line) as { offset: number; payload: { i: number } })
   assert.equal(events.length, total)
-  for (const [i, { runs }] of answers.entries()) assert.equal(events[runs[0]?.offset ?? -1]?.payload.i, i * 1000)
+  for (const [i, { runs }] of results.entries()) assert.equal(events[runs[0]?.offset ?? -1]?.payload.i, i * 1000)
   assert.deepEqual(
     (await store.streams()).map(({ count, own }) => [count, own]),
     [[total, true]],
   )
 })
 
-test('a backup during appends is a consistent snapshot of the store, and verifies', async (t) => {
+test('a backup during appends is a consistent snapshot that passes verification', async (t) => {
   const folder = temporaryFolder(t)
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -63,23 +63,23 @@ test('a backup during appends is a consistent snapshot of the store, and verifie
   })
   t.after(() => store.close())
   await store.append(request(5000, 0))
-  let copied = false
-  const copying = store.backup(join(folder, 'copy.db')).finally(() => {
-    copied = true
+  let isDone = false
+  const backup = store.backup(join(folder, 'copy.db')).finally(() => {
+    isDone = true
   })
   let appended = 5000
-  while (!copied) {
+  while (!isDone) {
     await store.append(request(100, appended))
     appended += 100
   }
-  await copying
+  await backup
   const { problems, events } = verifyLog(join(folder, 'copy.db'))
   assert.deepEqual(problems, [])
   assert.ok(events >= 5000 && events <= appended && events % 100 === 0)
   await assert.rejects(store.backup(join(folder, 'copy.db')), { code: 'ERR_INVALID_INPUT', message: /exists already/ })
 })
 
-function openBreaking(t: TestContext): Promise<SqliteEventStore> {
+function openWithBreakingReader(t: TestContext): Promise<SqliteEventStore> {
   return SqliteEventStore.open({
     runtime: systemRuntime,
     file: join(temporaryFolder(t), 'log.db'),
@@ -91,25 +91,25 @@ function openBreaking(t: TestContext): Promise<SqliteEventStore> {
   })
 }
 
-async function all(store: SqliteEventStore): Promise<number> {
+async function countEvents(store: SqliteEventStore): Promise<number> {
   let text = ''
   for await (const piece of store.read({ anyOf: [{ tags: ['all'] }], order: 'asc' })) text += piece.toString()
   return text.split('\n').length - 1
 }
 
-test('a reader thread that ends is replaced: running reads fail, and later ones work', async (t) => {
-  const store = await openBreaking(t)
+test('a reader thread that ends is restarted: running queries fail, later ones succeed', async (t) => {
+  const store = await openWithBreakingReader(t)
   t.after(() => store.close())
   await store.append(request(10, 0))
   for (let i = 1; i <= 3; i++) {
-    const others = [store.start('subscribe', subscription), store.start('end', {})].map((reading) =>
+    const failing = [store.start('subscribe', subscription), store.start('end', {})].map((reading) =>
       assert.rejects(async () => {
         for await (const _ of reading);
       }),
     )
-    await Promise.all(others)
-    assert.equal(await all(store), 10 * i)
-    // The new thread gets new events, too.
+    await Promise.all(failing)
+    assert.equal(await countEvents(store), 10 * i)
+    // Commits wake the new thread, too.
     const lines = store.start('subscribe', subscription)
     let seen = 0
     let appended = false
@@ -128,7 +128,7 @@ test('a reader thread that ends is replaced: running reads fail, and later ones 
 const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http', lowerBound: {} }
 
 test('a new reader thread is woken once the writer is connected to it', async (t) => {
-  const [sealer, commits, others] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
+  const [sealer, commits, newCommits] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
   const ports = { sealer: sealer.port1, commits: commits.port1 }
   const data: WriterData = {
     file: join(temporaryFolder(t), 'log.db'),
@@ -147,22 +147,22 @@ test('a new reader thread is woken once the writer is connected to it', async (t
   )
   t.after(async () => {
     await writer.terminate()
-    for (const { port2 } of [sealer, commits, others]) port2.close()
+    for (const { port2 } of [sealer, commits, newCommits]) port2.close()
   })
   await untilOpen(writer)
-  const woken = once(others.port2, 'message')
-  writer.postMessage({ commits: others.port1 }, [others.port1])
+  const woken = once(newCommits.port2, 'message')
+  writer.postMessage({ commits: newCommits.port1 }, [newCommits.port1])
   await woken
 })
 
-test('a query that never yields does not prevent a store from closing', async (t) => {
-  const store = await openBreaking(t)
+test('a query that never yields does not block closing the store', async (t) => {
+  const store = await openWithBreakingReader(t)
   await store.append(request(10, 0))
   store.start('hang', {})
   await store.close()
 })
 
-test('complete chunks are sealed when the store is idle, each time', async (t) => {
+test('complete chunks are sealed when the writer is idle', async (t) => {
   const file = join(temporaryFolder(t), 'log.db')
   const store = await SqliteEventStore.open({
     runtime: systemRuntime,
@@ -215,7 +215,7 @@ test('appends that the writer has received get their results even if the sealer 
   await assert.rejects(store.append(request(1, 99_999)), /sealer thread has ended/)
 })
 
-test('closing completes even if the writer thread has ended meanwhile', { timeout: 60_000 }, async (t) => {
+test('close settles when the writer ends meanwhile', { timeout: 60_000 }, async (t) => {
   const threads: Worker[] = []
   const started = (thread: Worker): void => void threads.push(thread)
   process.on('worker', started)
@@ -230,7 +230,7 @@ test('closing completes even if the writer thread has ended meanwhile', { timeou
   })
   await store.append(request(10, 0))
   const closing = store.close()
-  // The thread that is started first.
+  // The writer is started first.
   const [writer] = threads
   assert.ok(writer !== undefined)
   await writer.terminate()

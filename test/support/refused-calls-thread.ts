@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { systemTimers } from '../../src/runtime/timers.ts'
-import { answerCalls, storageError } from '../../src/store/index.ts'
+import { serveCalls, storageError } from '../../src/store/index.ts'
 
 /** Calls that fail like those of files and blobs on a disk error. */
 export class RefusedCalls {
@@ -30,4 +30,4 @@ export class RefusedCalls {
   close(): void {}
 }
 
-if (parentPort !== null) answerCalls(parentPort, systemTimers, () => new RefusedCalls())
+if (parentPort !== null) serveCalls(parentPort, systemTimers, () => new RefusedCalls())

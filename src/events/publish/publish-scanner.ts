@@ -95,7 +95,7 @@ export class PublishScanner {
     if (count === 0) return false
     const { source } = this.#batch
     const first = source.length
-    source.bytes(skimmer.written)
+    source.bytes(skimmer.output)
     for (let i = 0; i < count; i++) {
       const isOrdered = skimmer.isOrdered(i)
       const labels = isOrdered ? first + skimmer.labels(i) : source.length

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { systemRuntime } from '../../runtime/system-runtime.ts'
-import { answerCalls } from '../../store/index.ts'
+import { serveCalls } from '../../store/index.ts'
 import { FileStore } from './file-store.ts'
 
 export interface FilesData {
@@ -12,4 +12,4 @@ export interface FilesData {
 assert(parentPort !== null, 'the files thread is a worker thread')
 const { file } = workerData as FilesData
 const { timers } = systemRuntime
-answerCalls(parentPort, timers, (background) => new FileStore(file, systemRuntime, { background }))
+serveCalls(parentPort, timers, (background) => new FileStore(file, systemRuntime, { background }))

@@ -7,23 +7,23 @@ interface Caller {
 
 let lastId = 0
 
-/** A number for a question to a thread that no other question has. */
+/** Returns a unique ID for a call to a thread or a job. */
 export function newId(): number {
   return ++lastId
 }
 
-/** Those who have asked a thread something and wait for its answer. */
-export class Waiting {
+/** The calls to a thread that have no reply yet. */
+export class PendingCalls {
   readonly #callers = new Map<number, Caller>()
-  /** Callers up to this number were told that there is no answer; one may come all the same. */
+  /** Calls up to this ID were rejected by `failAll`; late replies to them are ignored. */
   #failedUpTo = 0
 
-  /** Whether somebody waits for an answer with this number. */
   has(id: number): boolean {
     return this.#callers.has(id)
   }
 
-  ask(post: (id: number) => void): Promise<unknown> {
+  /** Posts a call under a new ID. Resolves when that ID is settled. */
+  add(post: (id: number) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = newId()
       post(id)
@@ -33,7 +33,7 @@ export class Waiting {
 
   settle(id: number, result: unknown, error: Error | undefined): void {
     const caller = this.#callers.get(id)
-    assert(caller !== undefined || id <= this.#failedUpTo, 'an answer belongs to a question that is open')
+    assert(caller !== undefined || id <= this.#failedUpTo, 'a reply belongs to a pending call')
     this.#callers.delete(id)
     if (error === undefined) caller?.resolve(result)
     else caller?.reject(error)

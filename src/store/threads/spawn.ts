@@ -5,14 +5,14 @@ import { isOutOfDescriptors } from '../../runtime/descriptors.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
 import { fromMessage, type Opened } from './thread-messages.ts'
 
-/** All but the writer can be missing for a while: they are started when they are needed, or again after they have ended. */
+/** All threads except the writer are started on demand, or restarted after they have ended. */
 export type ThreadName = 'writer' | 'sealer' | 'reader' | 'files' | 'blobs'
 
-/** Who is told of the threads of the store. */
+/** An observer of the threads of the store. */
 export interface ThreadWatch {
-  /** A thread could not be started; it is tried again. */
+  /** A thread could not be started; the start is retried. */
   startFailed(thread: ThreadName, error: Error): void
-  /** A thread has ended that nobody had asked to. */
+  /** A thread has ended unexpectedly. */
   ended(thread: ThreadName, error: Error): void
   /** A thread is open, for the first time or again. */
   started(thread: ThreadName): void
@@ -20,8 +20,8 @@ export interface ThreadWatch {
 
 export const noWatch: ThreadWatch = { startFailed: () => {}, ended: () => {}, started: () => {} }
 
-/** What those get who need a thread that cannot be started for want of file descriptors. */
-export function noThread(thread: ThreadName, cause: unknown): ShoalError {
+/** The error of calls to a thread that cannot be started. */
+export function threadUnavailable(thread: ThreadName, cause: unknown): ShoalError {
   const reason = isOutOfDescriptors(cause) ? 'too many files are open' : 'the system refuses another thread'
   const message = `Service overloaded. The ${thread} thread cannot be started, since ${reason}. Try again.`
   return new ShoalError('ERR_SERVICE_OVERLOADED', message, { cause })
@@ -33,11 +33,11 @@ export function spawn(
   transferList: MessagePort[] = [],
   resourceLimits: ResourceLimits = {},
 ): Worker {
-  const bounds = { maxYoungGenerationSizeMb: tuning.youngGenerationMb, ...resourceLimits }
-  return new Worker(module, { workerData, transferList, resourceLimits: bounds })
+  const limits = { maxYoungGenerationSizeMb: tuning.youngGenerationMb, ...resourceLimits }
+  return new Worker(module, { workerData, transferList, resourceLimits: limits })
 }
 
-/** Waits until a thread says that it is open, and with which damage: what keeps it from that is thrown here. */
+/** Waits until a thread reports that it is open. Throws its error if it failed to open. */
 export async function untilOpen(worker: Worker, onDamage: (damage: StoreDamage) => void = () => {}): Promise<void> {
   const { error, damage = [] } = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', (message: Opened) => {

@@ -23,12 +23,12 @@ import type {
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './calls/backup-thread.ts'
-import { Waiting } from './pending-calls.ts'
-import { Readers } from './reader/readers.ts'
+import { PendingCalls } from './pending-calls.ts'
+import { ReaderSupervisor } from './reader/reader-supervisor.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { fromMessage, Gate, type Opened, packRequest, toMessage, unpackAppended } from './thread-messages.ts'
-import { AnsweredOrder } from './writer/answered-order.ts'
+import { AppendOrder } from './writer/append-order.ts'
 import { PostSignal } from './writer/post-signal.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer/writer-thread.ts'
 
@@ -38,46 +38,46 @@ export interface EventStoreOptions {
   readonly kind: TopicKind
   readonly key: KeyPair
   readonly runtime: Runtime
-  /** The module that runs in the thread that reads: it may know more jobs than the store does. */
+  /** The module of the reader thread: it may have more jobs than the store has. */
   readonly readerModule?: URL
   /** The account of client memory that queries are charged to; without one they are not. */
   readonly clientMemory?: SharedArrayBuffer
-  /** Is told how many requests went into a commit. */
+  /** Called after each commit with the number of its requests. */
   readonly committed?: (requests: number) => void
-  /** Called for damage that was found when the store was opened, and did not keep it from opening. */
+  /** Called for damage that was found when the store was opened, and did not prevent it. */
   readonly onDamage?: (damage: StoreDamage) => void
-  /** Is told when a thread has ended without which nothing can be stored any more. */
+  /** Called when a thread has ended that cannot be restarted: the store is unusable. */
   readonly failed?: (error: Error) => void
-  /** Told of threads that end or cannot be started. */
+  /** Notified of starts, failed starts and ends of threads. */
   readonly threads?: ThreadWatch
-  /** Is told when the disk refuses something, and when it works again. */
+  /** Called when the disk fails, and when it works again. */
   readonly disk?: (notice: DiskNotice) => void
   /** Called when background work fails, and when it works again. */
   readonly background?: (notice: BackgroundNotice) => void
 }
 
-/** The events of a topic in an SQLite database, with a thread that writes and a thread that reads. */
+/** The events of a topic in an SQLite database, with a writer thread, a reader thread and a sealer thread. */
 export class SqliteEventStore implements EventStore {
   readonly #options: EventStoreOptions
   readonly #posts = new PostSignal()
   readonly #writer: Worker
-  readonly #readers: Readers
-  /** Nobody talks to it from here. */
+  readonly #reader: ReaderSupervisor
+  /** Gets its tasks from the writer thread, not from here. */
   #sealer: Worker | undefined
-  /** Why the sealer could not be started, and when it is tried again. */
-  #noSealer: { readonly error: Error; readonly until: number } | undefined
-  readonly #toWriter = new Waiting()
-  /** What readers say of the disk. */
+  /** Why the sealer could not be started, and when the start is retried. */
+  #sealerFailure: { readonly error: Error; readonly retryAt: number } | undefined
+  readonly #writerCalls = new PendingCalls()
+  /** Reports disk errors of the reader thread. */
   readonly #disk: DiskReporter
   readonly #threads: ThreadWatch
   readonly #listeners = new CommitListeners()
   readonly #gate = new Gate()
-  /** Open once the sealer has ended: the writer must not wait for it. */
+  /** Open once the sealer has ended, so that the writer does not wait for it. */
   readonly #sealerEnded = new Gate()
   /** Between the writer and the sealer. */
   readonly #seals = new MessageChannel()
   #closing: Promise<void> | undefined
-  /** Why nothing can be asked any more. */
+  /** Why the store is unusable. */
   #ended: Error | undefined
 
   private constructor(options: EventStoreOptions) {
@@ -91,25 +91,25 @@ export class SqliteEventStore implements EventStore {
     const shared = { counts, sealerEnded: this.#sealerEnded.memory, posts: this.#posts.memory }
     const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
     this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, Object.values(ports))
-    this.#readers = new Readers(
+    this.#reader = new ReaderSupervisor(
       {
         timers: options.runtime.timers,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
         connect: (port) => this.#post({ commits: port }, [port]),
-        // No caller waits for it, and the writer reports why it failed. The next query that meets the damage asks again.
-        damagedIndex: (...place) => void this.#write('dropIndexAt', ...place).catch(() => {}),
+        // The writer reports failures. The next query that meets the damage retries.
+        damagedIndex: (...position) => void this.#write('dropIndexAt', ...position).catch(() => {}),
         failed: (error) => this.#fail(error),
         threads: this.#threads,
         disk: this.#disk,
       },
       commits.port2,
     )
-    const order = new AnsweredOrder()
+    const order = new AppendOrder()
     const appended = (results: Float64Array): void => {
       const requests = unpackAppended(results, (id, appended) => {
         order.check(appended)
-        this.#toWriter.settle(id, appended, undefined)
+        this.#writerCalls.settle(id, appended, undefined)
       })
       committed?.(requests)
       this.#listeners.notify()
@@ -117,7 +117,7 @@ export class SqliteEventStore implements EventStore {
     this.#writer.on('message', (message: FromWriter | Opened) => {
       if (message instanceof Float64Array) appended(message)
       else if (Array.isArray(message))
-        for (const { id, result, error } of message) this.#toWriter.settle(id, result, error && fromMessage(error))
+        for (const { id, result, error } of message) this.#writerCalls.settle(id, result, error && fromMessage(error))
       else if ('disk' in message) options.disk?.(message.disk)
       else if ('background' in message) this.#notify(message.background)
       else assert('damage' in message || 'error' in message, 'a message of the writer is of a known kind')
@@ -133,33 +133,33 @@ export class SqliteEventStore implements EventStore {
   async #open(): Promise<void> {
     try {
       const writer = untilOpen(this.#writer, this.#options.onDamage)
-      await Promise.all([writer.then(() => this.#gate.open()), this.#readers.opened()])
+      await Promise.all([writer.then(() => this.#gate.open()), this.#reader.opened()])
     } catch (error) {
-      await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
+      await Promise.all([this.#writer.terminate(), this.#reader.terminate()])
       throw error
     }
     this.#watch('writer', this.#writer)
-    // Also while the store is being closed: whoever does that waits for the writer.
+    // Also while the store is being closed: `close` waits for a reply of the writer.
     this.#writer.once('exit', () =>
       this.#end(this.#ended ?? new Error(this.#closing === undefined ? 'the writer has ended' : 'the store is closed')),
     )
-    // A start is quicker without another thread, and many a node never has anything to seal.
+    // The sealer is started by its first task: a faster start, and many nodes never seal anything.
     const port = this.#seals.port2
-    const ask = async (first: ToSealer): Promise<void> => {
-      const error = await this.#startSealer(first, () => port.off('message', ask))
+    const startWith = async (first: ToSealer): Promise<void> => {
+      const error = await this.#startSealer(first, () => port.off('message', startWith))
       if (error === undefined) return
-      // The writer asks again with the next chunk.
+      // The writer tries again with the next chunk.
       port.postMessage({ error: toMessage(error), task: first } satisfies FromSealer)
       this.#posts.raise()
     }
-    port.on('message', ask)
+    port.on('message', startWith)
   }
 
-  /** Starts the sealer with its first task, or says why it cannot be started. `opened` is called before it gets the port to the writer. */
+  /** Starts the sealer with its first task, or returns the error. Calls `opened` before it transfers the port. */
   async #startSealer(first: ToSealer, opened: () => void): Promise<Error | undefined> {
     if (this.#closing !== undefined || this.#ended !== undefined) return new Error('the store is closed')
-    if (this.#noSealer !== undefined && this.#options.runtime.clock.steadyMs() < this.#noSealer.until)
-      return this.#noSealer.error
+    if (this.#sealerFailure !== undefined && this.#options.runtime.clock.steadyMs() < this.#sealerFailure.retryAt)
+      return this.#sealerFailure.error
     const data: SealerData = { file: this.#options.file, posts: this.#posts.memory }
     let sealer: Worker | undefined
     try {
@@ -168,7 +168,7 @@ export class SqliteEventStore implements EventStore {
       await untilOpen(sealer)
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      this.#noSealer = { error, until: this.#options.runtime.clock.steadyMs() + limits.threadRetryMs }
+      this.#sealerFailure = { error, retryAt: this.#options.runtime.clock.steadyMs() + limits.threadRetryMs }
       this.#threads.startFailed('sealer', error)
       await sealer?.terminate()
       return error
@@ -186,21 +186,20 @@ export class SqliteEventStore implements EventStore {
     thread.on('error', (error) => {
       cause = error
     })
-    // On purpose only after the last answer; otherwise whoever waits, and whoever comes, would wait for ever.
     thread.on('exit', () => {
-      // The end of one thread ends the others, which is no failure of theirs.
+      // When one thread has ended, the others are terminated, which is not a failure.
       if (this.#closing === undefined && this.#ended === undefined) this.#threads.ended(name, cause)
       this.#fail(cause)
     })
   }
 
-  /** What ends because the store is closed has not failed. */
+  /** Background work that is aborted by `close` has not failed. */
   #notify(notice: BackgroundNotice): void {
     if (this.#closing === undefined && this.#ended === undefined) this.#options.background?.(notice)
   }
 
   append(request: AppendRequest): Promise<Appended> {
-    return this.#ask((id) => {
+    return this.#call((id) => {
       const packed = packRequest(id, request)
       this.#post(packed, [packed])
     }) as Promise<Appended>
@@ -218,7 +217,7 @@ export class SqliteEventStore implements EventStore {
 
   async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
     await this.#write('applyPrune', record, head)
-    // Chunks that waited for those before them may be stored now.
+    // Waiting chunks may have been stored.
     this.#listeners.notify()
   }
 
@@ -259,19 +258,19 @@ export class SqliteEventStore implements EventStore {
     return (await this.#read({ type: 'chunk', stream, from, newest })) as Uint8Array | undefined
   }
 
-  /** Seals everything that can be sealed, and folds the write-ahead log back. */
+  /** Seals all complete chunks and checkpoints the WAL. */
   async settle(): Promise<void> {
     await this.#write('sealAll')
     await this.#write('truncateWal')
   }
 
-  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  /** Tests with a write that changes nothing whether the disk works again. */
   async probe(): Promise<void> {
     await this.#write('probe')
     this.#disk.succeeded('query')
   }
 
-  /** Copies everything that is stored at one moment into a new file, while the store is used. */
+  /** Copies a consistent snapshot of the store into a new file, while the store is in use. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#options.file, target, now: this.#options.runtime.clock.now() }
     const worker = spawn(moduleOf('calls/backup-thread'), data)
@@ -287,9 +286,9 @@ export class SqliteEventStore implements EventStore {
     return this.start('read', selection)
   }
 
-  /** Starts a job that the module of the reader knows. */
+  /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
-    if (this.#ended === undefined) return this.#readers.start(job, request)
+    if (this.#ended === undefined) return this.#reader.start(job, request)
     const ended = new PieceQueue(
       () => {},
       () => {},
@@ -305,26 +304,26 @@ export class SqliteEventStore implements EventStore {
 
   async #close(): Promise<void> {
     try {
-      // The writer last: the last connection to close folds the write-ahead log back, and only the writer's can.
-      await this.#readers.close()
+      // The writer last: the last connection to close checkpoints the WAL, and only the writer's can write.
+      await this.#reader.close()
       this.#sealerEnded.open()
       await this.#sealer?.terminate()
       if (this.#ended === undefined) await this.#write('close')
     } finally {
       const closed = new Error('the store is closed')
       this.#end(closed)
-      // The writer may have ended before this, which is no reason any more.
+      // Replaces an earlier error: from now on the store is closed.
       this.#ended = closed
       await this.#writer.terminate()
     }
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {
-    return this.#ask((id) => this.#post({ id, call, args }))
+    return this.#call((id) => this.#post({ id, call, args }))
   }
 
-  #ask(post: (id: number) => void): Promise<unknown> {
-    return this.#ended === undefined ? this.#toWriter.ask(post) : Promise.reject(this.#ended)
+  #call(post: (id: number) => void): Promise<unknown> {
+    return this.#ended === undefined ? this.#writerCalls.add(post) : Promise.reject(this.#ended)
   }
 
   #post(message: ToWriter, transfer: readonly TransferListItem[] = []): void {
@@ -332,11 +331,11 @@ export class SqliteEventStore implements EventStore {
     this.#posts.raise()
   }
 
-  #read(message: Parameters<Readers['call']>[0]): Promise<unknown> {
-    return this.#ended === undefined ? this.#readers.call(message) : Promise.reject(this.#ended)
+  #read(message: Parameters<ReaderSupervisor['call']>[0]): Promise<unknown> {
+    return this.#ended === undefined ? this.#reader.call(message) : Promise.reject(this.#ended)
   }
 
-  /** A thread has ended that nobody asked to. Whoever closes the store does not need it any more. */
+  /** Handles the unexpected end of a thread. */
   #fail(error: Error): void {
     if (this.#closing !== undefined || this.#ended !== undefined) return
     this.#refuse(error)
@@ -347,13 +346,13 @@ export class SqliteEventStore implements EventStore {
   #refuse(error: Error): void {
     this.#ended ??= error
     this.#sealerEnded.open()
-    this.#readers.failAll(error)
+    this.#reader.failAll(error)
   }
 
   /** Rejects everything that waits or follows: the writer has ended, and its last replies have arrived. */
   #end(error: Error): void {
     this.#refuse(error)
-    this.#toWriter.failAll(error)
+    this.#writerCalls.failAll(error)
   }
 }
 

@@ -11,8 +11,8 @@ export interface BackupData {
 
 export type FromBackup = { readonly error?: ErrorMessage }
 
-/** A thread that lives for one copy: it takes as long as the log is large, and nobody else should wait for it. */
-assert(parentPort !== null, 'a backup runs in a thread of its own')
+/** A thread for one backup, whose duration grows with the size of the log: no other work has to wait for it. */
+assert(parentPort !== null, 'a backup runs in a worker thread')
 try {
   const { file, target, now } = workerData as BackupData
   backupLog(file, target, now)

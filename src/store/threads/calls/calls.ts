@@ -6,8 +6,8 @@ import type { Timers } from '../../../runtime/timers.ts'
 import { type BackgroundNotice, BackgroundReporter } from '../../disk/background.ts'
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
-import { Waiting } from '../pending-calls.ts'
-import { noThread, noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from '../spawn.ts'
+import { PendingCalls } from '../pending-calls.ts'
+import { noWatch, spawn, type ThreadName, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
 import { type ErrorMessage, fromMessage, open, toMessage } from '../thread-messages.ts'
 
 interface Call {
@@ -16,35 +16,35 @@ interface Call {
   readonly args: readonly unknown[]
 }
 
-interface Answer {
+interface Reply {
   readonly id: number
   readonly result?: unknown
   readonly error?: ErrorMessage
 }
 
-type FromCalled = Answer | { readonly background: BackgroundNotice }
+type FromThread = Reply | { readonly background: BackgroundNotice }
 
 type Method = (...args: never) => unknown
 
 /**
- * Opens something in a thread, and answers calls of its methods, one after the other: a call that waits for the disk is
- * settled before the next one begins. Bytes as an answer are handed over, not copied.
+ * Creates an object in a worker thread and runs calls of its methods, one at a time: an asynchronous call is settled
+ * before the next one starts. A buffer that a method returns is transferred, not copied.
  */
-export function answerCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
+export function serveCalls<T extends object & { readonly damage?: readonly StoreDamage[] }>(
   port: MessagePort,
   timers: Timers,
   make: (background: BackgroundReporter) => T,
 ): void {
   const openTarget = (): T => {
-    // Later, since the first message of a thread says that it is open.
+    // Delayed: the first message of a thread reports that it is open.
     const notify = (background: BackgroundNotice): void =>
-      timers.setImmediate(() => port.postMessage({ background } satisfies FromCalled))
+      timers.setImmediate(() => port.postMessage({ background } satisfies FromThread))
     const target = make(new BackgroundReporter(notify))
     const queue: Call[] = []
     let isBusy = false
     const drain = async (): Promise<void> => {
       isBusy = true
-      for (let call = queue.shift(); call !== undefined; call = queue.shift()) await answer(port, target, call)
+      for (let call = queue.shift(); call !== undefined; call = queue.shift()) await runCall(port, target, call)
       isBusy = false
     }
     port.on('message', (call: Call) => {
@@ -56,41 +56,41 @@ export function answerCalls<T extends object & { readonly damage?: readonly Stor
   open(port, openTarget, undefined, ({ damage = [] }) => damage)
 }
 
-async function answer(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
+async function runCall(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {
   try {
     const method: unknown = target[name as keyof typeof target]
     assert(typeof method === 'function', `the thread has a method '${name}'`)
     const result: unknown = await method.apply(target, args as unknown[])
-    port.postMessage({ id, result } satisfies Answer, handedOver(result))
+    port.postMessage({ id, result } satisfies Reply, transferListOf(result))
   } catch (error) {
-    port.postMessage({ id, error: toMessage(error) } satisfies Answer)
+    port.postMessage({ id, error: toMessage(error) } satisfies Reply)
   }
 }
 
-function handedOver(result: unknown): TransferListItem[] {
+function transferListOf(result: unknown): TransferListItem[] {
   if (result instanceof ArrayBuffer) return [result]
   return result instanceof Uint8Array && result.buffer instanceof ArrayBuffer ? [result.buffer] : []
 }
 
-/** What the calls of a thread use the disk for. */
+/** The kinds of disk work that the calls of a thread do. */
 export interface DiskUse<T> {
   readonly notify: (notice: DiskNotice) => void
   readonly work: Readonly<Partial<Record<keyof T, DiskWork>>>
-  /** The calls whose success shows that the disk works. */
+  /** The calls whose success proves that the disk works. */
   readonly proof: ReadonlySet<keyof T>
 }
 
 export interface CalledThreadOptions<T> {
-  /** Told of the thread. One that has ended, or could not be started, is started by the next call. */
+  /** Notified of starts and ends of the thread. The next call restarts it. */
   readonly threads?: ThreadWatch | undefined
-  /** Called for what is damaged in the store that the thread opens, and does not keep it from opening. */
+  /** Called for damage that was found when the thread opened its store, and did not prevent it. */
   readonly onDamage?: ((damage: StoreDamage) => void) | undefined
   readonly disk?: DiskUse<T>
   /** Called when background work of the thread fails, and when it works again. */
   readonly background?: ((notice: BackgroundNotice) => void) | undefined
 }
 
-/** Something in a thread of its own, which starts with the first call. It has a method to close it. */
+/** A proxy for an object in a worker thread, which is started by the first call. */
 export class CalledThread<T extends { close(): void | Promise<void> }> {
   readonly #name: ThreadName
   readonly #module: URL
@@ -98,7 +98,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
   readonly #threads: ThreadWatch
   readonly #onDamage: (damage: StoreDamage) => void
   readonly #onBackground: (notice: BackgroundNotice) => void
-  readonly #waiting = new Waiting()
+  readonly #pending = new PendingCalls()
   readonly #use: DiskUse<T> | undefined
   readonly #disk: DiskReporter
   #thread: Promise<Worker> | undefined
@@ -120,12 +120,12 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     this.#disk = new DiskReporter(disk?.notify)
   }
 
-  /** What the disk refused before may work again. */
+  /** Reports that the disk works again. */
   recovered(): void {
     this.#disk.recovered(Object.values(this.#use?.work ?? {}) as DiskWork[])
   }
 
-  /** Calls a method; memory in the list is handed over to the thread. */
+  /** Calls a method of the object. Buffers in `transfer` are transferred to the thread. */
   async call<K extends keyof T & string>(
     name: K,
     args: T[K] extends (...args: infer A) => unknown ? A : never,
@@ -146,7 +146,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    // The caller that started a thread was told why that failed; there is nothing to close.
+    // If the start failed, its caller got the error, and there is nothing to close.
     const thread = await this.#thread?.catch(() => undefined)
     if (thread === undefined) return
     await this.#post(thread, 'close', [], [])
@@ -159,7 +159,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     args: readonly unknown[],
     transfer: readonly TransferListItem[],
   ): Promise<unknown> {
-    return this.#waiting.ask((id) => thread.postMessage({ id, name, args } satisfies Call, transfer))
+    return this.#pending.add((id) => thread.postMessage({ id, name, args } satisfies Call, transfer))
   }
 
   async #start(): Promise<Worker> {
@@ -167,24 +167,24 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     try {
       await untilOpen(thread, this.#onDamage)
     } catch (error) {
-      // Whoever comes next tries again.
+      // The next call tries again.
       this.#thread = undefined
       await thread.terminate()
       if (!isOutOfDescriptors(error)) throw error
-      const reason = noThread(this.#name, error)
+      const reason = threadUnavailable(this.#name, error)
       this.#threads.startFailed(this.#name, reason)
       throw reason
     }
-    thread.on('message', (message: FromCalled) => {
+    thread.on('message', (message: FromThread) => {
       if ('background' in message) this.#onBackground(message.background)
-      else this.#waiting.settle(message.id, message.result, message.error && fromMessage(message.error))
+      else this.#pending.settle(message.id, message.result, message.error && fromMessage(message.error))
     })
     this.#watch(thread)
     this.#threads.started(this.#name)
     return thread
   }
 
-  /** A thread that has ended is replaced by the next call. */
+  /** Fails pending calls when the thread ends. The next call starts another one. */
   #watch(thread: Worker): void {
     let cause = new Error(`the ${this.#name} thread has ended`)
     thread.on('error', (error) => {
@@ -192,7 +192,7 @@ export class CalledThread<T extends { close(): void | Promise<void> }> {
     })
     thread.on('exit', () => {
       this.#thread = undefined
-      this.#waiting.failAll(cause)
+      this.#pending.failAll(cause)
       if (!this.#isClosed) this.#threads.ended(this.#name, cause)
     })
   }

@@ -18,13 +18,13 @@ const use: Omit<DiskUse<BlobStore>, 'notify'> = {
 export interface BlobThreadOptions {
   readonly threads?: ThreadWatch
   readonly onDamage?: (damage: StoreDamage) => void
-  /** Called when the disk refuses something, and when it works again. */
+  /** Called when the disk fails, and when it works again. */
   readonly notify?: (notice: DiskNotice) => void
   /** Called when background work fails, and when it works again. */
   readonly background?: (notice: BackgroundNotice) => void
 }
 
-/** The blobs of apps in a thread of their own, which starts with the first one that is asked for: most nodes have none. */
+/** The blobs of apps in a worker thread, which is started by the first use: most nodes have no blobs. */
 export class ThreadedBlobs {
   readonly #file: string
   readonly #thread: CalledThread<BlobStore>
@@ -45,9 +45,9 @@ export class ThreadedBlobs {
     if (!this.#exists) return undefined
     const blob = await this.#thread.call('get', [app, path])
     if (blob === undefined) return undefined
-    // What comes from another thread is a view of a part of its memory.
+    // Structured cloning turns a Buffer into a Uint8Array.
     const { buffer, byteOffset, length } = blob.bytes
-    assert(length <= limits.blobBytes, 'a blob is no larger than one that can be stored')
+    assert(length <= limits.blobBytes, 'a stored blob is within the size limit')
     return { type: blob.type, bytes: Buffer.from(buffer, byteOffset, length) }
   }
 
@@ -63,7 +63,7 @@ export class ThreadedBlobs {
     await this.#thread.call('delete', [app, path])
   }
 
-  /** Writes something that changes nothing: when that works, what the disk has refused before may work, too. */
+  /** Tests with a write that changes nothing whether the disk works again. */
   async probe(): Promise<void> {
     await this.#thread.call('probe', [])
     this.#thread.recovered()
@@ -73,7 +73,7 @@ export class ThreadedBlobs {
     return this.#thread.close()
   }
 
-  /** Whether there is a database: reading makes none, and needs no room on the disk for it. */
+  /** Whether there is a database. Reads do not create it, so they work on a full disk. */
   get #exists(): boolean {
     return existsSync(this.#file)
   }

@@ -1,17 +1,17 @@
 import { assert } from '../../../base/assert.ts'
 import type { Piece } from '../../jobs/job-runner.ts'
 
-/** What several jobs have written, on its way from one thread to another as one piece of memory. */
+/** The output of several jobs in one message, joined in one buffer. */
 export interface Pieces {
   readonly ids: readonly number[]
-  /** Where the bytes of each end. */
+  /** The end of each piece in the buffer. */
   readonly ends: readonly number[]
   readonly bytes: Uint8Array<ArrayBuffer>
 }
 
 export function joinPieces(pieces: readonly Piece[]): Pieces {
   const [first] = pieces
-  // One that fills its memory needs no other.
+  // A piece that fills at least half of its buffer is transferred without a copy.
   if (pieces.length === 1 && first !== undefined && 2 * first.bytes.length >= first.bytes.buffer.byteLength)
     return { ids: [first.id], ends: [first.bytes.length], bytes: first.bytes }
   const joined = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0))
@@ -25,22 +25,22 @@ export function joinPieces(pieces: readonly Piece[]): Pieces {
   return { ids: pieces.map(({ id }) => id), ends, bytes: joined }
 }
 
-/** Gives the bytes of each job to whom they belong. */
-export function splitPieces({ ids, ends, bytes }: Pieces, give: (id: number, piece: Buffer) => void): void {
-  assert(ids.length === ends.length && ends.at(-1) === bytes.length, 'pieces end where their bytes do')
+/** Passes the piece of each job to `deliver`. */
+export function splitPieces({ ids, ends, bytes }: Pieces, deliver: (id: number, piece: Buffer) => void): void {
+  assert(ids.length === ends.length && ends.at(-1) === bytes.length, 'the last piece ends with the buffer')
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   if (ids.length === 1) {
-    give(ids[0] as number, whole)
+    deliver(ids[0] as number, whole)
     return
   }
   let start = 0
   for (const [i, id] of ids.entries()) {
     const end = ends[i] as number
-    assert(end > start, 'a piece has bytes')
-    // A copy: somebody who does not take a small piece for long would keep all the others with it.
+    assert(end > start, 'a piece is not empty')
+    // A copy: a slow consumer of a small piece would keep the whole buffer alive.
     const piece = Buffer.allocUnsafeSlow(end - start)
     whole.copy(piece, 0, start, end)
-    give(id, piece)
+    deliver(id, piece)
     start = end
   }
 }

@@ -4,17 +4,16 @@ import type { SharedCounts } from '../../sqlite/index.ts'
 import { pause } from '../thread-messages.ts'
 
 /**
- * While events are published, long queries give way: a thread that never waits for anything is left on its processor
- * for a while even when one that should go first wakes up there. So their slices are shorter, with a pause after
- * each.
+ * While events are published, long queries get shorter slices, with a pause after each. Otherwise the scheduler of the
+ * operating system would leave the busy reader thread on its processor for a while after the writer has woken up.
  */
-const givingWay = { forMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
+const throttling = { windowMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 
 /** Gives publishing priority over long queries. */
 export class PublishPriority {
   readonly #counts: SharedCounts
   readonly #clock: Clock
-  /** How often events were appended, and when that was found to have risen. */
+  /** The last value of the append counter, and when it was first read. */
   #seen = { appends: 0, at: Number.NEGATIVE_INFINITY }
 
   constructor(counts: SharedCounts, clock: Clock) {
@@ -22,20 +21,20 @@ export class PublishPriority {
     this.#clock = clock
   }
 
-  /** Milliseconds of the next slices, after a pause where a long query gives way. */
+  /** Returns the length of the next slices. Pauses before it if a long query is throttled. */
   sliceMs(hasLongJob: boolean): number {
-    // Asked in every round: otherwise a commit of long ago would be taken for a new one.
+    // Checked in every round: otherwise an old commit would be taken for a new one.
     const isPublishing = this.#isPublishing()
     if (!hasLongJob || !isPublishing) return tuning.sliceMs
-    pause(givingWay.pauseMs)
-    return givingWay.sliceMs
+    pause(throttling.pauseMs)
+    return throttling.sliceMs
   }
 
-  /** Whether events were published not long before this was asked the last time. */
+  /** Whether the append counter has changed within the window. */
   #isPublishing(): boolean {
     const { appends } = this.#counts
     const now = this.#clock.steadyMs()
     if (appends !== this.#seen.appends) this.#seen = { appends, at: now }
-    return now - this.#seen.at < givingWay.forMs
+    return now - this.#seen.at < throttling.windowMs
   }
 }

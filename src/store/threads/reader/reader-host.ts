@@ -15,7 +15,7 @@ export interface ReaderData {
   readonly file: string
   readonly own: Uint8Array
   readonly counts: SharedArrayBuffer
-  /** Through which the writer tells that streams have grown: by how much is in the shared counts. */
+  /** From the writer: wakes the reader after commits. The event counts are in shared memory. */
   readonly commits: MessagePort
   readonly gate: SharedArrayBuffer
   /** The account of client memory that queries are charged to. */
@@ -24,7 +24,7 @@ export interface ReaderData {
 
 export type ToReader =
   | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
-  /** Bytes that the consumer has taken: as many may follow. */
+  /** Bytes that the consumer has taken: the job may send as many again. */
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'cancel'; readonly id: number }
   | { readonly type: 'streams' | 'close'; readonly id: number }
@@ -48,14 +48,11 @@ export type FromReader =
   | { readonly pieces: Pieces }
   | { readonly started: number }
   | { readonly id: number; readonly result: unknown }
-  /** A piece of the index is damaged. */
+  /** The index range of this event is damaged. */
   | { readonly damagedIndex: readonly [stream: number, offset: number] }
   | { readonly id: number; readonly error: ErrorMessage }
 
-/**
- * Runs jobs in a thread of its own: turns messages into calls of the job runner, and what that has to say into
- * messages.
- */
+/** Runs jobs in the reader thread: dispatches messages to the job runner, and posts its output. */
 class ReaderHost {
   readonly #port: MessagePort
   readonly #reader: LogReader
@@ -117,11 +114,11 @@ class ReaderHost {
         return this.#reader.chunk(message.stream, message.from, message.newest)
       case 'close':
         this.#reader.close()
-        // After the answer, which would not get through any more.
+        // After the reply, which a closed port would not deliver.
         this.#timers.setImmediate(() => this.#port.close())
         return undefined
       default:
-        assert(false, `a reader is asked something that it knows, not '${(message as ToReader).type}'`)
+        assert(false, `the reader has a method '${(message as ToReader).type}'`)
     }
   }
 
@@ -139,10 +136,10 @@ function failed(id: number, error: unknown): FromReader {
   return { id, error: toMessage(error) }
 }
 
-/** Makes this thread one that reads: it runs the jobs that it has makers for. */
+/** Runs this thread as a reader thread with the given jobs. */
 export function runReader(jobs: JobSet, runtime: Runtime): void {
   const port = parentPort
-  assert(port !== null, 'a reader runs in a thread of its own')
+  assert(port !== null, 'the reader runs in a worker thread')
   const data = workerData as ReaderData
   open(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
 }

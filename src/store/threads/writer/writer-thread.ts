@@ -32,7 +32,7 @@ export interface WriterData {
   readonly counts: SharedArrayBuffer
   /** To the sealer thread. */
   readonly sealer: MessagePort
-  /** To the reader thread: a message for every commit that it waits for. */
+  /** To the reader thread: a message for each commit that matches its wake-up filter. */
   readonly commits: MessagePort
   /** A gate that is opened when the sealer thread has ended. */
   readonly sealerEnded: SharedArrayBuffer
@@ -40,7 +40,7 @@ export interface WriterData {
   readonly posts: SharedArrayBuffer
 }
 
-/** What the writer does besides appending, by name. */
+/** The methods of the writer besides appending. */
 export type WriterCall =
   | 'receive'
   | 'prune'

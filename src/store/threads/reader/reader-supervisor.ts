@@ -8,59 +8,59 @@ import type { Timer, Timers } from '../../../runtime/timers.ts'
 import type { DiskReporter } from '../../disk/disk-notice.ts'
 import { PieceQueue } from '../../jobs/piece-queue.ts'
 import type { Reading } from '../../port/index.ts'
-import { newId, Waiting } from '../pending-calls.ts'
-import { noThread, spawn, type ThreadWatch, untilOpen } from '../spawn.ts'
+import { newId, PendingCalls } from '../pending-calls.ts'
+import { spawn, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
 import { fromMessage, type Opened } from '../thread-messages.ts'
 import { splitPieces } from './pieces.ts'
 import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
 
-interface ReadersOptions {
+interface ReaderOptions {
   readonly timers: Timers
   readonly module: URL
   readonly data: Omit<ReaderData, 'commits'>
-  /** Gives the writer the port through which it tells what has grown. */
+  /** Gives the writer the port of a new reader thread, to wake it after commits. */
   readonly connect: (commits: MessagePort) => void
   readonly damagedIndex: (stream: number, offset: number) => void
-  /** There is no thread any more, and there will not be another one. */
+  /** Called when the thread cannot be restarted. */
   readonly failed: (error: Error) => void
-  /** Told of threads that end, and of those that cannot be started, which is tried again. */
+  /** Notified of starts, failed starts, which are retried, and ends of the thread. */
   readonly threads: ThreadWatch
   readonly disk: DiskReporter
 }
 
 /**
- * The thread that reads, seen from the main one. A query that breaks it, say because it takes more memory than there is,
- * must not be the end of everything: whoever reads is told, and the next one finds a new thread.
+ * Starts the reader thread, sends it calls and jobs, and restarts it when it ends, say because a query ran out of
+ * memory. Pending calls and readings fail then; later ones go to the new thread.
  */
-export class Readers {
-  readonly #options: ReadersOptions
-  readonly #waiting = new Waiting()
+export class ReaderSupervisor {
+  readonly #options: ReaderOptions
+  readonly #pending = new PendingCalls()
   readonly #readings = new Map<number, PieceQueue>()
   #worker: Worker
-  /** Whether there was a thread that could read. */
+  /** Whether the first thread has opened. */
   #hasOpened = false
   #isClosing = false
-  /** Why there is no thread at the moment. */
-  #missing: Error | undefined
+  /** Why there is no thread at the moment: the last start failed, and is retried. */
+  #unavailable: Error | undefined
   #retry: Timer | undefined
 
-  constructor(options: ReadersOptions, commits: MessagePort) {
+  constructor(options: ReaderOptions, commits: MessagePort) {
     this.#options = options
     this.#worker = this.#start(commits)
   }
 
-  /** Fulfilled when the thread is ready for the first time. */
+  /** Resolves when the first thread is open. */
   async opened(): Promise<void> {
     await untilOpen(this.#worker)
     this.#hasOpened = true
   }
 
   call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
-    if (this.#missing !== undefined) return Promise.reject(this.#missing)
-    return this.#waiting.ask((id) => this.#worker.postMessage({ ...message, id }))
+    if (this.#unavailable !== undefined) return Promise.reject(this.#unavailable)
+    return this.#pending.add((id) => this.#worker.postMessage({ ...message, id }))
   }
 
-  /** Starts a job that the module of the thread knows. */
+  /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
     const id = newId()
     const worker = this.#worker
@@ -71,8 +71,8 @@ export class Readers {
         worker.postMessage({ type: 'cancel', id } satisfies ToReader)
       },
     )
-    if (this.#missing !== undefined) {
-      queue.end(this.#missing)
+    if (this.#unavailable !== undefined) {
+      queue.end(this.#unavailable)
       return queue
     }
     this.#readings.set(id, queue)
@@ -81,22 +81,22 @@ export class Readers {
   }
 
   failAll(error: Error): void {
-    this.#waiting.failAll(error)
+    this.#pending.failAll(error)
     for (const queue of this.#readings.values()) queue.end(error)
     this.#readings.clear()
   }
 
-  /** Nothing can be lost here, so a thread that is busy is not waited for long. */
+  /** Terminates a busy thread after a short timeout: a reader has nothing to lose. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#options.timers.clear(this.#retry)
     const { timers } = this.#options
     let timer: Timer | undefined
-    const late = new Promise<void>((resolve) => {
+    const timeout = new Promise<void>((resolve) => {
       timer = timers.setTimeout(resolve, tuning.readerStopTimeoutMs)
     })
-    // A thread that has ended, or ends instead of answering, is as closed as one that answers.
-    await Promise.race([this.call({ type: 'close' }).catch(() => {}), late])
+    // A thread that has ended needs no close.
+    await Promise.race([this.call({ type: 'close' }).catch(() => {}), timeout])
     timers.clear(timer)
     await this.#worker.terminate()
   }
@@ -116,7 +116,7 @@ export class Readers {
       cause = error
       if (state !== 'starting') return
       state = 'failed'
-      this.#notStarted(error)
+      this.#startFailed(error)
     }
     worker.once('message', ({ error }: Opened) => {
       if (error !== undefined) failed(fromMessage(error))
@@ -139,10 +139,10 @@ export class Readers {
 
   #replace(cause: Error): void {
     const { port1, port2 } = new MessageChannel()
-    // What the thread held is gone with it.
+    // The memory of the ended thread is freed.
     const { clientMemory } = this.#options.data
     if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
-    this.#missing = undefined
+    this.#unavailable = undefined
     try {
       this.#worker = this.#start(port2)
     } catch (error) {
@@ -155,8 +155,8 @@ export class Readers {
     this.failAll(cause)
   }
 
-  /** When the first thread cannot be started, whoever opens the store is told. */
-  #notStarted(error: Error): void {
+  /** Retries a start that failed for want of file descriptors. If the first start fails, `opened` rejects. */
+  #startFailed(error: Error): void {
     if (this.#isClosing || !this.#hasOpened) return
     void this.#worker.terminate()
     if (!isOutOfDescriptors(error)) {
@@ -168,30 +168,30 @@ export class Readers {
   }
 
   #retryLater(error: Error): void {
-    const missing = noThread('reader', error)
-    this.#missing = missing
-    this.#options.threads.startFailed('reader', missing)
-    this.failAll(missing)
-    this.#retry = this.#options.timers.setTimeout(() => this.#replace(missing), limits.threadRetryMs)
+    const unavailable = threadUnavailable('reader', error)
+    this.#unavailable = unavailable
+    this.#options.threads.startFailed('reader', unavailable)
+    this.failAll(unavailable)
+    this.#retry = this.#options.timers.setTimeout(() => this.#replace(unavailable), limits.threadRetryMs)
   }
 
   #receive(message: FromReader | Opened): void {
     if ('damagedIndex' in message) this.#options.damagedIndex(...message.damagedIndex)
     else if ('pieces' in message) splitPieces(message.pieces, (id, piece) => this.#readings.get(id)?.push(piece))
     else if ('started' in message) this.#readings.get(message.started)?.start()
-    else if ('id' in message) this.#answered(message)
-    else assert(isOpened(message), 'a message of a reader is of a known kind')
+    else if ('id' in message) this.#settle(message)
+    else assert(isOpened(message), 'a message of the reader thread is of a known kind')
   }
 
-  #answered(message: Extract<FromReader, { id: number }>): void {
+  #settle(message: Extract<FromReader, { id: number }>): void {
     const error = 'error' in message ? fromMessage(message.error) : undefined
     if (error === undefined) this.#options.disk.succeeded('query')
     else this.#options.disk.failed('query', error)
     const queue = this.#readings.get(message.id)
     if (queue === undefined) {
-      // A reading that was cancelled may have ended before the thread heard of that.
-      if (this.#waiting.has(message.id))
-        this.#waiting.settle(message.id, 'result' in message ? message.result : undefined, error)
+      // A cancelled reading may have ended before the thread received the cancellation.
+      if (this.#pending.has(message.id))
+        this.#pending.settle(message.id, 'result' in message ? message.result : undefined, error)
       return
     }
     this.#readings.delete(message.id)
@@ -199,7 +199,7 @@ export class Readers {
   }
 }
 
-/** The first message of a thread, which `untilOpen` looks at. */
+/** Whether this is the first message of a thread, which `untilOpen` handles. */
 function isOpened(message: Opened): boolean {
   return 'damage' in message || 'error' in message
 }
