@@ -9,8 +9,14 @@ import { DamagedData, type LogWriter, releaseSealed, type SealPlan } from '../..
 import type { FromSealer, ToSealer } from '../sealer/sealer-thread.ts'
 import { fromMessage, type Gate } from '../thread-messages.ts'
 
-/** Milliseconds without activity after which the rest is sealed, the index completed and the WAL checkpointed. */
+/** Milliseconds without activity after which the rest is sealed and the index completed. */
 const idleMs = 250
+
+/**
+ * Milliseconds without activity after which the WAL is checkpointed. A checkpoint costs several syncs, and another one for
+ * the next commit, so a device that publishes now and then does without. SQLite checkpoints a large WAL by itself.
+ */
+const checkpointMs = 60_000
 
 /** Milliseconds between two polls for the sealer while appending waits for it. */
 const pollMs = 1
@@ -27,7 +33,7 @@ interface SealSchedulerOptions {
 
 /**
  * Background work of the writer thread: gives tasks to the sealer thread, one at a time, and applies their results. When
- * there is nothing to seal, it restores missing index ranges and checkpoints the WAL.
+ * there is nothing to seal, it restores missing index ranges. After a minute without activity it checkpoints the WAL.
  */
 export class SealScheduler {
   readonly #writer: LogWriter
@@ -37,6 +43,7 @@ export class SealScheduler {
   readonly #disk: DiskReporter
   readonly #background: BackgroundReporter
   readonly #idle: Timer
+  readonly #checkpoint: Timer
   /** Whether the sealer has a task. */
   #isSealing = false
   #isClosed = false
@@ -52,12 +59,14 @@ export class SealScheduler {
     this.#background = background
     sealer.on('message', (message: FromSealer) => this.#finish(message))
     this.#idle = timers.setTimeout(() => this.#plan(true), idleMs)
+    this.#checkpoint = timers.setTimeout(() => this.#attempt('checkpoint', () => this.#checkpointWal()), checkpointMs)
     this.#plan(false)
   }
 
   /** Called when events were appended: background work that waits for an idle writer waits longer. */
   noteActivity(): void {
     this.#idle.refresh()
+    this.#checkpoint.refresh()
   }
 
   /** Plans the next task if a chunk has ended since the last plan. */
@@ -82,6 +91,7 @@ export class SealScheduler {
   close(): void {
     this.#isClosed = true
     this.#timers.clear(this.#idle)
+    this.#timers.clear(this.#checkpoint)
     this.#sealer.close()
   }
 
@@ -92,9 +102,7 @@ export class SealScheduler {
     if (task !== undefined) {
       this.#isSealing = true
       this.#sealer.postMessage(task)
-    } else if (isIdle && this.#attempt('index', () => this.#reindexNext()) !== true)
-      this.#attempt('checkpoint', () => this.#checkpoint())
-    else this.#idle.refresh()
+    } else if (!isIdle || this.#attempt('index', () => this.#reindexNext()) === true) this.#idle.refresh()
   }
 
   #nextTask(isIdle: boolean): ToSealer | undefined {
@@ -113,7 +121,7 @@ export class SealScheduler {
     return isReindexed
   }
 
-  #checkpoint(): void {
+  #checkpointWal(): void {
     this.#writer.checkpointWal()
     this.#succeeded('checkpoint')
   }
