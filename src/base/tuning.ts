@@ -35,6 +35,8 @@ export const tuning = {
   readerYoungGenerationMb: 8,
   /** Milliseconds for the reader thread to finish when the node stops. */
   readerStopTimeoutMs: 300,
+  /** Milliseconds for the sealer thread to finish its task when the node stops. */
+  sealerStopTimeoutMs: 10_000,
   /** Cache of decompressed rows of the tail, per reader thread. */
   tailCacheBytes: 4 * 1024 * 1024,
   /** Cache of decoded blocks, per reader thread. */

@@ -1,6 +1,7 @@
 import { MessageChannel, type TransferListItem, type Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
+import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import type { Received } from '../../replication/index.ts'
@@ -307,7 +308,7 @@ export class SqliteEventStore implements EventStore {
       // The writer last: the last connection to close checkpoints the WAL, and only the writer's can write.
       await this.#reader.close()
       this.#sealerEnded.open()
-      await this.#sealer?.terminate()
+      await this.#stopSealer()
       if (this.#ended === undefined) await this.#write('close')
     } finally {
       const closed = new Error('the store is closed')
@@ -316,6 +317,22 @@ export class SqliteEventStore implements EventStore {
       this.#ended = closed
       await this.#writer.terminate()
     }
+  }
+
+  /** Lets the sealer finish its task: terminating a thread while it creates a zstd context aborts the process (Node 24). */
+  async #stopSealer(): Promise<void> {
+    const sealer = this.#sealer
+    if (sealer === undefined || sealer.threadId < 0) return
+    const { timers } = this.#options.runtime
+    await new Promise<void>((resolve) => {
+      const timer = timers.setTimeout(resolve, tuning.sealerStopTimeoutMs)
+      sealer.once('exit', () => {
+        timers.clear(timer)
+        resolve()
+      })
+      sealer.postMessage('close')
+    })
+    await sealer.terminate()
   }
 
   #write(call: WriterCall, ...args: readonly unknown[]): Promise<unknown> {

@@ -40,7 +40,7 @@ assert(parent !== null, 'the sealer runs in its own thread')
 open(parent, () => {
   const database = openForReading(file)
   const signal = new PostSignal(posts)
-  parent.once('message', ({ port, first }: SealerStart) => {
+  const start = ({ port, first }: SealerStart): void => {
     const work = (task: ToSealer): void => {
       const result = resultOf(database, task)
       port.postMessage(result)
@@ -49,7 +49,15 @@ open(parent, () => {
     }
     work(first)
     port.on('message', work)
-    port.on('close', () => database.close())
+    // With it, the thread has nothing left to wait for.
+    parent.once('close', () => port.close())
+  }
+  parent.on('message', (message: SealerStart | 'close') => {
+    if (message !== 'close') start(message)
+    else {
+      database.close()
+      parent.close()
+    }
   })
 })
 
