@@ -30,7 +30,7 @@ const numbers = [
   {
     file: 'src/base/limits.ts',
     values: limits,
-    intro: 'Everything in the node has a bound. Going past one of these is an error that names it.',
+    intro: 'Limits, charges, intervals and timeouts of the node. Exceeding a limit is an error that names it.',
   },
   {
     file: 'src/aql/language-limits.ts',

@@ -93,7 +93,7 @@ test('1,024 idle subscriptions fit into the memory limit of a small machine', ()
   }
 })
 
-test('the default memory limit is a quarter of the process memory or of the heap, whichever is smaller', () => {
+test('the default memory limit is at most 512 MiB, a quarter of the process memory and half of the heap', () => {
   equal(defaultMemoryLimit(24 * 1024 * mib, 4096 * mib), 512 * mib)
   equal(defaultMemoryLimit(512 * mib, 4096 * mib), 128 * mib)
   equal(defaultMemoryLimit(24 * 1024 * mib, 256 * mib), 128 * mib)

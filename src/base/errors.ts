@@ -120,7 +120,7 @@ export const errorTable = {
   ERR_STORAGE: {
     status: 503,
     text: 'This could not be stored: <cause>.',
-    when: 'the disk is full or fails; nothing of the request was stored, reads still work',
+    when: 'the disk is full or fails; nothing was stored, except after an I/O error during the commit, when the request may still be on disk; reads still work',
   },
   ERR_STORAGE_READ: {
     status: 503,

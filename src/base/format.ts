@@ -5,9 +5,9 @@
 export const format = {
   /** Maximum number of events in a frame. */
   eventsPerFrame: 1024,
-  /** Number of events after which the next frame ends the chunk with a checkpoint. */
+  /** Number of events since the last checkpoint: the frame that reaches it ends the chunk with a checkpoint. */
   eventsPerCheckpoint: 1024,
-  /** Bytes of frame records after which the next frame ends the chunk with a checkpoint. */
+  /** Bytes of frame records since the last checkpoint: the frame that reaches them ends the chunk with a checkpoint. */
   bytesPerCheckpoint: 1024 * 1024,
   /** Maximum number of events in a chunk. */
   eventsPerChunk: 2047,

@@ -1,6 +1,6 @@
 /**
- * Limits and timeouts. Exceeding one is an error that names it, never a crash and never unbounded growth. Constants of
- * formats are in `format.ts`, tuning parameters in `tuning.ts`. Sizes are in bytes.
+ * Limits, charges, intervals and timeouts. Exceeding a limit is an error that names it, never a crash and never unbounded
+ * growth. Constants of formats are in `format.ts`, tuning parameters in `tuning.ts`. Sizes are in bytes.
  */
 export const limits = {
   /** Maximum size of a settings document as JSON text. */

@@ -46,7 +46,7 @@ export type StopReason = 'NODE_STOPPED_BY_HOST' | 'NODE_STOPPED_BY_NODE'
 export class Node {
   readonly id: NodeId
   readonly key: KeyPair
-  /** Number of earlier starts with this data folder. */
+  /** The start counter: the number of earlier starts with this data folder. */
   readonly cycle: number
   readonly settings: Settings
   readonly folder: string

@@ -1,4 +1,4 @@
-/** Listeners that are called after commits. */
+/** Listeners that are called after commits, for replication. Subscriptions are woken by the writer's wake-up filter. */
 export class CommitListeners {
   readonly #listeners = new Set<{ readonly call: () => void }>()
 

@@ -91,7 +91,7 @@ describe('subscriptions of the case file', () => {
     })
   }
 
-  test('a subscription with a failing tag template is rejected (R14)', () => {
+  test('a subscription with a failing tag template is rejected', () => {
     const query = 'PRAGMA features := interpolation\nFROM `{q}`'
     assert.throws(
       () => new Subscriber(query, 'com.example.test'),

@@ -112,7 +112,7 @@ test('a subscription rejects an array source before other features', () => {
   )
 })
 
-test('a spread in a nested array source uses the feature spread (R5)', () => {
+test('a spread in a nested array source uses the feature spread', () => {
   assert.deepEqual(usedFeatures(parseQuery("FROM 'a' SELECT FROM [...x]", options)), [
     'subQuery',
     'fromArray',

@@ -43,7 +43,7 @@ function expected(
 
 const noRule: Rule = { maxEvents: Infinity, maxBytes: Infinity, maxMicros: Infinity }
 
-test('the leading complete chunks in which no event is within all limits are pruned', async () => {
+test('complete chunks are pruned up to the first one with an event within all limits', async () => {
   const times = fc.array(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 5 }), { maxLength: 8 })
   const limit = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined })
   const limits = fc.record({ maxEvents: limit(40), maxBytes: limit(400), maxAgeSeconds: limit(100) })

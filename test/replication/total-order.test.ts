@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { comparePlaces, type Place } from '../../src/aql/index.ts'
 import { nodeIdOf, type PublicKey } from '../../src/identity/index.ts'
 import { compareEventKeys, compareEvents, type EventKey, type OrderedEvent } from '../../src/replication/index.ts'
 import * as fc from '../support/property.ts'
@@ -11,6 +12,15 @@ const events: fc.Arbitrary<OrderedEvent> = fc
     lamport,
     stream: { key: { node: Buffer.alloc(32, node) as Uint8Array as PublicKey, number } },
   }))
+
+/** From the whole ranges: any node, lamport timestamp and stream number. */
+const anyEvents: fc.Arbitrary<OrderedEvent> = fc
+  .record({
+    lamport: fc.maxSafeNat(),
+    node: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+    number: fc.maxSafeNat(),
+  })
+  .map(({ lamport, node, number }) => ({ lamport, stream: { key: { node: node as PublicKey, number } } }))
 
 /** A text that sorts like the event. */
 function textOf({ lamport, stream: { key } }: OrderedEvent): string {
@@ -42,6 +52,18 @@ test('event keys with stream IDs as text have the same order', () => {
   fc.assert(
     fc.property(events, events, (a, b) => {
       assert.equal(Math.sign(compareEventKeys(keyOf(a), keyOf(b))), Math.sign(compareEvents(a, b)))
+    }),
+  )
+})
+
+test('AQL orders events by the same total order', () => {
+  const placeOf = ({ lamport, stream: { key } }: OrderedEvent): Place => ({
+    lamport,
+    stream: { node: nodeIdOf(key.node), number: key.number },
+  })
+  fc.assert(
+    fc.property(fc.oneof(events, anyEvents), fc.oneof(events, anyEvents), (a, b) => {
+      assert.equal(comparePlaces(placeOf(a), placeOf(b)), Math.sign(compareEvents(a, b)))
     }),
   )
 })

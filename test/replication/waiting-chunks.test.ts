@@ -28,7 +28,7 @@ test('a chunk with a redacted payload does not wait, one without it does', () =>
   assert.equal(mayWait(chunk, [], [0, 1, 6]), true)
 })
 
-test('the next waiting chunk is the one that extends the stream and starts last', () => {
+test('of the waiting chunks that extend the stream, the next one is the one with the highest first offset', () => {
   const chunks = fc.array(
     fc
       .record({ first: fc.nat(20), size: fc.integer({ min: 1, max: 9 }) })

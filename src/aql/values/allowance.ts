@@ -2,10 +2,10 @@ import { aqlLimits } from '../language-limits.ts'
 import { Failure } from './failure.ts'
 
 /**
- * Memory accounting: the byte allowance of a query until it can yield. Counted are strings and arrays that it makes or
- * compares, payloads that it parses, and results of nested queries. An expression is evaluated without yielding, so
- * without this limit a short query could double a string a few times and then compare it for hours or exhaust the
- * memory.
+ * The budget of a query for work and memory, in bytes: strings and arrays that it creates or compares, payloads that it
+ * parses, results of nested queries. What one event or item has spent is released after it, what the query retains is
+ * not. An expression is evaluated without yielding: without this limit a short query could double a string a few times
+ * and then compare it for hours, or exhaust the memory.
  */
 export class Allowance {
   #spent = 0

@@ -31,7 +31,10 @@ export interface Place {
   readonly stream: EventStream
 }
 
-/** The total order of events: by lamport timestamp, then by the bytes of the node ID, then by stream number. */
+/**
+ * The total order of events: by lamport timestamp, then by the bytes of the node ID, then by stream number. `aql` imports
+ * no other folder, so this repeats `replication/total-order.ts`; a property test compares the two.
+ */
 export function comparePlaces(a: Place, b: Place): number {
   if (a.lamport !== b.lamport) return a.lamport < b.lamport ? -1 : 1
   // The text of a node ID sorts like its bytes.

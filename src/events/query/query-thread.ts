@@ -6,7 +6,7 @@ import { type ReaderData, runReader } from '../../store/reading/index.ts'
 import { queryJobs } from './query-jobs.ts'
 
 const { clientMemory } = workerData as ReaderData
-// One query may use half of the account, in which heap memory counts twice.
+// One query may use half of the account. Bytes on the heap are charged twice, so that is a quarter of it in bytes.
 if (clientMemory !== undefined) boundAllowances(new MemoryAccount(clientMemory, 'reader').limitBytes / heapCost(2))
 
 runReader(queryJobs, systemRuntime)

@@ -15,8 +15,8 @@ export interface CountFileReport {
 
 /**
  * The count file beside a database: the number of events or changes that were committed. It detects a damaged or lost
- * write-ahead log: a database with less than the count has lost commits. It is written after each commit and never
- * synced, so it may be behind the database, but never ahead.
+ * write-ahead log: a database with less than the count has lost commits. It is written after commits, for events
+ * not after each one, and never synced: it may be behind the database, but is never ahead.
  */
 export class CountFile {
   readonly #file: string

@@ -65,7 +65,7 @@ export class NodeDatabase {
   }
 
   /**
-   * The node's key, generated at the first start, and the number of this start, from 0. `logs` are the event logs of
+   * The node's key, generated at the first start, and its start counter, which is 0 then. `logs` are the event logs of
    * the data folder: a key without a checksum, from an earlier version, is compared with the writers of the logs, and
    * no key is generated if there are events.
    */

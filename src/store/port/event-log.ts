@@ -4,7 +4,8 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
  * The event log of a topic: own events are appended, chunks of other nodes are received, chunks are read for other
- * nodes. Changes are durable when the promise resolves. A failure changes nothing.
+ * nodes. Changes are durable when the promise resolves. A failed change is not acknowledged and changes nothing, except
+ * after an I/O error during the commit, when it may still be on disk.
  */
 export interface EventLog {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
@@ -24,6 +25,9 @@ export interface EventLog {
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
   /** The chunk that starts at a checkpoint, or at the start of the stream; undefined when it would be empty. */
   chunk(stream: StreamNumber, from: number): Promise<Uint8Array | undefined>
-  /** Calls the listener after one or more commits that may have added events. Returns the unsubscribe function. */
+  /**
+   * Calls the listener after one or more commits that may have added events. Returns the unsubscribe function. For
+   * replication: subscriptions are woken by the writer's wake-up filter.
+   */
   onCommit(listener: () => void): () => void
 }

@@ -152,7 +152,10 @@ export class LogState {
     this.saveStream(state, { head })
   }
 
-  /** Runs work in one transaction. Once it returns, all of it is on disk; when it throws, nothing is. */
+  /**
+   * Runs work in one transaction. Once it returns, all of it is on disk. When it throws, nothing is, except after an I/O
+   * error during the commit, when all of it may be.
+   */
   transaction<T>(work: () => T): T {
     return this.#withRecovery(() => this.#inTransaction(work))
   }
@@ -210,7 +213,7 @@ export class LogState {
     }
   }
 
-  /** Inserts a row. The only write of a lazy transaction may use autocommit. */
+  /** Inserts a row. With `autocommit` it has to be the only write of a lazy transaction, and needs no BEGIN and COMMIT. */
   insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, autocommit = false): void {
     if (!autocommit) this.#begin()
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)

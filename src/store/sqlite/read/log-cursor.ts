@@ -124,7 +124,7 @@ export class LogCursor implements EventCursor {
 
   /**
    * The next event, valid until the next call. To be used between `begin` and the end of a slice. Undefined at the end,
-   * or when the deadline has passed: then `isOnItsWay` is true.
+   * or when the deadline has passed: then `isPending` is true.
    */
   next(): BlockEvent | undefined {
     if (!this.#advance()) return undefined

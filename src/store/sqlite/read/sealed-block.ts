@@ -153,7 +153,8 @@ export class SealedBlock implements LabelledBlock {
       at += length
     }
     lines[count] = at
-    if (at > this.bytes.length) throw new MalformedBytes('a block has another length')
+    if (at > this.bytes.length)
+      throw new MalformedBytes(`a block has ${this.bytes.length} bytes, expected at least ${at}`)
   }
 
   get #details(): Details {

@@ -31,6 +31,7 @@ export function chunkSizes(database: DatabaseSync, stream: StreamNumber, count: 
   })
   for (const [i, { first }] of parts.entries())
     if (i > 0 && parts[i - 1]?.end !== first) throw new DamagedData(`there is a gap in stream ${stream}`)
-  if (parts.length > 0 && parts.at(-1)?.end !== count) throw new DamagedData(`stream ${stream} ends elsewhere`)
+  const end = parts.at(-1)?.end ?? count
+  if (end !== count) throw new DamagedData(`stream ${stream} has ${end} events, expected ${count}`)
   return joinChunks(parts)
 }

@@ -73,7 +73,8 @@ function readRuns(reader: ByteReader, values: Float64Array | Int32Array | Uint16
   for (let i = 0; i < values.length; ) {
     const end = i + reader.uvarint()
     const delta = reader.varint()
-    if (end === i || end > values.length) throw new MalformedBytes('a column has another length')
+    if (end === i || end > values.length)
+      throw new MalformedBytes(`a run of a column ends at ${end}, expected ${i + 1} to ${values.length}`)
     for (; i < end; i++) {
       value = addDelta(value, delta)
       values[i] = value

@@ -11,7 +11,8 @@ export function framesOfSegment(segment: Segment): Frame[] {
     const taken = Array.from({ length: count }, () => events.next())
     return readFrame(new ByteReader(record(first, taken, secrets)))
   })
-  if (events.taken !== segment.count) throw new DamagedData('a segment is framed in another way than its events')
+  if (events.taken !== segment.count)
+    throw new DamagedData(`the frames of a segment have ${events.taken} events, expected ${segment.count}`)
   return frames
 }
 

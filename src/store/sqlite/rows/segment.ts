@@ -79,7 +79,7 @@ export function blockOf(
   const first = offsetOf(key) + index * size
   const events = Math.min(size, count - index * size)
   const block = new SealedBlock(unpack(bytes, first, events), first)
-  if (block.count !== events) throw new DamagedData('a block has another number of events')
+  if (block.count !== events) throw new DamagedData(`a block has ${block.count} events, expected ${events}`)
   return block
 }
 

@@ -5,7 +5,7 @@ import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from './checksum.ts'
 import { compress, decompress } from './zstd.ts'
 
-/** The unsealed frames that one commit added to one stream, all of one chunk. */
+/** Unsealed events: one frame of an own stream, or the added frames of a received chunk. */
 export interface TailRow {
   readonly key: number
   readonly count: number

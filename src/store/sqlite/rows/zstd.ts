@@ -11,6 +11,6 @@ export function compress(bytes: Uint8Array): Buffer {
 export function decompress(packed: Uint8Array, size: number): Buffer {
   // With room beyond the size, so that too large contents are detected instead of truncated.
   const bytes = zstdDecompressSync(packed, { chunkSize: Math.max(64, size + 64), maxOutputLength: size + 64 })
-  if (bytes.length !== size) throw new DamagedData('decompressed bytes have another size')
+  if (bytes.length !== size) throw new DamagedData(`decompressed data has ${bytes.length} bytes, expected ${size}`)
   return bytes
 }

@@ -24,7 +24,7 @@ export class Appender {
     this.#log = log
   }
 
-  /** Stores all requests in one transaction. When this returns, all of them are on disk; when it throws, none is. */
+  /** Stores all requests in one transaction: see `LogState.transaction` for what is on disk when it throws. */
   commit(requests: readonly AppendRequest[]): Appended[] {
     // Checked before the transaction, since recovering from a failed one is slower than a commit.
     this.#log.now()

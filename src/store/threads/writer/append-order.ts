@@ -2,8 +2,8 @@ import { assert } from '../../../base/assert.ts'
 import type { Appended } from '../../port/index.ts'
 
 /**
- * Asserts in the main thread that append results arrive in commit order. Offsets may have gaps, since a commit that was
- * reported as failed may be on the disk, but never overlap.
+ * Asserts in the main thread that append results arrive in commit order. Offsets never overlap, but may have gaps: after
+ * an I/O error during the commit, events of a failed append may still be on disk.
  */
 export class AppendOrder {
   /** The lamport timestamp after the last acknowledged event. */

@@ -74,7 +74,7 @@ export class SealScheduler {
     if (this.#writer.chunksEnded !== this.#plannedChunks) this.#plan(false)
   }
 
-  /** Applies a finished task, whose message does not reach a thread that is not in its event loop. */
+  /** Applies a finished task. Polls the port: 'message' events are not delivered while this thread blocks. */
   applyFinished(): void {
     const finished = this.#isSealing ? receiveMessageOnPort(this.#sealer) : undefined
     if (finished !== undefined) this.#finish(finished.message as FromSealer)

@@ -89,8 +89,8 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
 const damagedIndex = 'a piece of it was damaged; it is dropped, and made anew'
 
 /**
- * Milliseconds after which the thread returns to Node, whatever is queued. Timers and other ports may still have to wait
- * until Node has delivered all queued messages, so nothing here relies on them under load.
+ * Milliseconds after which the thread returns to its event loop, whatever is queued. Under load timers and other ports
+ * may starve even then, since Node first delivers all queued messages of this port: nothing here relies on them.
  */
 const runMs = 100
 
