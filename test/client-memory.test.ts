@@ -87,9 +87,9 @@ test('the share of a connection is enough for a request of maximum size', () => 
 test('1,024 idle subscriptions fit into the memory limit of a small machine', () => {
   const account = MemoryAccount.create(defaultMemoryLimit(512 * mib, 4096 * mib))
   equal(account.limitBytes, 128 * mib)
-  for (let i = 0; i < limits.openStreams; i++) {
+  for (let i = 0; i < limits.openQueries; i++) {
     ok(new Holding(account).charge(limits.connectionBytes), `connection ${i}`)
-    ok(new Holding(account).charge(limits.openStreamBytes), `subscription ${i}`)
+    ok(new Holding(account).charge(limits.openQueryBytes), `subscription ${i}`)
   }
 })
 
