@@ -20,7 +20,7 @@ export type Received =
   | { readonly state: 'early'; readonly count: number }
 
 /** Why a chunk is skipped; undefined when it is to be admitted. Throws for a chunk that no honest node would send. */
-export function refusalOf(
+export function skipReason(
   { head }: Chunk,
   known: StreamPosition | undefined,
   context: TopicContext,

@@ -6,7 +6,7 @@ export {
   isAhead,
   type Received,
   type ReceivingStream,
-  refusalOf,
+  skipReason,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { BackgroundReporter } from '../disk/background.ts'
 import { CountFile } from '../disk/count-file.ts'
-import { openingError } from '../disk/disk-refusal.ts'
+import { openingError } from '../disk/disk-io-error.ts'
 import { type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
 import { checkBlocks, openBlocks } from './block-database.ts'

@@ -16,7 +16,7 @@ import {
 import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
 import { CountFile } from '../disk/count-file.ts'
-import { sqliteCode, sqliteFull, storageError } from '../disk/disk-refusal.ts'
+import { sqliteCode, sqliteFull, storageError } from '../disk/disk-io-error.ts'
 import type { DiskSync } from '../disk/sync.ts'
 import { checkWal, removeDamagedCopy, type StoreDamage } from '../disk/wal-check.ts'
 import type { StreamNumber } from '../port/index.ts'

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { type ErrorCode, errorTable, failure, ShoalError } from '../../base/errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
-import { DiskRefusal, refusalIn } from '../disk/disk-refusal.ts'
+import { DiskError, refusalIn } from '../disk/disk-io-error.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
 import type { Appended, AppendRequest, Run } from '../port/index.ts'
 import { DamagedData } from '../sqlite/index.ts'
@@ -159,7 +159,7 @@ export function toMessage(error: unknown): ErrorMessage {
 }
 
 export function fromMessage({ kind, code, message, stack, refused }: ErrorMessage): Error {
-  const options = refused === undefined ? undefined : { cause: new DiskRefusal(refused) }
+  const options = refused === undefined ? undefined : { cause: new DiskError(refused) }
   if (kind === 'ShoalError' && Object.hasOwn(errorTable, code))
     return new ShoalError(code as ErrorCode, message, options)
   if (kind === 'MalformedBytes') return new MalformedBytes(message)

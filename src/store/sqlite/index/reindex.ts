@@ -1,6 +1,6 @@
 import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
-import { throwRefusal } from '../../disk/disk-refusal.ts'
+import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import type { LogState } from '../log-state.ts'
 import { framesBetween } from '../read/chunks.ts'
 import { DamagedData, detectDamage } from '../rows/checksum.ts'
@@ -31,7 +31,7 @@ function isDamaged(log: LogState, range: IndexRange): boolean {
     pairsIn(log.database, range)
     return false
   } catch (error) {
-    throwRefusal(error)
+    rethrowDiskError(error)
     return true
   }
 }

@@ -3,7 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { throwRefusal } from '../../disk/disk-refusal.ts'
+import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import {
   type Checkpoint,
   type ChunkSize,
@@ -201,7 +201,7 @@ export class BlockReader {
       const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
       if (row !== undefined) return lookUp(range, row, hash)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       // Reported below, like a missing row.
     }
     this.#reportDamaged(range)
@@ -222,7 +222,7 @@ export class BlockReader {
         })
       }
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       this.#reportDamaged(range)
       return undefined
     }
@@ -245,7 +245,7 @@ export class BlockReader {
     try {
       return this.#rangesOf(stream)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       return []
     }
   }
@@ -254,7 +254,7 @@ export class BlockReader {
     try {
       return this.#rangeAt(stream, offset)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       return undefined
     }
   }

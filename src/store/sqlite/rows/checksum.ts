@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { isCorrupt, systemCode } from '../../../base/errors.ts'
-import { sqliteCode } from '../../disk/disk-refusal.ts'
+import { sqliteCode } from '../../disk/disk-io-error.ts'
 
 /** Stored data failed its check. It is never served: the request that needs it fails with this error. */
 export class DamagedData extends Error {

@@ -8,7 +8,7 @@ import {
   type Received,
   type ReceivingStream,
   readChunk,
-  refusalOf,
+  skipReason,
   unlessMalformed,
 } from '../../../replication/index.ts'
 import type { LogState } from '../log-state.ts'
@@ -29,7 +29,7 @@ export class Receiver {
   receive(bytes: Uint8Array): Received {
     const chunk = readChunk(bytes)
     const known = this.#log.stream(chunk.head.stream)
-    const refusal = refusalOf(chunk, known, this.#log.options)
+    const refusal = skipReason(chunk, known, this.#log.options)
     if (refusal !== undefined) return { state: refusal, count: known?.count ?? 0 }
     return this.#log.transaction(() => this.#store(chunk, bytes))
   }
