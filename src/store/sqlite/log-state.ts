@@ -233,7 +233,7 @@ export class LogState {
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     endChunk(state)
-    state.maxUnsealedChunks++
+    state.unsealedChunksAtMost++
     this.chunksEnded++
     this.saveStream(state)
   }

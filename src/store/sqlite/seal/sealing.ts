@@ -46,10 +46,10 @@ interface SealedSegment {
 export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
   let best: SealPlan | undefined
   for (const state of log.streams) {
-    if (!state.sealable || state.checkpoint <= state.sealed || state.maxUnsealedChunks < leastChunks) continue
+    if (!state.sealable || state.checkpoint <= state.sealed || state.unsealedChunksAtMost < leastChunks) continue
     const ends = chunkEnds(log, state)
     if (ends === undefined) continue
-    if (ends.length < tuning.chunksPerSeal) state.maxUnsealedChunks = ends.length
+    if (ends.length < tuning.chunksPerSeal) state.unsealedChunksAtMost = ends.length
     // `ends` is limited to the chunks of one seal.
     const enough = Math.min(leastChunks, tuning.chunksPerSeal)
     if (ends.length >= enough && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
@@ -150,7 +150,7 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
   })
   state.sealed = end
-  state.maxUnsealedChunks -= plan.ends.length
+  state.unsealedChunksAtMost -= plan.ends.length
   log.changed.add(state)
   return true
 }

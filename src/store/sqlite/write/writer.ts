@@ -107,9 +107,9 @@ export class LogWriter {
   /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
   get isSealBacklogFull(): boolean {
     const maxEvents = tuning.maxUnsealedChunks * format.eventsPerCheckpoint
-    for (const { sealable, checkpoint, sealed, maxUnsealedChunks } of this.#log.streams) {
+    for (const { sealable, checkpoint, sealed, unsealedChunksAtMost } of this.#log.streams) {
       // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
-      const chunks = Number.isFinite(maxUnsealedChunks) ? maxUnsealedChunks : 0
+      const chunks = Number.isFinite(unsealedChunksAtMost) ? unsealedChunksAtMost : 0
       if (sealable && (checkpoint - sealed > maxEvents || chunks > tuning.maxUnsealedChunks)) return true
     }
     return false
