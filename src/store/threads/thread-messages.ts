@@ -103,7 +103,7 @@ export class Gate {
   }
 
   /** Blocks the thread until the gate is open, up to a timeout. */
-  pass(milliseconds?: number): void {
+  wait(milliseconds?: number): void {
     Atomics.wait(this.#state, 0, 0, milliseconds)
   }
 }
@@ -113,18 +113,18 @@ const closed = new Gate()
 
 /** Blocks the thread. */
 export function pause(milliseconds: number): void {
-  closed.pass(milliseconds)
+  closed.wait(milliseconds)
 }
 
 /** Opens the resources of a thread and reports the outcome as its first message. */
-export function open<T>(
+export function openAndReport<T>(
   port: MessagePort,
   work: () => T,
   gate?: SharedArrayBuffer,
   damageOf: (opened: T) => readonly StoreDamage[] = () => [],
 ): T | undefined {
   try {
-    if (gate !== undefined) new Gate(gate).pass()
+    if (gate !== undefined) new Gate(gate).wait()
     const opened = work()
     port.postMessage({ damage: damageOf(opened) } satisfies Opened)
     return opened
