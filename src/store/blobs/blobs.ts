@@ -8,7 +8,7 @@ import { CountFile } from '../disk/count-file.ts'
 import { openingError, refusalIn, storageError } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
-import { detectDamage } from '../sqlite/index.ts'
+import { asDamage } from '../sqlite/index.ts'
 import { type BlobRow, blobRow, blobRows, checkedBytes, rowCrc, type WholeBlobRow } from './blob-rows.ts'
 
 export interface Blob {
@@ -96,7 +96,7 @@ export class BlobStore {
   }
 
   get(app: string, path: string): Blob | undefined {
-    const row = detectDamage(() => blobRow(this.#database, app, path))
+    const row = asDamage(() => blobRow(this.#database, app, path))
     if (row === undefined) return undefined
     const bytes = checkedBytes(row)
     this.#noteRead(row)
@@ -106,7 +106,7 @@ export class BlobStore {
   /** The entries directly below a path; undefined when there are none. */
   list(app: string, path: string): Map<string, BlobEntry> | undefined {
     const prefix = path === '' ? '' : `${path}/`
-    const rows = detectDamage(() => blobRows(this.#database, app, prefix))
+    const rows = asDamage(() => blobRows(this.#database, app, prefix))
     if (rows.length === 0) return undefined
     const entries = new Map<string, BlobEntry>()
     for (const row of rows) {

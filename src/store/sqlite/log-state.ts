@@ -23,7 +23,7 @@ import type { StreamNumber } from '../port/index.ts'
 import { freeRangeId } from './index/index-ranges.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
 import { checkpointCrc } from './rows/checkpoints.ts'
-import { detectDamage } from './rows/checksum.ts'
+import { asDamage } from './rows/checksum.ts'
 import { rowKey } from './rows/row-key.ts'
 import { type StreamRow, streamCrc } from './rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
@@ -76,12 +76,12 @@ export class LogState {
     const damagedWal = checkWal(options.file, { keep: true })
     this.background = options.background ?? new BackgroundReporter()
     this.#countFile = new CountFile(options.file, 'events', { background: this.background, work: 'count_events' })
-    this.#database = afterWalCheck(damagedWal, () =>
+    this.#database = withWalDamage(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
     try {
       this.#statements = prepareStatements(this.#database)
-      afterWalCheck(damagedWal, () => this.#load())
+      withWalDamage(damagedWal, () => this.#load())
       checkWriter(this.#database, options.key.publicKey, options.file)
       this.damage = this.#reportDamage(damagedWal)
       if (interrupted) this.#finishScrubbing()
@@ -353,9 +353,9 @@ export class LogState {
     const { topic, kind, key } = this.options
     const before = this.#streams
     this.#own.clear()
-    detectDamage(() => checkRedactions(this.#database))
+    asDamage(() => checkRedactions(this.#database))
     this.#streams = new Map(
-      detectDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
+      asDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
         nameOf(state.key),
         state,
       ]),
@@ -369,7 +369,7 @@ export class LogState {
 }
 
 /** Without the frames of a damaged write-ahead log the database may be unusable: then the error reports both. */
-function afterWalCheck<T>(damaged: StoreDamage | undefined, work: () => T): T {
+function withWalDamage<T>(damaged: StoreDamage | undefined, work: () => T): T {
   try {
     return work()
   } catch (error) {

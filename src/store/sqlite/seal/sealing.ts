@@ -8,7 +8,7 @@ import { insertRange } from '../index/index-ranges.ts'
 import { IndexBuilder, type IndexRow } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
-import { DamagedData, detectDamage } from '../rows/checksum.ts'
+import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { blockSize, encodeSegment } from '../rows/segment.ts'
 import { type SegmentParts, segmentInserter } from '../rows/segment-row.ts'
@@ -65,9 +65,7 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
 function chunkEnds({ database, background }: LogState, state: StreamState): number[] | undefined {
   const { number, sealed } = state
   try {
-    return detectDamage(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(
-      ({ count }) => count,
-    )
+    return asDamage(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(({ count }) => count)
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
     state.sealable = false
@@ -84,7 +82,7 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   let first = plan.from
   for (const end of plan.ends) {
     assert(end > first, 'the ends of chunks ascend')
-    const frames = detectDamage(() => tailFrames(database, plan.stream, first, end))
+    const frames = asDamage(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
