@@ -14,8 +14,6 @@ import {
   type StreamNumber,
   type StreamStatus,
 } from '../../port/index.ts'
-import { soundRangeAt, soundRangesOf } from '../index/index-ranges.ts'
-import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../index/tag-index.ts'
 import { openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
@@ -23,6 +21,8 @@ import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { soundRangeAt, soundRangesOf } from '../tag-index/index-ranges.ts'
+import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../tag-index/tag-index.ts'
 import { chunkFrom } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'

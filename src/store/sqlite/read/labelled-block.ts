@@ -1,5 +1,5 @@
 import type { EventBlock } from '../../port/index.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 
 /** A block with the labels that a cursor needs to find selected events. */
 export interface LabelledBlock extends EventBlock {

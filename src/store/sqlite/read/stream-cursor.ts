@@ -1,7 +1,7 @@
 import type { ReadStream } from '../../port/index.ts'
-import type { BranchSet } from '../index/branch-set.ts'
-import { CandidateFinder, type Candidates } from '../index/candidates.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { BranchSet } from '../tag-index/branch-set.ts'
+import { CandidateFinder, type Candidates } from '../tag-index/candidates.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 

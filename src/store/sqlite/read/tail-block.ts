@@ -1,5 +1,5 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import { lineEnd, linePrefix } from './event-line.ts'
 import { writeLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'

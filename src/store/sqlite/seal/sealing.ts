@@ -4,8 +4,6 @@ import { tuning } from '../../../base/tuning.ts'
 import { type Frame, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import { insertRange } from '../index/index-ranges.ts'
-import { IndexBuilder, type IndexRow } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
@@ -15,6 +13,8 @@ import { type SegmentParts, segmentInserter } from '../rows/segment-row.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
+import { insertRange } from '../tag-index/index-ranges.ts'
+import { IndexBuilder, type IndexRow } from '../tag-index/tag-index.ts'
 
 /** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {
