@@ -1,7 +1,7 @@
 export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
 export {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   isAhead,
   type Received,

@@ -1,7 +1,7 @@
 import type { Chunk, Frame } from '../../src/protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   endChunk,
   isAhead,
@@ -37,7 +37,7 @@ export class PlainReceiver implements ReceivingStream {
     const refusal = skipReason(chunk, this.position, this.#context)
     if (refusal !== undefined) return refusal
     if (!isAhead(chunk, this.position)) {
-      this.#keep(admit(chunk, this))
+      this.#keep(admitChunk(chunk, this))
       return 'stored'
     }
     const offsets = this.waiting.map(({ first }) => first)

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   effectOfPrune,
   effectOfRedaction,
@@ -117,7 +117,7 @@ export class MemoryEventStore implements EventStore {
       this.#keep(stream)
       return { state: 'waiting', count: position.count }
     }
-    for (const addition of admit(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    for (const addition of admitChunk(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
     this.#committed()
     return { state: 'stored', count: position.count }
   }

@@ -1,7 +1,7 @@
 import { type Chunk, MalformedBytes } from '../../../protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   isAhead,
   mayWait,
@@ -41,7 +41,7 @@ export class Receiver {
       this.#keepWaiting(state, chunk, bytes)
       return { state: 'waiting', count: state.count }
     }
-    for (const addition of admit(chunk, this.#receiving(state))) this.#append(state, addition)
+    for (const addition of admitChunk(chunk, this.#receiving(state))) this.#append(state, addition)
     return { state: 'stored', count: state.count }
   }
 
