@@ -58,7 +58,7 @@ export class BlobStore {
   readonly damage: readonly StoreDamage[]
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #noted: CountFile
+  readonly #countFile: CountFile
   readonly #now: () => number
   readonly #background: BackgroundReporter
 
@@ -74,14 +74,14 @@ export class BlobStore {
     this.#now = now
     this.#file = file
     this.#background = background
-    this.#noted = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
+    this.#countFile = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
     this.#database = new DatabaseSync(file)
     try {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
       this.#prepareTables()
-      const missing = this.#noted.compare(this.#changes)
+      const missing = this.#countFile.compare(this.#changes)
       if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      if (missing !== undefined) this.#noted.note(this.#changes)
+      if (missing !== undefined) this.#countFile.record(this.#changes)
       this.damage = [damagedWal, missing].filter((found) => found !== undefined)
     } catch (error) {
       this.#database.close()
@@ -144,7 +144,7 @@ export class BlobStore {
       this.#putCheck(row, crc32(body))
       this.#countChange()
     })
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
   }
 
   /** Removes a blob and everything below its path. */
@@ -154,19 +154,19 @@ export class BlobStore {
       this.#removeBelow(app, path)
       this.#countChange()
     })
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
   }
 
   /** Writes without changing anything, to check whether the disk works. */
   probe(): void {
     this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
     // The read time is written with the next read only, which may never come; if this write works, that one would too.
     this.#background.succeeded('blob_read_time')
   }
 
   close(): void {
-    this.#noted.close()
+    this.#countFile.close()
     this.#database.close()
   }
 

@@ -279,7 +279,7 @@ export class LogState {
 
   /** Writes the number of committed events to the count file, so that the next start detects lost ones. */
   recordEventCount(): void {
-    if (!this.#broken) this.#countFile.note(this.#events)
+    if (!this.#broken) this.#countFile.record(this.#events)
   }
 
   close(): void {
