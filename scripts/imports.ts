@@ -32,10 +32,10 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Entry points besides the `index.ts` of a folder: modules of threads and commands, which are loaded separately. */
-const furtherFaces: readonly string[] = ['store/reading/index.ts', 'events/query/offline-query.ts']
+const otherEntryPoints: readonly string[] = ['store/reading/index.ts', 'events/query/offline-query.ts']
 
 /** Parts of a folder that must not import each other: a port knows none of its implementations, nor these each other. */
-const apart: Readonly<Record<string, readonly string[]>> = {
+const mustNotImportEachOther: Readonly<Record<string, readonly string[]>> = {
   'store/port': ['store/jobs', 'store/memory', 'store/sqlite', 'store/threads'],
   'store/jobs': ['store/memory', 'store/sqlite', 'store/threads'],
   'store/memory': ['store/sqlite', 'store/threads'],
@@ -107,7 +107,7 @@ function arrowProblem(source: string, file: string, imported: string): string[] 
 
 /** A folder with an `index.ts` is imported from outside only through that file. */
 function faceProblem(source: string, faces: ReadonlySet<string>, file: string, imported: string): string[] {
-  if (furtherFaces.includes(relative(source, imported).replaceAll(sep, '/'))) return []
+  if (otherEntryPoints.includes(relative(source, imported).replaceAll(sep, '/'))) return []
   const name = `${relative(source, file)}: imports ${relative(source, imported)}`
   for (let folder = dirname(imported); folder !== source; folder = dirname(folder)) {
     if (file.startsWith(folder + sep)) return []
@@ -119,8 +119,8 @@ function faceProblem(source: string, faces: ReadonlySet<string>, file: string, i
 
 function apartProblem(source: string, file: string, imported: string): string[] {
   const isIn = (path: string, folder: string): boolean => path.startsWith(join(source, folder) + sep)
-  const from = Object.keys(apart).find((folder) => isIn(file, folder))
-  const to = from === undefined ? undefined : apart[from]?.find((folder) => isIn(imported, folder))
+  const from = Object.keys(mustNotImportEachOther).find((folder) => isIn(file, folder))
+  const to = from === undefined ? undefined : mustNotImportEachOther[from]?.find((folder) => isIn(imported, folder))
   return to === undefined ? [] : [`${relative(source, file)}: '${from}' must not import '${to}'`]
 }
 

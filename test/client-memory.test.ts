@@ -1,7 +1,7 @@
 import { equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../src/base/limits.ts'
-import { bodyCost, connectionShare, Holding, MemoryAccount } from '../src/client-memory/account.ts'
+import { bodyCost, connectionMemoryShare, Holding, MemoryAccount } from '../src/client-memory/account.ts'
 import { defaultMemoryLimit, parseMemoryLimit } from '../src/client-memory/memory-limit.ts'
 import * as fc from './support/property.ts'
 
@@ -78,7 +78,7 @@ test('refunding more than was charged fails an assertion', () => {
 
 test('the share of a connection is enough for a request of maximum size', () => {
   const account = MemoryAccount.create(limits.clientMemory)
-  const holding = new Holding(account, connectionShare(account))
+  const holding = new Holding(account, connectionMemoryShare(account))
   ok(holding.charge(limits.connectionBytes))
   ok(holding.charge(bodyCost(limits.bodyBytes)))
   equal(holding.charge(account.limitBytes * 0.6), false)
@@ -87,9 +87,9 @@ test('the share of a connection is enough for a request of maximum size', () => 
 test('1,024 idle subscriptions fit into the memory limit of a small machine', () => {
   const account = MemoryAccount.create(defaultMemoryLimit(512 * mib, 4096 * mib))
   equal(account.limitBytes, 128 * mib)
-  for (let i = 0; i < limits.openStreams; i++) {
+  for (let i = 0; i < limits.openQueries; i++) {
     ok(new Holding(account).charge(limits.connectionBytes), `connection ${i}`)
-    ok(new Holding(account).charge(limits.openStreamBytes), `subscription ${i}`)
+    ok(new Holding(account).charge(limits.openQueryBytes), `subscription ${i}`)
   }
 })
 

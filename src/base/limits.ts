@@ -46,9 +46,9 @@ export const limits = {
   /** Maximum size of the text of a query. */
   queryBytes: 1024 * 1024,
   /** Maximum number of open queries and subscriptions, over all clients. */
-  openStreams: 1024,
+  openQueries: 1024,
   /** Bytes charged for each open query or subscription, in addition to its text and the results it holds. */
-  openStreamBytes: 16 * 1024,
+  openQueryBytes: 16 * 1024,
   /** Bytes charged per character of query text: the compiled query is much larger than its text. */
   openBytesPerCharacter: 100,
   /** Maximum number of offsets in a bound of a query: one per stream of a large swarm. */
@@ -56,7 +56,7 @@ export const limits = {
   /** Bytes charged per offset in the bounds of a query. */
   openBytesPerOffset: 512,
   /** Maximum number of open queries and subscriptions per WebSocket. */
-  openStreamsPerSocket: 128,
+  openQueriesPerSocket: 128,
   /** Maximum number of pending offset requests, over all clients. */
   pendingOffsetRequests: 1024,
   /** Milliseconds of silence after which a streaming HTTP response sends an empty line as keep-alive. */

@@ -145,7 +145,7 @@ export class Holding {
 }
 
 /** The share of one connection: a quarter of the account, but at least the cost of the largest request. */
-export function connectionShare(account: MemoryAccount): number {
+export function connectionMemoryShare(account: MemoryAccount): number {
   const largest = bodyCost(limits.bodyBytes) + parseCost(limits.bodyBytes) + 2 * tuning.scanSliceBytes
   return Math.max(account.limitBytes / 4, largest)
 }

@@ -8,8 +8,8 @@ export class OpenReadings {
 
   /** Starts a query or subscription. Throws at the limit. */
   start(read: () => Reading): Reading {
-    if (this.#readings.size >= limits.openStreams)
-      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openStreams} open streams, which is the limit.` })
+    if (this.#readings.size >= limits.openQueries)
+      throw failure('ERR_BAD_REQUEST', { cause: `There are ${limits.openQueries} open streams, which is the limit.` })
     const reading = read()
     this.#readings.add(reading)
     reading.ended.then(() => this.#readings.delete(reading))

@@ -23,7 +23,7 @@ const trialPrefix = 'com.example.'
  * Admission control for apps: decides whether an app gets a token. An unlicensed node admits every app, but a signature
  * must be valid if there is one. `root` is the key that signs certificates and licences, `now` is in microseconds.
  */
-export function admit(manifest: Manifest, licensing: Licensing, root: PublicKey | undefined, now: number): Admitted {
+export function admitApp(manifest: Manifest, licensing: Licensing, root: PublicKey | undefined, now: number): Admitted {
   const { appId, version, signature } = manifest
   const isLicensed = licensing.node !== 'development'
   if (appId === nodeAppId) throw failure('ERR_BAD_REQUEST', { cause: `The app ID '${appId}' is the node's own.` })

@@ -1,4 +1,4 @@
-export { type Admitted, admit, type Licensing } from './admission.ts'
+export { type Admitted, admitApp, type Licensing } from './admission.ts'
 export { appIdProblem, nodeAppId } from './app-id.ts'
 export { decodeBase64 } from './base64.ts'
 export { weaknessOf } from './curve.ts'

@@ -3,7 +3,7 @@ import { ConnectionLimit } from '../listening/connection-limit.ts'
 import { type Logger, RateLimit } from '../logging/index.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { type ConnectionShares, connectionShares, openFileLimit, raiseOpenFiles } from '../runtime/descriptors.ts'
+import { type ConnectionShares, connectionsPerPort, openFileLimit, raiseOpenFiles } from '../runtime/descriptors.ts'
 
 const ports = { api: 'API', admin: 'admin port', swarm: 'swarm port' } as const
 
@@ -35,7 +35,7 @@ export function connectionLimits(
 /** The number of connections that the limit of open files allows; warns when it is low, throws when it is too low. */
 export function availableConnections(log: Logger): ConnectionShares {
   const openFiles = openFileLimit()
-  const shares = connectionShares(openFiles)
+  const shares = connectionsPerPort(openFiles)
   if (shares.api < limits.warnBelowConnections) {
     const few = `Only ${shares.api} connections to the API are possible`
     log.warn(`${few}, since the limit of open files is ${openFiles}. ${raiseOpenFiles}`)

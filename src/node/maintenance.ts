@@ -4,7 +4,7 @@ import type { Metrics } from '../observability/metrics.ts'
 import { type Clock, nowMs } from '../runtime/clock.ts'
 import { PeriodicTask } from '../runtime/periodic-task.ts'
 import type { Timers } from '../runtime/timers.ts'
-import { type Settings, type SettingsDocument, usable } from '../settings/index.ts'
+import { clampSettings, type Settings, type SettingsDocument } from '../settings/index.ts'
 import { type BackgroundNotice, BackgroundReporter, type BackgroundWork, refusalIn } from '../store/index.ts'
 import { metricsPayload } from './metrics-event.ts'
 
@@ -70,5 +70,5 @@ export class Maintenance {
 }
 
 function metricsMs(document: SettingsDocument): number {
-  return usable(document).settings.swarm.metricsInterval * 1000
+  return clampSettings(document).settings.swarm.metricsInterval * 1000
 }

@@ -11,7 +11,7 @@ import { addProcessMetrics, Metrics } from '../observability/metrics.ts'
 import { type Clock, processStartSeconds } from '../runtime/clock.ts'
 import { type Runtime, systemRuntime } from '../runtime/system-runtime.ts'
 import { versionString } from '../runtime/version.ts'
-import { publicSwarmKey, Settings, type SettingsDocument, usable } from '../settings/index.ts'
+import { clampSettings, publicSwarmKey, Settings, type SettingsDocument } from '../settings/index.ts'
 import { blobFile, DataFolder, NodeDatabase, type StoreDamage, ThreadedBlobs, topicFiles } from '../store/index.ts'
 import { type ApiOptions, apiService } from './api-service.ts'
 import { BackgroundErrors } from './background-errors.ts'
@@ -252,7 +252,7 @@ function applySettings(settings: Settings, { output, logFilter }: NodeOptions, l
   const apply = (document: SettingsDocument): void => {
     output.filter = new LogFilter(logFilter ?? document.admin.logLevels.node)
     for (const warning of output.filter.warnings) settingsLog.warn(warning)
-    for (const { path, value, used } of usable(document).clamped)
+    for (const { path, value, used } of clampSettings(document).clamped)
       settingsLog.warn(`${path} is ${value}, which cannot work; ${used} is used`)
     if (document.api.events.readOnly)
       log.module('swarm').info('This node is read-only: what is published here stays here. See /api/events/readOnly.')

@@ -3,7 +3,7 @@ import { Files } from '../files/index.ts'
 import { type KeyPair, nodeIdOf } from '../identity/index.ts'
 import type { Logger } from '../logging/index.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
-import { type Settings, usable } from '../settings/index.ts'
+import { clampSettings, type Settings } from '../settings/index.ts'
 import { blockFile, type CacheLimits, type StoreDamage, type ThreadWatch } from '../store/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
@@ -33,7 +33,7 @@ export async function openFiles(parts: Parts): Promise<Files> {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
     return { count: blockCacheCount, bytes: blockCacheSize }
   }
-  const collect = (): void => files.collectEvery(usable(settings.document).settings.swarm.blockGcInterval, cache)
+  const collect = (): void => files.collectEvery(clampSettings(settings.document).settings.swarm.blockGcInterval, cache)
   collect()
   background.setRetry(['evict'], () => files.collectAndReport(cache()))
   background.setRetry(['keep_files'], () => files.runQueries())

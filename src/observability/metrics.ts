@@ -1,4 +1,4 @@
-import { residentBytes } from '../runtime/buffers.ts'
+import { residentBytes } from '../runtime/process-memory.ts'
 
 /** The labels of a sample. */
 export type MetricLabels = Readonly<Record<string, string | number>>

@@ -20,7 +20,7 @@ export type Received =
   | { readonly state: 'early'; readonly count: number }
 
 /** Why a chunk is skipped; undefined when it is to be admitted. Throws for a chunk that no honest node would send. */
-export function refusalOf(
+export function skipReason(
   { head }: Chunk,
   known: StreamPosition | undefined,
   context: TopicContext,
@@ -61,7 +61,7 @@ export interface Addition extends Growth {
  * Admits a chunk that continues a stream, and the waiting chunks that follow it. Position and clock are updated before
  * an addition is yielded; the store has to persist it. A chunk that conflicts with the stream throws before any change.
  */
-export function* admit(chunk: Chunk, stream: ReceivingStream): Generator<Addition> {
+export function* admitChunk(chunk: Chunk, stream: ReceivingStream): Generator<Addition> {
   yield accept(chunk, stream)
   yield* admitWaiting(stream)
 }

@@ -1,12 +1,12 @@
 export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
 export {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   isAhead,
   type Received,
   type ReceivingStream,
-  refusalOf,
+  skipReason,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'

@@ -8,19 +8,10 @@ Buffer.poolSize = 8 * 1024
  * the megabytes behind it. The buffer must not be used afterwards. Pooled buffers are left alone.
  */
 export function release({ buffer }: ArrayBufferView): void {
-  if (isOwn(buffer)) buffer.transfer(0)
+  if (isTransferable(buffer)) buffer.transfer(0)
 }
 
 /** Whether an ArrayBuffer is transferable, and so can be freed or sent to another thread. */
-export function isOwn(buffer: ArrayBufferLike): buffer is ArrayBuffer {
+export function isTransferable(buffer: ArrayBufferLike): buffer is ArrayBuffer {
   return buffer instanceof ArrayBuffer && !buffer.detached && !isMarkedAsUntransferable(buffer)
-}
-
-/** Resident set size of the process in bytes; undefined when there is no free file descriptor to read it. */
-export function residentBytes(): number | undefined {
-  try {
-    return process.memoryUsage.rss()
-  } catch {
-    return undefined
-  }
 }

@@ -37,7 +37,7 @@ export function parseOpenFileLimit(text: string): number | undefined {
  * Divides the file descriptors among the ports, after a reserve for databases, threads and modules. Each port has its
  * own share, so that clients that use up the connections of the API do not lock anyone out of the other ports.
  */
-export function connectionShares(openFiles: number): ConnectionShares {
+export function connectionsPerPort(openFiles: number): ConnectionShares {
   const connections = openFiles - limits.reservedDescriptors
   if (connections < limits.minConnections) {
     const required = limits.reservedDescriptors + limits.minConnections

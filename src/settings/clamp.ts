@@ -32,7 +32,7 @@ const intervals: readonly SwarmNumber[] = [
 ]
 
 /** Clamps settings to usable values, and lists what was clamped. The stored document does not change. */
-export function usable(document: SettingsDocument): { settings: SettingsDocument; clamped: Clamped[] } {
+export function clampSettings(document: SettingsDocument): { settings: SettingsDocument; clamped: Clamped[] } {
   const settings = structuredClone(document)
   const clamped: Clamped[] = []
   const use = (name: SwarmNumber, used: number): void => {

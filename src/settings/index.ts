@@ -1,4 +1,4 @@
-export { type Clamped, usable } from './clamp.ts'
+export { type Clamped, clampSettings } from './clamp.ts'
 export type { Json, JsonObject } from './json.ts'
 export { InvalidSettings, type Problem } from './problem.ts'
 export { type Retention, retentionOf } from './retention.ts'

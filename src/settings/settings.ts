@@ -95,7 +95,7 @@ export class Settings {
   }
 
   /** Opens the newest revision that is valid and undamaged, for `rollback`. */
-  static async openDamaged(log: SettingsLog, clock: Clock): Promise<Settings> {
+  static async openIgnoringDamage(log: SettingsLog, clock: Clock): Promise<Settings> {
     return await Settings.#open(
       log,
       clock,

@@ -16,8 +16,8 @@ export {
 export { type BackgroundNotice, BackgroundReporter, type BackgroundWork } from './disk/background.ts'
 export { copyDatabase, finishCopy } from './disk/copy-database.ts'
 export { CountFile } from './disk/count-file.ts'
+export { refusalIn, storageError } from './disk/disk-io-error.ts'
 export type { DiskNotice, DiskWork } from './disk/disk-notice.ts'
-export { refusalIn, storageError } from './disk/disk-refusal.ts'
 export { makeFolders } from './disk/make-folders.ts'
 export { type DiskSync, diskSync } from './disk/sync.ts'
 export { checkWal, type StoreDamage } from './disk/wal-check.ts'
@@ -45,10 +45,10 @@ export type {
   EventLog,
   EventReader,
   EventStore,
-  Maintenance,
   Reading,
   Readings,
   Received,
+  RetentionQueries,
   Run,
   Selection,
   StreamStatus,

@@ -116,7 +116,7 @@ test('a query that exceeds the memory limit is rejected with 503', async (t) => 
 test('1,024 idle subscriptions fit into the memory limit and receive events', async (t) => {
   const { api } = await start(t, 128 * mib)
   const open: Lines[] = []
-  for (let i = 0; i < limits.openStreams; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))
+  for (let i = 0; i < limits.openQueries; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))
   for (const lines of [open[0], open.at(-1)]) assert.match(String(await lines?.next()), /"type":"offsets"/)
   assert.equal((await api.publish('{"data":[{"tags":["x"],"payload":1}]}')).status, 200)
   for (const lines of [open[0], open.at(-1)]) assert.match(String(await lines?.nextFull()), /"type":"event"/)

@@ -214,7 +214,7 @@ test('a failed aggregate warns once, also when events without a match are publis
 test('the number of open streams of all clients is limited', async (t) => {
   const api = await start(t)
   const open: Lines[] = []
-  for (let i = 0; i < limits.openStreams; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))
+  for (let i = 0; i < limits.openQueries; i++) open.push(new Lines(await read(api, 'subscribe', { query: "FROM 'x'" })))
   const refused = await read(api, 'query', { query: "FROM 'x'", order: 'asc' })
   assert.equal(refused.status, 400)
   assert.match(await refused.text(), /There are 1024 open streams, which is the limit\./)

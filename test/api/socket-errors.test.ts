@@ -115,7 +115,7 @@ test('a publish above the queue limit is rejected with the overload message of t
 test('the number of open streams per socket is limited, and ended streams do not count', async (t) => {
   const api = await startApi(t, { store: await sqliteStore(t) })
   const socket = await TestSocket.open(t, api)
-  for (let id = 0; id < limits.openStreamsPerSocket; id++) {
+  for (let id = 0; id < limits.openQueriesPerSocket; id++) {
     socket.request(id, 'subscribe', { query: "FROM 'x'" })
     await socket.take()
   }

@@ -93,9 +93,9 @@ test('after a disk error every upload that may have lost blocks fails, and later
     await slots.close()
     database.close()
   })
-  const noted = new CountFile(join(folder, 'blocks.db'), 'commits')
-  t.after(() => noted.close())
-  const [blocks, batches] = [new BlockStore(database, slots, Date.now), new Batches(database, slots, noted)]
+  const countFile = new CountFile(join(folder, 'blocks.db'), 'commits')
+  t.after(() => countFile.close())
+  const [blocks, batches] = [new BlockStore(database, slots, Date.now), new Batches(database, slots, countFile)]
   const uploads = new Uploads(blocks, batches, systemRandom)
   const add = (id: number, text: string) => {
     const memory = new ChunkMemory()

@@ -106,7 +106,7 @@ test('subscriptions of standing queries do not count towards the limit of apps',
   const { events, queries, ask, say, add, has } = await open(t)
   await ask("FROM 'a'")
   const request = { query: "FROM 'x'", appId: app, via: 'http', lowerBound: {} } as const
-  for (let i = 0; i < limits.openStreams; i++) await events.subscribe(request).started
+  for (let i = 0; i < limits.openQueries; i++) await events.subscribe(request).started
   assert.throws(() => events.subscribe(request), { code: 'ERR_BAD_REQUEST' })
   const one = await add('one')
   await say('a', one)

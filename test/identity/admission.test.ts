@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cbor, encodeCbor } from '../../src/identity/cbor.ts'
-import { admit, formatPublicKey, KeyPair, type Manifest, parsePrivateKey } from '../../src/identity/index.ts'
+import { admitApp, formatPublicKey, KeyPair, type Manifest, parsePrivateKey } from '../../src/identity/index.ts'
 
 const root = new KeyPair(Buffer.alloc(32, 7))
 const developer = new KeyPair(Buffer.alloc(32, 8))
@@ -38,17 +38,17 @@ const licensed = (apps: Record<string, string>, node = licence('com.actyx.node')
 
 test('an unlicensed node admits every unsigned app', () => {
   for (const appId of ['com.example.a', 'com.acme.app', 'x', '-'])
-    assert.deepEqual(admit({ ...app, appId }, development, undefined, now), { appId, version: '1.0', mode: 'trial' })
+    assert.deepEqual(admitApp({ ...app, appId }, development, undefined, now), { appId, version: '1.0', mode: 'trial' })
 })
 
 test("an app with the node's own app ID is refused", () => {
   for (const manifest of [{ ...app, appId: 'com.actyx' }, signed({ ...app, appId: 'com.actyx' })])
-    assert.throws(() => admit(manifest, development, root.publicKey, now), { code: 'ERR_BAD_REQUEST' })
+    assert.throws(() => admitApp(manifest, development, root.publicKey, now), { code: 'ERR_BAD_REQUEST' })
 })
 
 test('a licensed node admits unsigned apps only below com.example', () => {
-  assert.equal(admit({ ...app, appId: 'com.example.a' }, licensed({}), root.publicKey, now).mode, 'trial')
-  assert.throws(() => admit(app, licensed({}), root.publicKey, now), {
+  assert.equal(admitApp({ ...app, appId: 'com.example.a' }, licensed({}), root.publicKey, now).mode, 'trial')
+  assert.throws(() => admitApp(app, licensed({}), root.publicKey, now), {
     code: 'ERR_BAD_REQUEST',
     message: "Invalid request. Trial app id needs to start with 'com.example.'. Got 'com.acme.app'.",
   })
@@ -73,15 +73,15 @@ test('an invalid signature is refused, with or without a licence', () => {
     [signed(app, ['com.acme.*'], { dev_signature: text(other.sign(Buffer.of(1))) }), /Failed to validate app manifest/],
   ]
   for (const [manifest, message] of cases)
-    assert.throws(() => admit(manifest, development, root.publicKey, now), { code: 'ERR_MANIFEST_INVALID', message })
-  assert.throws(() => admit(signed(app), development, other.publicKey, now), { code: 'ERR_MANIFEST_INVALID' })
-  assert.throws(() => admit(signed(app), development, undefined, now), { message: /--root-public-key/ })
-  assert.equal(admit(signed(app), development, root.publicKey, now).mode, 'signed')
+    assert.throws(() => admitApp(manifest, development, root.publicKey, now), { code: 'ERR_MANIFEST_INVALID', message })
+  assert.throws(() => admitApp(signed(app), development, other.publicKey, now), { code: 'ERR_MANIFEST_INVALID' })
+  assert.throws(() => admitApp(signed(app), development, undefined, now), { message: /--root-public-key/ })
+  assert.equal(admitApp(signed(app), development, root.publicKey, now).mode, 'signed')
 })
 
 test('a licensed node refuses a signed app unless both have a valid licence', () => {
   const good = { 'com.acme.app': licence('com.acme.app') }
-  assert.deepEqual(admit(signed(app), licensed(good), root.publicKey, now), {
+  assert.deepEqual(admitApp(signed(app), licensed(good), root.publicKey, now), {
     appId: 'com.acme.app',
     version: '1.0',
     mode: 'signed',
@@ -97,11 +97,11 @@ test('a licensed node refuses a signed app unless both have a valid licence', ()
     [licensed({ 'com.acme.app': licence('com.acme.app', old) }), 'ERR_APP_UNAUTHORIZED', 'license expired'],
   ] as const
   for (const [licensing, code, reason] of cases)
-    assert.throws(() => admit(signed(app), licensing, root.publicKey, now), { code, message: new RegExp(reason) })
+    assert.throws(() => admitApp(signed(app), licensing, root.publicKey, now), { code, message: new RegExp(reason) })
 })
 
 test('the licence "testing" admits a signed app, with a warning', () => {
-  const admitted = admit(signed(app), licensed({ 'com.acme.app': 'testing' }), root.publicKey, now)
+  const admitted = admitApp(signed(app), licensed({ 'com.acme.app': 'testing' }), root.publicKey, now)
   assert.match(admitted.warning ?? '', /com\.acme\.app is admitted for testing/)
 })
 
@@ -114,9 +114,9 @@ test('manifests and licences of the reference system are valid', () => {
     signature:
       'v2tzaWdfdmVyc2lvbgBtZGV2X3NpZ25hdHVyZXhYWWNuNmlpWXllcFBKeEN6L3hEY3JkQklHcGlxYVRkQVBaakVuRnIzL2xBdGgzaXRzNU9PaTFORjU4M2xFcTJuSVJwOWtIZ1BFSTViTFNPQlFxN2lNQkE9PWlkZXZQdWJrZXl4LTBzaUdHN0dYSGpGaG5oRldya3RiaVZ2Vjgyb1dxTUVzdDBiOVVjWjZYRWd3PWphcHBEb21haW5zgWtjb20uYWN0eXguKmtheFNpZ25hdHVyZXhYekpYa0VkL1BnWjdkcEUzZDVDc0JSaWJHVjBRcE9ZcEhHa3dmV1JEVFNuclk1d25tWDN6YnhMNjA1TkdjK3huTnpKeHoyamp3N1VFemNPTlBrRXN0Q3c9Pf8=',
   }
-  assert.equal(admit(manifest, development, publicKey, now).mode, 'signed')
+  assert.equal(admitApp(manifest, development, publicKey, now).mode, 'signed')
   const expired =
     'v25saWNlbnNlVmVyc2lvbgBrbGljZW5zZVR5cGWhaGV4cGlyaW5nomVhcHBJZHNjb20uYWN0eXguYXV0aC10ZXN0aWV4cGlyZXNBdHQxOTcxLTAxLTAxVDAwOjAxOjAxWmljcmVhdGVkQXR0MTk3MC0wMS0wMVQwMDowMTowMVppc2lnbmF0dXJleFhBQWRSd1U4UTZlb3JLY0N3SjE1T0t4OWVPQ0kxNjN3MFhwTFpHWkNPUWlDWUZlYkR1cFlBbWlNOVhsb3dDYWw5dUtuSWhRelkzSUo2RkdUbEtJMStEUT09aXJlcXVlc3RlcqFlZW1haWx0Y3VzdG9tZXJAZXhhbXBsZS5jb23/'
   // The signature is checked before the subject, so it is valid.
-  assert.throws(() => admit(manifest, licensed({}, expired), publicKey, now), { message: /wrong license subject/ })
+  assert.throws(() => admitApp(manifest, licensed({}, expired), publicKey, now), { message: /wrong license subject/ })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { heads, MalformedBytes } from '../../src/protocol/index.ts'
-import { readChunk, refusalOf, startOfStream } from '../../src/replication/index.ts'
+import { readChunk, skipReason, startOfStream } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
@@ -126,19 +126,19 @@ test('a chunk of another topic or of an own stream is refused', () => {
   const source = new WrittenStream([1])
   const position = startOfStream('t', 'live', source.stream, false)
   const other = readChunk(source.chunk(0, 1, { topic: 'u' }))
-  assert.throws(() => refusalOf(other, position, contextOf()), /another topic/)
-  assert.throws(() => refusalOf(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
+  assert.throws(() => skipReason(other, position, contextOf()), /another topic/)
+  assert.throws(() => skipReason(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
 })
 
 test('a chunk with lamport timestamps more than a day ahead is early, also when it is out of order', () => {
   const day = 86_400e6
   const context = contextOf()
   const ahead = (lamport: number) => readChunk(new WrittenStream([1], { lamport }).chunk(0, 1))
-  assert.equal(refusalOf(ahead(now + day), undefined, context), undefined)
-  assert.equal(refusalOf(ahead(now + day + 1), undefined, context), 'early')
+  assert.equal(skipReason(ahead(now + day), undefined, context), undefined)
+  assert.equal(skipReason(ahead(now + day + 1), undefined, context), 'early')
   const endless = { ...context, now: () => Number.MAX_SAFE_INTEGER }
-  assert.equal(refusalOf(ahead(Number.MAX_SAFE_INTEGER - 1), undefined, endless), undefined)
-  assert.equal(refusalOf(ahead(Number.MAX_SAFE_INTEGER), undefined, endless), 'early')
+  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER - 1), undefined, endless), undefined)
+  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER), undefined, endless), 'early')
   const source = new WrittenStream([1, 1], { lamport: now + day + 1 })
   assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2)), 'early')
 })

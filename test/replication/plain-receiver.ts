@@ -1,7 +1,7 @@
 import type { Chunk, Frame } from '../../src/protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   endChunk,
   isAhead,
@@ -10,8 +10,8 @@ import {
   type Received,
   type ReceivingStream,
   readChunk,
-  refusalOf,
   type StreamPosition,
+  skipReason,
   startAtCheckpoint,
   startOfStream,
   type TopicContext,
@@ -34,10 +34,10 @@ export class PlainReceiver implements ReceivingStream {
 
   receive(bytes: Uint8Array): Received['state'] {
     const chunk = readChunk(bytes)
-    const refusal = refusalOf(chunk, this.position, this.#context)
+    const refusal = skipReason(chunk, this.position, this.#context)
     if (refusal !== undefined) return refusal
     if (!isAhead(chunk, this.position)) {
-      this.#keep(admit(chunk, this))
+      this.#keep(admitChunk(chunk, this))
       return 'stored'
     }
     const offsets = this.waiting.map(({ first }) => first)

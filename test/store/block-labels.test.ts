@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { wordsOf } from '../../src/json/plain-text.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
-import { IndexBuilder, labelHashes } from '../../src/store/sqlite/index/tag-index.ts'
 import { BlockLabels } from '../../src/store/sqlite/read/block-labels.ts'
+import { IndexBuilder, labelHashes } from '../../src/store/sqlite/tag-index/tag-index.ts'
 import * as fc from '../support/property.ts'
 
 const size = 128

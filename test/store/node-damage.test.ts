@@ -114,7 +114,7 @@ test('a start is refused for every flipped bit of the newest settings row, and a
 async function rollBack(file: string, revision: number): Promise<string> {
   const database = NodeDatabase.open(file)
   try {
-    await (await Settings.openDamaged(database.settings, systemClock)).rollback(revision, 'test')
+    await (await Settings.openIgnoringDamage(database.settings, systemClock)).rollback(revision, 'test')
     assert.deepEqual(database.problems(), [])
     return (await Settings.open(database.settings, systemClock)).document.swarm.topic
   } finally {

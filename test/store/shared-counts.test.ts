@@ -23,10 +23,10 @@ test('a snapshot is consistent with a whole commit, while another thread publish
   let last: Snapshot | undefined
   const check = (isFresh: boolean): void => {
     const snapshot = counts.snapshot(isFresh ? undefined : last)
-    if (snapshot.position !== last?.position) taken.moved++
+    if (snapshot.version !== last?.version) taken.moved++
     if (isFresh) taken.fresh++
-    while (expected.changes < snapshot.position) expected.next()
-    assert.equal(snapshot.position, expected.changes, 'the snapshot is between two commits')
+    while (expected.changes < snapshot.version) expected.next()
+    assert.equal(snapshot.version, expected.changes, 'the snapshot is between two commits')
     // A new stream may be known before its first events.
     const known = expected.counts.concat(Array(Math.max(0, snapshot.streams - expected.counts.length)).fill(0))
     assert.deepEqual(snapshot.counts(), known)
@@ -42,7 +42,7 @@ test('a snapshot is consistent with a whole commit, while another thread publish
   for (const isFresh of [false, true]) check(isFresh)
   const all = new Commits()
   for (let i = 0; i < commits; i++) all.next()
-  assert.equal(last?.position, all.changes)
+  assert.equal(last?.version, all.changes)
   assert.ok(taken.moved > 50 && taken.fresh > 50, JSON.stringify(taken))
 })
 

@@ -1,7 +1,7 @@
 import { deepEqual, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinPostings, type RangeRows } from '../../src/store/sqlite/index/joined-postings.ts'
-import { encodeIndex, IndexBuilder, lookUp, pairsOf, postingCrc } from '../../src/store/sqlite/index/tag-index.ts'
+import { joinPostings, type RangeRows } from '../../src/store/sqlite/tag-index/joined-postings.ts'
+import { encodeIndex, IndexBuilder, lookUp, pairsOf, postingCrc } from '../../src/store/sqlite/tag-index/tag-index.ts'
 import * as fc from '../support/property.ts'
 
 /** Few hashes, so that events share them, and hashes at the digit boundaries of the radix sort. */

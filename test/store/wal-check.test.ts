@@ -156,13 +156,13 @@ function bigEndian(wal: Buffer): Buffer {
 }
 
 /** An event log of a process that was killed after some commits, with or without a count file. */
-function killedLog(t: TestContext, { noted }: { noted: boolean }): string {
+function killedLog(t: TestContext, { recorded }: { recorded: boolean }): string {
   const folder = memoryFolder(t)
   const [running, file] = [join(folder, 'running.db'), join(folder, 'log.db')]
   const writer = openWriter(running)
   for (let i = 0; i < 6; i++) writer.append([request(1, i)])
-  if (noted) writer.recordEventCount()
-  for (const suffix of ['', '-wal', ...(noted ? ['-count'] : [])])
+  if (recorded) writer.recordEventCount()
+  for (const suffix of ['', '-wal', ...(recorded ? ['-count'] : [])])
     copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   writer.close()
   return file
@@ -178,7 +178,7 @@ function eventsIn(writer: LogWriter, file: string): number {
 }
 
 test('events lost with a damaged write-ahead log are reported once, and a copy of that log is kept', (t) => {
-  const file = killedLog(t, { noted: false })
+  const file = killedLog(t, { recorded: false })
   const wal = readFileSync(`${file}-wal`)
   const [, , third = 0] = commitsIn(wal)
   const damaged = flipped(wal, 8 * (headerBytes + third * frameBytes + 2000))
@@ -207,7 +207,7 @@ test('events lost with a damaged write-ahead log are reported once, and a copy o
 })
 
 test('the loss of the last commit with a damaged write-ahead log is detected by the count file', (t) => {
-  const file = killedLog(t, { noted: true })
+  const file = killedLog(t, { recorded: true })
   const wal = readFileSync(`${file}-wal`)
   const at = headerBytes + ((commitsIn(wal).at(-1) as number) - 1) * frameBytes
   for (const place of [at + 4, at + 9, at + 17, at + 24 + 4000]) {
@@ -223,7 +223,7 @@ test('the loss of the last commit with a damaged write-ahead log is detected by 
 })
 
 test('a missing write-ahead log is detected by the count file', (t) => {
-  const file = killedLog(t, { noted: true })
+  const file = killedLog(t, { recorded: true })
   rmSync(`${file}-wal`)
   // The tables themselves were in it.
   const writer = openWriter(file)
@@ -232,7 +232,7 @@ test('a missing write-ahead log is detected by the count file', (t) => {
 })
 
 test('a clean stop writes the count file, and an intact log has no damage', (t) => {
-  const file = killedLog(t, { noted: true })
+  const file = killedLog(t, { recorded: true })
   const writer = openWriter(file)
   assert.deepEqual(writer.damage, [])
   writer.append([request(3, 10)])
@@ -250,9 +250,9 @@ test('a clean stop writes the count file, and an intact log has no damage', (t) 
 
 test('every flipped bit of a count file is reported, but not as certain damage', (t) => {
   const file = join(memoryFolder(t), 'log.db')
-  const noted = new CountFile(file, 'events')
-  noted.note(1234)
-  noted.close()
+  const countFile = new CountFile(file, 'events')
+  countFile.record(1234)
+  countFile.close()
   const sound = readFileSync(`${file}-count`)
   for (let bit = 0; bit < 8 * sound.length; bit++) {
     writeFileSync(`${file}-count`, flipped(sound, bit))

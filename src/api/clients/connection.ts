@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ShoalError } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
-import { connectionShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
+import { connectionMemoryShare, Holding, type MemoryAccount, outOfClientMemory } from '../../client-memory/account.ts'
 
 /** What memory accounting needs from the protocol of a connection: HTTP at first, a WebSocket after an upgrade. */
 export interface ConnectionProtocol {
@@ -30,7 +30,7 @@ export class Connection {
   constructor(socket: Socket, account: MemoryAccount, now: number) {
     this.#socket = socket
     this.#account = account
-    this.#holding = new Holding(account, connectionShare(account))
+    this.#holding = new Holding(account, connectionMemoryShare(account))
     this.#progressAt = now
     this.#protocol = {
       outputBytes: () => socket.writableLength,

@@ -1,7 +1,7 @@
 import { failure, messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import {
-  admit,
+  admitApp,
   appIdProblem,
   type Licensing,
   type Manifest,
@@ -36,7 +36,7 @@ export function authRoutes(parts: AuthParts): Route[] {
     const manifest = manifestOf(await call.json(limits.manifestBytes))
     const remote = call.request.socket.remoteAddress
     try {
-      const { warning, ...app } = admit(manifest, parts.licensing(), parts.rootKey, parts.clock.now())
+      const { warning, ...app } = admitApp(manifest, parts.licensing(), parts.rootKey, parts.clock.now())
       if (warning !== undefined) parts.log.warn(warning)
       const token = parts.tokens.issue(app)
       tokenLog.issued(manifest, app.mode, parts.clock.now() + tokenValiditySeconds * 1e6, remote)

@@ -257,10 +257,10 @@ export class EventSocket {
   #read(events: Events, service: Exclude<Service, 'publish' | 'offsets'>, payload: Buffer): Reading {
     const caller = { appId: this.#appId, via: 'websocket' } as const
     const open = [...this.#running.values()].filter(({ reading }) => reading !== undefined).length
-    if (open >= limits.openStreamsPerSocket)
+    if (open >= limits.openQueriesPerSocket)
       throw new ShoalError(
         'ERR_BAD_REQUEST',
-        `There are ${limits.openStreamsPerSocket} open streams on this WebSocket, which is the limit.`,
+        `There are ${limits.openQueriesPerSocket} open streams on this WebSocket, which is the limit.`,
       )
     if (!this.#connection.hasRoom(parseCost(payload.length))) throw this.#connection.refusal
     const parsed = <T>(read: (value: unknown, by: typeof caller) => T): T =>

@@ -58,7 +58,7 @@ export class EventSockets {
         this.#refuse(request, socket, forbidden)
         return
       }
-      const app = this.#admit(request)
+      const app = this.#authenticate(request)
       if (!connection.charge(limits.socketBytes)) throw connection.refusal
       const server = await this.#webSocketServer()
       server.handleUpgrade(request, socket, head, (opened) => {
@@ -92,7 +92,7 @@ export class EventSockets {
   }
 
   /** Authenticates an upgrade request. The checks are in the same order as for other requests. */
-  #admit(request: IncomingMessage): App {
+  #authenticate(request: IncomingMessage): App {
     const { tokens } = this.#parts
     const [path = '', ...rest] = (request.url ?? '').split('?')
     if (path !== '/api/v2/events' && path !== '/api/v2/events/') throw failure('ERR_NOT_FOUND', {})

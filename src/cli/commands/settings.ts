@@ -33,7 +33,7 @@ export async function rollbackLocal(folder: string, argument: string): Promise<R
       'ERR_INVALID_INPUT',
       `'${argument}' is not a revision. Allowed: its number, or 0 for the defaults.`,
     )
-  const open = (log: SettingsLog): Promise<Settings> => Settings.openDamaged(log, systemClock)
+  const open = (log: SettingsLog): Promise<Settings> => Settings.openIgnoringDamage(log, systemClock)
   const revision = await withSettings(
     folder,
     async (settings) => {

@@ -32,7 +32,7 @@ export function appOf(request: unknown): string {
 export function requestBytes(request: unknown): number {
   const { query = '', lowerBound = {}, upperBound = {} } = request as Partial<QueryRequest>
   const offsets = Object.keys(lowerBound).length + Object.keys(upperBound).length
-  return limits.openStreamBytes + limits.openBytesPerCharacter * query.length + limits.openBytesPerOffset * offsets
+  return limits.openQueryBytes + limits.openBytesPerCharacter * query.length + limits.openBytesPerOffset * offsets
 }
 
 /** Parses the query of a request, and checks that the endpoint supports its features. */

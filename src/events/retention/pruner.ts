@@ -4,7 +4,7 @@ import { tuning } from '../../base/tuning.ts'
 import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Retention } from '../../settings/index.ts'
-import type { ChunkSize, EventLog, Maintenance, StreamStatus } from '../../store/index.ts'
+import type { ChunkSize, EventLog, RetentionQueries, StreamStatus } from '../../store/index.ts'
 import { defaultStream } from '../routing-table.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockJumps } from './clock-jumps.ts'
@@ -13,7 +13,7 @@ import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
 /** Prunes own streams by their retention limits. All of its state is in the store, so a restart changes nothing. */
 export class Pruner {
-  readonly #store: EventLog & Maintenance
+  readonly #store: EventLog & RetentionQueries
   readonly #names: StreamNames
   readonly #clock: Clock
   readonly #clockJumps: ClockJumps
@@ -21,7 +21,7 @@ export class Pruner {
   #limits = streamLimits({})
   #stopped = false
 
-  constructor(store: EventLog & Maintenance, names: StreamNames, clock: Clock, log: Logger) {
+  constructor(store: EventLog & RetentionQueries, names: StreamNames, clock: Clock, log: Logger) {
     this.#store = store
     this.#names = names
     this.#clock = clock

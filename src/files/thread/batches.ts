@@ -7,16 +7,16 @@ import { type CountFile, type Slots, storageError } from '../../store/index.ts'
 export class Batches {
   readonly #database: DatabaseSync
   readonly #slots: Slots
-  readonly #noted: CountFile
+  readonly #countFile: CountFile
   #bytes = 0
   /** The number of rollbacks. Each may have lost blocks of uploads in progress. */
   rollbacks = 0
 
   /** Commits are counted in the database and in the count file. */
-  constructor(database: DatabaseSync, slots: Slots, noted: CountFile) {
+  constructor(database: DatabaseSync, slots: Slots, countFile: CountFile) {
     this.#database = database
     this.#slots = slots
-    this.#noted = noted
+    this.#countFile = countFile
   }
 
   /** Whether a commit is due. */
@@ -48,7 +48,7 @@ export class Batches {
       await this.#slots.sync()
       this.#database.exec('COMMIT')
       this.#slots.releaseFreed()
-      if (typeof count === 'number') this.#noted.note(count)
+      if (typeof count === 'number') this.#countFile.record(count)
     } catch (error) {
       throw this.#rollback(error)
     }

@@ -72,20 +72,20 @@ export class FileStore {
 
   /** Damage that was found when the store was opened. */
   readonly damage: readonly StoreDamage[]
-  readonly #noted: CountFile
+  readonly #countFile: CountFile
 
   constructor(
     file: string,
     { clock, random }: Pick<Runtime, 'clock' | 'random'>,
     { sync = diskSync, background }: FileStoreOptions = {},
   ) {
-    const { database, damage, noted } = openCheckedBlocks(file, sync, background)
+    const { database, damage, countFile } = openCheckedBlocks(file, sync, background)
     this.damage = damage
-    this.#noted = noted
+    this.#countFile = countFile
     this.#database = database
     this.#slots = new Slots(slotsFile(file), this.#database, sync)
     this.#blocks = new BlockStore(this.#database, this.#slots, () => nowMs(clock))
-    this.#batches = new Batches(this.#database, this.#slots, noted)
+    this.#batches = new Batches(this.#database, this.#slots, countFile)
     this.#registers = new Registers(this.#database)
     this.#catalogue = new Catalogue(this.#blocks, this.#registers)
     this.#uploads = new Uploads(this.#blocks, this.#batches, random)
@@ -231,7 +231,7 @@ export class FileStore {
   async close(): Promise<void> {
     try {
       await this.#batches.commit()
-      this.#noted.close()
+      this.#countFile.close()
     } finally {
       await this.#slots.close()
       this.#database.close()

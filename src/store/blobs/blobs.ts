@@ -5,10 +5,10 @@ import { failure } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { BackgroundReporter } from '../disk/background.ts'
 import { CountFile } from '../disk/count-file.ts'
-import { openingError, refusalIn, storageError } from '../disk/disk-refusal.ts'
+import { openingError, refusalIn, storageError } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { checkWal, type StoreDamage } from '../disk/wal-check.ts'
-import { detectDamage } from '../sqlite/index.ts'
+import { asDamage } from '../sqlite/index.ts'
 import { type BlobRow, blobRow, blobRows, checkedBytes, rowCrc, type WholeBlobRow } from './blob-rows.ts'
 
 export interface Blob {
@@ -58,7 +58,7 @@ export class BlobStore {
   readonly damage: readonly StoreDamage[]
   readonly #database: DatabaseSync
   readonly #file: string
-  readonly #noted: CountFile
+  readonly #countFile: CountFile
   readonly #now: () => number
   readonly #background: BackgroundReporter
 
@@ -74,14 +74,14 @@ export class BlobStore {
     this.#now = now
     this.#file = file
     this.#background = background
-    this.#noted = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
+    this.#countFile = new CountFile(file, 'changes of blobs', { background, work: 'count_blobs' })
     this.#database = new DatabaseSync(file)
     try {
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 1048576')
       this.#prepareTables()
-      const missing = this.#noted.compare(this.#changes)
+      const missing = this.#countFile.compare(this.#changes)
       if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      if (missing !== undefined) this.#noted.note(this.#changes)
+      if (missing !== undefined) this.#countFile.record(this.#changes)
       this.damage = [damagedWal, missing].filter((found) => found !== undefined)
     } catch (error) {
       this.#database.close()
@@ -96,7 +96,7 @@ export class BlobStore {
   }
 
   get(app: string, path: string): Blob | undefined {
-    const row = detectDamage(() => blobRow(this.#database, app, path))
+    const row = asDamage(() => blobRow(this.#database, app, path))
     if (row === undefined) return undefined
     const bytes = checkedBytes(row)
     this.#noteRead(row)
@@ -106,7 +106,7 @@ export class BlobStore {
   /** The entries directly below a path; undefined when there are none. */
   list(app: string, path: string): Map<string, BlobEntry> | undefined {
     const prefix = path === '' ? '' : `${path}/`
-    const rows = detectDamage(() => blobRows(this.#database, app, prefix))
+    const rows = asDamage(() => blobRows(this.#database, app, prefix))
     if (rows.length === 0) return undefined
     const entries = new Map<string, BlobEntry>()
     for (const row of rows) {
@@ -144,7 +144,7 @@ export class BlobStore {
       this.#putCheck(row, crc32(body))
       this.#countChange()
     })
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
   }
 
   /** Removes a blob and everything below its path. */
@@ -154,19 +154,19 @@ export class BlobStore {
       this.#removeBelow(app, path)
       this.#countChange()
     })
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
   }
 
   /** Writes without changing anything, to check whether the disk works. */
   probe(): void {
     this.#transaction(() => this.#database.exec(`PRAGMA user_version = ${formatVersion}`))
-    this.#noted.note(this.#changes)
+    this.#countFile.record(this.#changes)
     // The read time is written with the next read only, which may never come; if this write works, that one would too.
     this.#background.succeeded('blob_read_time')
   }
 
   close(): void {
-    this.#noted.close()
+    this.#countFile.close()
     this.#database.close()
   }
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf } from '../../base/errors.ts'
-import { detectDamage } from '../sqlite/index.ts'
+import { asDamage } from '../sqlite/index.ts'
 import { blobRow, checkedBytes } from './blob-rows.ts'
 
 /** The result of verifying all blobs. */
@@ -20,9 +20,9 @@ export function verifyBlobs(file: string, progress: (blobs: number) => void = ()
     if (Number(database.prepare('PRAGMA user_version').get()?.['user_version']) < 2) return { blobs: 0, problems }
     let blobs = 0
     const names = 'SELECT app, path FROM blob UNION SELECT app, path FROM blob_check'
-    for (const { app, path } of detectDamage(() => database.prepare(names).all())) {
+    for (const { app, path } of asDamage(() => database.prepare(names).all())) {
       try {
-        const row = detectDamage(() => blobRow(database, String(app), String(path)))
+        const row = asDamage(() => blobRow(database, String(app), String(path)))
         if (row !== undefined) checkedBytes(row)
       } catch (error) {
         problems.push(messageOf(error))

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { openingError } from '../disk/disk-refusal.ts'
+import { openingError } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { DamagedData } from '../sqlite/index.ts'
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { compareEventKeys, type EventKey } from '../../replication/index.ts'
-import { DamagedData, detectDamage } from '../sqlite/index.ts'
+import { asDamage, DamagedData } from '../sqlite/index.ts'
 
 /**
  * Last-writer-wins registers: the event that is last in the total order sets the value, regardless of the order of
@@ -34,7 +34,7 @@ export class Registers {
 
   /** Verifies the checksums of all rows. */
   check(): void {
-    detectDamage(() => {
+    asDamage(() => {
       for (const row of this.#every.iterate()) checkedRegister(row)
       this.followed()
     })

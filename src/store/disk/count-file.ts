@@ -22,7 +22,7 @@ export class CountFile {
   readonly #file: string
   readonly #what: string
   readonly #report: CountFileReport | undefined
-  #noted: number | undefined
+  #recorded: number | undefined
   #descriptor: number | undefined
 
   /** @param what what is counted, in the plural */
@@ -34,23 +34,23 @@ export class CountFile {
 
   /** Compares the count of the database with the file. */
   compare(found: number): StoreDamage | undefined {
-    const noted = this.#read()
-    if (noted === 'damaged') {
+    const recorded = this.#read()
+    if (recorded === 'damaged') {
       const text = `\`${this.#file}\`, where the number of ${this.#what} is noted, is damaged: whether some are missing cannot be told from it. It is written anew.`
       return { text, isCertain: false }
     }
-    if (noted === undefined || noted <= found) return undefined
-    const text = `${noted - found} of ${noted} ${this.#what} that had been stored are missing: the database has ${found}, and \`${this.#file}\` says how many there were. Check the disk, run \`shoal store verify\` once the node is stopped, and restore a backup if there is one.`
+    if (recorded === undefined || recorded <= found) return undefined
+    const text = `${recorded - found} of ${recorded} ${this.#what} that had been stored are missing: the database has ${found}, and \`${this.#file}\` says how many there were. Check the disk, run \`shoal store verify\` once the node is stopped, and restore a backup if there is one.`
     return { text, isCertain: true }
   }
 
   /** Writes the count, after the commit. A failure loses no stored data. */
-  note(count: number): void {
-    if (count === this.#noted) return
+  record(count: number): void {
+    if (count === this.#recorded) return
     try {
       this.#descriptor ??= openSync(this.#file, constants.O_RDWR | constants.O_CREAT, 0o600)
       writeSync(this.#descriptor, lineOf(count), 0, 'latin1')
-      this.#noted = count
+      this.#recorded = count
       this.#report?.background.succeeded(this.#report.work)
     } catch (error) {
       if (systemCode(error) === undefined) throw error

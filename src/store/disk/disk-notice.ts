@@ -1,4 +1,4 @@
-import { refusalIn } from './disk-refusal.ts'
+import { refusalIn } from './disk-io-error.ts'
 
 /** What the disk is used for: a label of the metric of disk errors. */
 export type DiskWork =

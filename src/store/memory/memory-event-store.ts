@@ -12,7 +12,7 @@ import {
 } from '../../protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   effectOfPrune,
   effectOfRedaction,
@@ -30,12 +30,12 @@ import {
   type PruneStart,
   type Received,
   readChunk,
-  refusalOf,
   requireRoomForStream,
   type StreamPosition,
   signHead,
   signPrune,
   signRedaction,
+  skipReason,
   startAtCheckpoint,
   startOfStream,
   storableNow,
@@ -108,7 +108,7 @@ export class MemoryEventStore implements EventStore {
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
     const chunk = readChunk(Buffer.from(bytes))
     const known = this.#find(chunk.head.stream)
-    const refusal = refusalOf(chunk, known?.position, this.#options)
+    const refusal = skipReason(chunk, known?.position, this.#options)
     if (refusal !== undefined) return { state: refusal, count: known?.position.count ?? 0 }
     const stream = known ?? this.#newStream(chunk.head.stream)
     const { position } = stream
@@ -117,7 +117,7 @@ export class MemoryEventStore implements EventStore {
       this.#keep(stream)
       return { state: 'waiting', count: position.count }
     }
-    for (const addition of admit(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    for (const addition of admitChunk(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
     this.#committed()
     return { state: 'stored', count: position.count }
   }

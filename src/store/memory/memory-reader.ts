@@ -21,7 +21,7 @@ export class MemoryReader implements EventReader {
     const last = this.#snapshot
     const counts = this.#streams.map(({ position }) => position.count)
     const isSame = counts.length === last.streams && counts.every((count, number) => count === last.count(number))
-    if (!isSame) this.#snapshot = new Snapshot(last.position + 1, counts)
+    if (!isSame) this.#snapshot = new Snapshot(last.version + 1, counts)
     return this.#snapshot
   }
 

@@ -1,8 +1,8 @@
 import type { EventLog } from './event-log.ts'
-import type { Maintenance } from './maintenance.ts'
 import type { Readings } from './reading.ts'
+import type { RetentionQueries } from './retention-queries.ts'
 
 /** The event store of a topic: the whole port. */
-export interface EventStore extends EventLog, Readings, Maintenance {
+export interface EventStore extends EventLog, Readings, RetentionQueries {
   close(): Promise<void>
 }

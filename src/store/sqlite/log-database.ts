@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError } from '../../base/errors.ts'
 import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
-import { DiskRefusal, refusalOf } from '../disk/disk-refusal.ts'
+import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
@@ -166,9 +166,9 @@ function translateErrors<T>(file: string, work: () => T): T {
     return work()
   } catch (error) {
     if (error instanceof ShoalError) throw error
-    const refused = refusalOf(error, file)
+    const refused = diskErrorReason(error, file)
     if (refused !== undefined)
-      throw new ShoalError('ERR_IO', `\`${file}\` cannot be opened: ${refused}`, { cause: new DiskRefusal(refused) })
+      throw new ShoalError('ERR_IO', `\`${file}\` cannot be opened: ${refused}`, { cause: new DiskError(refused) })
     throw new ShoalError('ERR_INVALID_NODE_STATE', `\`${file}\` cannot be used: ${messageOf(error)}`, { cause: error })
   }
 }

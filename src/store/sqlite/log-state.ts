@@ -16,19 +16,19 @@ import {
 import type { Random } from '../../runtime/random.ts'
 import { BackgroundReporter } from '../disk/background.ts'
 import { CountFile } from '../disk/count-file.ts'
-import { sqliteCode, sqliteFull, storageError } from '../disk/disk-refusal.ts'
+import { sqliteCode, sqliteFull, storageError } from '../disk/disk-io-error.ts'
 import type { DiskSync } from '../disk/sync.ts'
 import { checkWal, removeDamagedCopy, type StoreDamage } from '../disk/wal-check.ts'
 import type { StreamNumber } from '../port/index.ts'
-import { freeRangeId } from './index/index-ranges.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
 import { checkpointCrc } from './rows/checkpoints.ts'
-import { detectDamage } from './rows/checksum.ts'
+import { asDamage } from './rows/checksum.ts'
 import { rowKey } from './rows/row-key.ts'
 import { type StreamRow, streamCrc } from './rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
 import type { TailRow } from './rows/tail-row.ts'
 import { prepareStatements, type Statements } from './statements.ts'
+import { freeRangeId } from './tag-index/index-ranges.ts'
 import { checkWriter } from './write/log-owner.ts'
 import { checkRedactions } from './write/redactions.ts'
 
@@ -76,12 +76,12 @@ export class LogState {
     const damagedWal = checkWal(options.file, { keep: true })
     this.background = options.background ?? new BackgroundReporter()
     this.#countFile = new CountFile(options.file, 'events', { background: this.background, work: 'count_events' })
-    this.#database = afterWalCheck(damagedWal, () =>
+    this.#database = withWalDamage(damagedWal, () =>
       openForWriting(options.file, options.topic, options.kind, options.sync),
     )
     try {
       this.#statements = prepareStatements(this.#database)
-      afterWalCheck(damagedWal, () => this.#load())
+      withWalDamage(damagedWal, () => this.#load())
       checkWriter(this.#database, options.key.publicKey, options.file)
       this.damage = this.#reportDamage(damagedWal)
       if (interrupted) this.#finishScrubbing()
@@ -236,7 +236,7 @@ export class LogState {
     const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
     this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
     endChunk(state)
-    state.maxUnsealedChunks++
+    state.unsealedChunksAtMost++
     this.chunksEnded++
     this.saveStream(state)
   }
@@ -282,7 +282,7 @@ export class LogState {
 
   /** Writes the number of committed events to the count file, so that the next start detects lost ones. */
   recordEventCount(): void {
-    if (!this.#broken) this.#countFile.note(this.#events)
+    if (!this.#broken) this.#countFile.record(this.#events)
   }
 
   close(): void {
@@ -356,9 +356,9 @@ export class LogState {
     const { topic, kind, key } = this.options
     const before = this.#streams
     this.#own.clear()
-    detectDamage(() => checkRedactions(this.#database))
+    asDamage(() => checkRedactions(this.#database))
     this.#streams = new Map(
-      detectDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
+      asDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
         nameOf(state.key),
         state,
       ]),
@@ -372,7 +372,7 @@ export class LogState {
 }
 
 /** Without the frames of a damaged write-ahead log the database may be unusable: then the error reports both. */
-function afterWalCheck<T>(damaged: StoreDamage | undefined, work: () => T): T {
+function withWalDamage<T>(damaged: StoreDamage | undefined, work: () => T): T {
   try {
     return work()
   } catch (error) {

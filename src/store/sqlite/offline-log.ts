@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { metaOf, openForReading } from './log-database.ts'
 import { LogReader } from './read/log-reader.ts'
 import { SharedCounts } from './read/shared-counts.ts'
-import { detectDamage } from './rows/checksum.ts'
+import { asDamage } from './rows/checksum.ts'
 import { loadStreams } from './rows/stream-state.ts'
 
 /** Opens a log that no node has open: without a writer the counts of its streams are loaded from the database. */
@@ -12,7 +12,7 @@ export function openOfflineLog(file: string, own: PublicKey | undefined, clock: 
   const database = openForReading(file)
   try {
     const { topic, kind } = metaOf(database)
-    counts.publish(detectDamage(() => loadStreams(database, topic, kind, own)))
+    counts.publish(asDamage(() => loadStreams(database, topic, kind, own)))
   } finally {
     database.close()
   }

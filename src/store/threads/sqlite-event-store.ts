@@ -23,7 +23,7 @@ import type {
   StreamStatus,
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
-import type { BackupData, FromBackup } from './calls/backup-thread.ts'
+import type { BackupData, FromBackup } from './backup/backup-thread.ts'
 import { PendingCalls } from './pending-calls.ts'
 import { ReaderSupervisor } from './reader/reader-supervisor.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
@@ -274,7 +274,7 @@ export class SqliteEventStore implements EventStore {
   /** Copies a consistent snapshot of the store into a new file, while the store is in use. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#options.file, target, now: this.#options.runtime.clock.now() }
-    const worker = spawn(moduleOf('calls/backup-thread'), data)
+    const worker = spawn(moduleOf('backup/backup-thread'), data)
     const { error } = await new Promise<FromBackup>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'
 import { type ErrorCode, errorTable, failure, ShoalError } from '../../base/errors.ts'
 import { MalformedBytes } from '../../protocol/index.ts'
-import { DiskRefusal, refusalIn } from '../disk/disk-refusal.ts'
+import { DiskError, refusalIn } from '../disk/disk-io-error.ts'
 import type { StoreDamage } from '../disk/wal-check.ts'
 import type { Appended, AppendRequest, Run } from '../port/index.ts'
 import { DamagedData } from '../sqlite/index.ts'
@@ -103,7 +103,7 @@ export class Gate {
   }
 
   /** Blocks the thread until the gate is open, up to a timeout. */
-  pass(milliseconds?: number): void {
+  wait(milliseconds?: number): void {
     Atomics.wait(this.#state, 0, 0, milliseconds)
   }
 }
@@ -113,18 +113,18 @@ const closed = new Gate()
 
 /** Blocks the thread. */
 export function pause(milliseconds: number): void {
-  closed.pass(milliseconds)
+  closed.wait(milliseconds)
 }
 
 /** Opens the resources of a thread and reports the outcome as its first message. */
-export function open<T>(
+export function openAndReport<T>(
   port: MessagePort,
   work: () => T,
   gate?: SharedArrayBuffer,
   damageOf: (opened: T) => readonly StoreDamage[] = () => [],
 ): T | undefined {
   try {
-    if (gate !== undefined) new Gate(gate).pass()
+    if (gate !== undefined) new Gate(gate).wait()
     const opened = work()
     port.postMessage({ damage: damageOf(opened) } satisfies Opened)
     return opened
@@ -159,7 +159,7 @@ export function toMessage(error: unknown): ErrorMessage {
 }
 
 export function fromMessage({ kind, code, message, stack, refused }: ErrorMessage): Error {
-  const options = refused === undefined ? undefined : { cause: new DiskRefusal(refused) }
+  const options = refused === undefined ? undefined : { cause: new DiskError(refused) }
   if (kind === 'ShoalError' && Object.hasOwn(errorTable, code))
     return new ShoalError(code as ErrorCode, message, options)
   if (kind === 'MalformedBytes') return new MalformedBytes(message)

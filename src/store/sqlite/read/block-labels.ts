@@ -1,5 +1,5 @@
 import type { Frame } from '../../../protocol/index.ts'
-import { type IndexBuilder, writeLabelHashes } from '../index/tag-index.ts'
+import { type IndexBuilder, writeLabelHashes } from '../tag-index/tag-index.ts'
 
 /**
  * The distinct labels of the events of one block, with their hashes for the index: a hash table over their bytes, which

@@ -3,7 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { throwRefusal } from '../../disk/disk-refusal.ts'
+import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import {
   type Checkpoint,
   type ChunkSize,
@@ -14,15 +14,15 @@ import {
   type StreamNumber,
   type StreamStatus,
 } from '../../port/index.ts'
-import { soundRangeAt, soundRangesOf } from '../index/index-ranges.ts'
-import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../index/tag-index.ts'
 import { openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
-import { DamagedData, detectDamage } from '../rows/checksum.ts'
+import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { soundRangeAt, soundRangesOf } from '../tag-index/index-ranges.ts'
+import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../tag-index/tag-index.ts'
 import { chunkFrom } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
@@ -82,7 +82,7 @@ export class BlockReader {
 
   streams(): readonly ReadStream[] {
     if (this.#streams.length < this.counts.streams) {
-      const rows = detectDamage(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
+      const rows = asDamage(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
       for (const row of rows) {
         checkStreamRow(row, this.#streams.length)
         const { number, node, nr } = row
@@ -119,12 +119,12 @@ export class BlockReader {
 
   /** The block that contains an event, to read on in the direction of `step`. Undefined when the event was pruned. */
   block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): LabelledBlock | undefined {
-    return detectDamage(() => this.#block(stream, offset, step))
+    return asDamage(() => this.#block(stream, offset, step))
   }
 
   /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */
   prunedOf(stream: StreamNumber): number {
-    return detectDamage(() => this.#pruned(stream))
+    return asDamage(() => this.#pruned(stream))
   }
 
   /** Binary search for the first offset in `first..last` with at least this lamport timestamp; else `last + 1`. */
@@ -152,11 +152,11 @@ export class BlockReader {
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
-    return detectDamage(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+    return asDamage(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
   }
 
   chunkSizes(stream: StreamNumber): ChunkSize[] {
-    return detectDamage(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
+    return asDamage(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
   }
 
   newestTime(stream: StreamNumber, from: number, to: number): NewestTime {
@@ -171,7 +171,7 @@ export class BlockReader {
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
     if (from < this.counts.pruned(stream))
       throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
-    return detectDamage(() => chunkFrom(this.#database, stream, from, newest))
+    return asDamage(() => chunkFrom(this.#database, stream, from, newest))
   }
 
   /** The index ranges of a stream, in order. */
@@ -201,7 +201,7 @@ export class BlockReader {
       const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
       if (row !== undefined) return lookUp(range, row, hash)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       // Reported below, like a missing row.
     }
     this.#reportDamaged(range)
@@ -222,7 +222,7 @@ export class BlockReader {
         })
       }
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       this.#reportDamaged(range)
       return undefined
     }
@@ -245,7 +245,7 @@ export class BlockReader {
     try {
       return this.#rangesOf(stream)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       return []
     }
   }
@@ -254,7 +254,7 @@ export class BlockReader {
     try {
       return this.#rangeAt(stream, offset)
     } catch (error) {
-      throwRefusal(error)
+      rethrowDiskError(error)
       return undefined
     }
   }

@@ -1,5 +1,5 @@
 import type { EventBlock } from '../../port/index.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 
 /** A block with the labels that a cursor needs to find selected events. */
 export interface LabelledBlock extends EventBlock {
@@ -7,7 +7,7 @@ export interface LabelledBlock extends EventBlock {
   readonly labelOf: Uint16Array
   readonly labelCount: number
   /** Whether the payload of an event was redacted: then readers skip the event. */
-  isRemoved(index: number): boolean
+  isRedacted(index: number): boolean
   matches(index: number, matcher: LabelMatcher): boolean
   /** Called by a reader that no longer uses the block: its memory is released unless it is cached or shared. */
   dispose?(): void

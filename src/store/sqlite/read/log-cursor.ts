@@ -10,7 +10,7 @@ import type {
   Snapshot,
   StreamNumber,
 } from '../../port/index.ts'
-import { branchSetsOf } from '../index/branch-set.ts'
+import { branchSetsOf } from '../tag-index/branch-set.ts'
 import type { BlockReader } from './block-reader.ts'
 import { StreamCursor } from './stream-cursor.ts'
 

@@ -1,8 +1,8 @@
 import { digitsOf, putDigits } from '../../../base/digits.ts'
 import { ByteReader, type Labels, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
 import { readColumn } from '../rows/column.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import { endBytes, lamportAt, timeKeyBytes } from './event-line.ts'
 import { parseLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
@@ -67,7 +67,7 @@ export class SealedBlock implements LabelledBlock {
     return this.#details.labelLengths.length
   }
 
-  isRemoved(index: number): boolean {
+  isRedacted(index: number): boolean {
     return this.lines[index] === this.lines[index + 1]
   }
 
@@ -93,7 +93,7 @@ export class SealedBlock implements LabelledBlock {
   /** Start and end of the payload of an event; empty if it was redacted. */
   payloadSpan(index: number): [number, number] {
     const [start, end] = [this.#details.payloads[index] as number, this.lines[index + 1] as number]
-    return [start, this.isRemoved(index) ? start : end - endBytes]
+    return [start, this.isRedacted(index) ? start : end - endBytes]
   }
 
   lineBytes(from: number, to: number): number {
@@ -186,7 +186,7 @@ export class SealedBlock implements LabelledBlock {
   #labelSpan(index: number): [number, number] {
     const { labelLengths, labelOf, payloads } = this.#details
     const label = labelOf[index] as number
-    const read = this.isRemoved(index) ? labelOf.findIndex((l, i) => l === label && !this.isRemoved(i)) : index
+    const read = this.isRedacted(index) ? labelOf.findIndex((l, i) => l === label && !this.isRedacted(i)) : index
     const end = read < 0 ? this.#unreadEnd(label) : (payloads[read] as number)
     return [end - (labelLengths[label] as number), end]
   }
@@ -194,7 +194,7 @@ export class SealedBlock implements LabelledBlock {
   /** Labels that are in no line are stored at the end. */
   #unreadEnd(label: number): number {
     const { labelLengths, labelOf } = this.#details
-    const inLines = new Set(labelOf.filter((_, i) => !this.isRemoved(i)))
+    const inLines = new Set(labelOf.filter((_, i) => !this.isRedacted(i)))
     let end = this.bytes.length
     for (let other = labelLengths.length - 1; other > label; other--)
       if (!inLines.has(other)) end -= labelLengths[other] as number

@@ -116,7 +116,7 @@ export class SharedCounts {
 
   /** The counts of all streams after the last commit; returns `last` if nothing has changed since. */
   snapshot(last?: Snapshot): Snapshot {
-    if (last !== undefined && this.#get(cell.committed) === last.position) return last
+    if (last !== undefined && this.#get(cell.committed) === last.version) return last
     let snapshot = last && this.#replay(last)
     while (snapshot === undefined) snapshot = this.#replay(this.#readCells())
     return snapshot
@@ -135,12 +135,12 @@ export class SharedCounts {
   #replay(base: Snapshot): Snapshot | undefined {
     const to = this.#get(cell.committed)
     const counts = base.counts()
-    for (let at = Math.max(base.position, to - ringSize); at < to; at++) {
+    for (let at = Math.max(base.version, to - ringSize); at < to; at++) {
       const change = this.#get(ringCell(at))
       while (counts.length <= streamOf(change)) counts.push(0)
       counts[streamOf(change)] = offsetOf(change)
     }
-    return this.#get(cell.reserved) - base.position <= ringSize ? new Snapshot(to, counts) : undefined
+    return this.#get(cell.reserved) - base.version <= ringSize ? new Snapshot(to, counts) : undefined
   }
 
   incrementAppends(): void {

@@ -1,7 +1,7 @@
 import type { ReadStream } from '../../port/index.ts'
-import type { BranchSet } from '../index/branch-set.ts'
-import { CandidateFinder, type Candidates } from '../index/candidates.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { BranchSet } from '../tag-index/branch-set.ts'
+import { CandidateFinder, type Candidates } from '../tag-index/candidates.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 
@@ -108,7 +108,7 @@ export class StreamCursor {
   #endOfSelected(block: LabelledBlock, from: number, to: number): number {
     if (this.#matcher === undefined) return to
     let end = from
-    while (end < to && (block.isRemoved(end) || this.#isSelected(block, end))) end++
+    while (end < to && (block.isRedacted(end) || this.#isSelected(block, end))) end++
     return end
   }
 
@@ -124,7 +124,7 @@ export class StreamCursor {
       }
     }
     this.index = offset - block.first
-    if (block.isRemoved(this.index)) return false
+    if (block.isRedacted(this.index)) return false
     if (!this.#isSelected(block, this.index)) return false
     this.lamport = block.lamports[this.index] as number
     return true

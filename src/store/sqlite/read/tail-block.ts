@@ -1,5 +1,5 @@
 import { ByteReader, ByteWriter, decodeLabels, type Frame, type Labels } from '../../../protocol/index.ts'
-import type { LabelMatcher } from '../index/label-matcher.ts'
+import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import { lineEnd, linePrefix } from './event-line.ts'
 import { writeLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
@@ -61,7 +61,7 @@ export class TailBlock implements LabelledBlock {
     return this.count
   }
 
-  isRemoved(index: number): boolean {
+  isRedacted(index: number): boolean {
     const frame = this.#frame(index)
     return (frame.payloads[2 * (this.first + index - frame.first)] as number) < 0
   }
@@ -98,7 +98,7 @@ export class TailBlock implements LabelledBlock {
   /** Start and end of a line; empty for a removed event. */
   #line(index: number): readonly [number, number] {
     const spans = this.#spans
-    if (spans[2 * index + 1] === 0 && !this.isRemoved(index)) {
+    if (spans[2 * index + 1] === 0 && !this.isRedacted(index)) {
       const frame = this.#frame(index)
       const writer = this.#lines
       spans[2 * index] = writer.length

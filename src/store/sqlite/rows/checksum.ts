@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { isCorrupt, systemCode } from '../../../base/errors.ts'
-import { sqliteCode } from '../../disk/disk-refusal.ts'
+import { sqliteCode } from '../../disk/disk-io-error.ts'
 
 /** Stored data failed its check. It is never served: the request that needs it fails with this error. */
 export class DamagedData extends Error {
@@ -28,7 +28,7 @@ export function checksum(bytes: Uint8Array, a: number, b = 0, c = 0, d = 0): num
 }
 
 /** Runs work that reads stored rows, and turns the errors of SQLite that mean damage into `DamagedData`. */
-export function detectDamage<T>(work: () => T): T {
+export function asDamage<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

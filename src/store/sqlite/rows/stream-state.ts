@@ -23,7 +23,7 @@ export interface StreamState extends StreamPosition {
   /** Number of sealed events, from the start. */
   sealed: number
   /** Upper bound of the complete, unsealed chunks: a query for the exact number is slower than many commits. */
-  maxUnsealedChunks: number
+  unsealedChunksAtMost: number
   /** Whether complete chunks can be sealed: false when one of them is damaged. */
   sealable: boolean
   /** Incremented with every change of stored events, so that seals and merges of older data are not applied. */
@@ -32,7 +32,7 @@ export interface StreamState extends StreamPosition {
 
 /** The state of a stream with no stored events. */
 export function newStream(number: StreamNumber, start: StreamPosition): StreamState {
-  return { ...start, number, sealed: 0, maxUnsealedChunks: 0, sealable: true, revision: 0 }
+  return { ...start, number, sealed: 0, unsealedChunksAtMost: 0, sealable: true, revision: 0 }
 }
 
 /** Derives the state of all streams from the stored rows. */
@@ -51,7 +51,7 @@ export function loadStreams(
     const isOwn = own !== undefined && Buffer.compare(own, key.node) === 0
     const state = newStream(row.number, startOfStream(topic, kind, key, isOwn))
     state.pruned = row.pruned
-    state.maxUnsealedChunks = Number.POSITIVE_INFINITY
+    state.unsealedChunksAtMost = Number.POSITIVE_INFINITY
     loadCheckpoint(database, state, row.checkpoint)
     loadSealed(database, state)
     return { state, tailRows: loadTail(database, state) }

@@ -1,11 +1,11 @@
 import { assert } from '../../../base/assert.ts'
 import { ByteWriter, type Frame } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
-import type { IndexBuilder } from '../index/tag-index.ts'
 import { BlockLabels } from '../read/block-labels.ts'
 import { LinePrefixes, lineEnd, middleBytes } from '../read/event-line.ts'
 import { writeLabelJson } from '../read/label-json.ts'
 import { writeColumn } from '../rows/column.ts'
+import type { IndexBuilder } from '../tag-index/tag-index.ts'
 
 /** Position of labels that are in no line. */
 const notInLines = -1

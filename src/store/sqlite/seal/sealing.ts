@@ -4,17 +4,17 @@ import { tuning } from '../../../base/tuning.ts'
 import { type Frame, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import { insertRange } from '../index/index-ranges.ts'
-import { IndexBuilder, type IndexRow } from '../index/tag-index.ts'
 import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
-import { DamagedData, detectDamage } from '../rows/checksum.ts'
+import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { blockSize, encodeSegment } from '../rows/segment.ts'
 import { type SegmentParts, segmentInserter } from '../rows/segment-row.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
+import { insertRange } from '../tag-index/index-ranges.ts'
+import { IndexBuilder, type IndexRow } from '../tag-index/tag-index.ts'
 
 /** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {
@@ -46,10 +46,10 @@ interface SealedSegment {
 export function planSeal(log: LogState, leastChunks: number): SealPlan | undefined {
   let best: SealPlan | undefined
   for (const state of log.streams) {
-    if (!state.sealable || state.checkpoint <= state.sealed || state.maxUnsealedChunks < leastChunks) continue
+    if (!state.sealable || state.checkpoint <= state.sealed || state.unsealedChunksAtMost < leastChunks) continue
     const ends = chunkEnds(log, state)
     if (ends === undefined) continue
-    if (ends.length < tuning.chunksPerSeal) state.maxUnsealedChunks = ends.length
+    if (ends.length < tuning.chunksPerSeal) state.unsealedChunksAtMost = ends.length
     // `ends` is limited to the chunks of one seal.
     const enough = Math.min(leastChunks, tuning.chunksPerSeal)
     if (ends.length >= enough && ends.length > (best?.ends.length ?? 0)) best = planOf(state, ends)
@@ -65,9 +65,7 @@ function planOf({ number, key, revision, sealed }: StreamState, ends: readonly n
 function chunkEnds({ database, background }: LogState, state: StreamState): number[] | undefined {
   const { number, sealed } = state
   try {
-    return detectDamage(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(
-      ({ count }) => count,
-    )
+    return asDamage(() => checkpointsAfter(database, number, sealed, tuning.chunksPerSeal)).map(({ count }) => count)
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
     state.sealable = false
@@ -84,7 +82,7 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   let first = plan.from
   for (const end of plan.ends) {
     assert(end > first, 'the ends of chunks ascend')
-    const frames = detectDamage(() => tailFrames(database, plan.stream, first, end))
+    const frames = asDamage(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
@@ -150,7 +148,7 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))
   })
   state.sealed = end
-  state.maxUnsealedChunks -= plan.ends.length
+  state.unsealedChunksAtMost -= plan.ends.length
   log.changed.add(state)
   return true
 }

@@ -12,9 +12,6 @@ import {
 } from '../../../protocol/index.ts'
 import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import { pairsIn } from '../index/index-ranges.ts'
-import { addFrame } from '../index/reindex.ts'
-import { IndexBuilder, type IndexRange, rangeCrc } from '../index/tag-index.ts'
 import { metaOf, openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
 import { framesOfSegment } from '../rows/records.ts'
@@ -24,6 +21,9 @@ import { segmentColumns } from '../rows/segment-columns.ts'
 import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { type ChainPoint, chainPointOf, framesOf, type TailRow } from '../rows/tail-row.ts'
+import { pairsIn } from '../tag-index/index-ranges.ts'
+import { addFrame } from '../tag-index/reindex.ts'
+import { IndexBuilder, type IndexRange, rangeCrc } from '../tag-index/tag-index.ts'
 
 /** The result of verifying a log. */
 export interface VerifyReport {

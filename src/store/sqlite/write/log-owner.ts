@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { ShoalError } from '../../../base/errors.ts'
 import { nodeIdOf, type PublicKey } from '../../../identity/index.ts'
 import { metaOf, openForReading } from '../log-database.ts'
-import { detectDamage } from '../rows/checksum.ts'
+import { asDamage } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 
 /** Streams that have events and no received head: they were written by the node of this log. */
@@ -13,7 +13,7 @@ const ownStreams = `
 /** The public keys of the nodes that have written a log. */
 export function writersOf(database: DatabaseSync): PublicKey[] {
   if (metaOf(database).kind === 'imported') return []
-  const rows = detectDamage(() => database.prepare(ownStreams).all(rowKey(1, 0)))
+  const rows = asDamage(() => database.prepare(ownStreams).all(rowKey(1, 0)))
   return rows.map(({ node }) => Uint8Array.from(node as Uint8Array) as PublicKey)
 }
 

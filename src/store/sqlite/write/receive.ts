@@ -1,14 +1,14 @@
 import { type Chunk, MalformedBytes } from '../../../protocol/index.ts'
 import {
   type Addition,
-  admit,
+  admitChunk,
   admitWaiting,
   isAhead,
   mayWait,
   type Received,
   type ReceivingStream,
   readChunk,
-  refusalOf,
+  skipReason,
   unlessMalformed,
 } from '../../../replication/index.ts'
 import type { LogState } from '../log-state.ts'
@@ -29,7 +29,7 @@ export class Receiver {
   receive(bytes: Uint8Array): Received {
     const chunk = readChunk(bytes)
     const known = this.#log.stream(chunk.head.stream)
-    const refusal = refusalOf(chunk, known, this.#log.options)
+    const refusal = skipReason(chunk, known, this.#log.options)
     if (refusal !== undefined) return { state: refusal, count: known?.count ?? 0 }
     return this.#log.transaction(() => this.#store(chunk, bytes))
   }
@@ -41,7 +41,7 @@ export class Receiver {
       this.#keepWaiting(state, chunk, bytes)
       return { state: 'waiting', count: state.count }
     }
-    for (const addition of admit(chunk, this.#receiving(state))) this.#append(state, addition)
+    for (const addition of admitChunk(chunk, this.#receiving(state))) this.#append(state, addition)
     return { state: 'stored', count: state.count }
   }
 

@@ -5,11 +5,11 @@ import { tuning } from '../../../base/tuning.ts'
 import type { Received } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
-import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../index/merging.ts'
-import { dropIndexAt, reindexNext } from '../index/reindex.ts'
 import { type LogOptions, LogState } from '../log-state.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
+import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
+import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
 import { Appender } from './append.ts'
 import { Receiver } from './receive.ts'
 import { Remover } from './removal.ts'
@@ -107,9 +107,9 @@ export class LogWriter {
   /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
   get isSealBacklogFull(): boolean {
     const maxEvents = tuning.maxUnsealedChunks * format.eventsPerCheckpoint
-    for (const { sealable, checkpoint, sealed, maxUnsealedChunks } of this.#log.streams) {
+    for (const { sealable, checkpoint, sealed, unsealedChunksAtMost } of this.#log.streams) {
       // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
-      const chunks = Number.isFinite(maxUnsealedChunks) ? maxUnsealedChunks : 0
+      const chunks = Number.isFinite(unsealedChunksAtMost) ? unsealedChunksAtMost : 0
       if (sealable && (checkpoint - sealed > maxEvents || chunks > tuning.maxUnsealedChunks)) return true
     }
     return false

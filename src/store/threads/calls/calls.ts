@@ -8,7 +8,7 @@ import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-no
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import { PendingCalls } from '../pending-calls.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
-import { type ErrorMessage, fromMessage, open, toMessage } from '../thread-messages.ts'
+import { type ErrorMessage, fromMessage, openAndReport, toMessage } from '../thread-messages.ts'
 
 interface Call {
   readonly id: number
@@ -53,7 +53,7 @@ export function serveCalls<T extends object & { readonly damage?: readonly Store
     })
     return target
   }
-  open(port, openTarget, undefined, ({ damage = [] }) => damage)
+  openAndReport(port, openTarget, undefined, ({ damage = [] }) => damage)
 }
 
 async function runCall(port: MessagePort, target: object, { id, name, args }: Call): Promise<void> {

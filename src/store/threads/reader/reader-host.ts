@@ -7,7 +7,7 @@ import type { Runtime } from '../../../runtime/system-runtime.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
-import { type ErrorMessage, open, toMessage } from '../thread-messages.ts'
+import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
 import { joinPieces, type Pieces } from './pieces.ts'
 import { PublishPriority } from './publish-priority.ts'
 
@@ -141,5 +141,5 @@ export function runReader(jobs: JobSet, runtime: Runtime): void {
   const port = parentPort
   assert(port !== null, 'the reader runs in a worker thread')
   const data = workerData as ReaderData
-  open(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
+  openAndReport(port, () => new ReaderHost(port, data, jobs, runtime), data.gate)
 }

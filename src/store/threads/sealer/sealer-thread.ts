@@ -11,7 +11,7 @@ import {
   type Sealed,
   type SealPlan,
 } from '../../sqlite/index.ts'
-import { type ErrorMessage, open, toMessage } from '../thread-messages.ts'
+import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
 import { PostSignal } from '../writer/post-signal.ts'
 
 export interface SealerData {
@@ -37,7 +37,7 @@ export type FromSealer =
 const { file, posts } = workerData as SealerData
 const parent = parentPort
 assert(parent !== null, 'the sealer runs in its own thread')
-open(parent, () => {
+openAndReport(parent, () => {
   const database = openForReading(file)
   const signal = new PostSignal(posts)
   const start = ({ port, first }: SealerStart): void => {

@@ -84,7 +84,7 @@ export class SealScheduler {
   waitWhileBehind(): void {
     while (this.#isSealing && !this.#sealerEnded.isOpen && this.#writer.isSealBacklogFull) {
       this.applyFinished()
-      if (this.#isSealing) this.#sealerEnded.pass(pollMs)
+      if (this.#isSealing) this.#sealerEnded.wait(pollMs)
     }
   }
 

@@ -15,7 +15,7 @@ import { LogWriter, SharedCounts } from '../../sqlite/index.ts'
 import {
   type ErrorMessage,
   Gate,
-  open,
+  openAndReport,
   packAppended,
   type ReceivedRequest,
   toMessage,
@@ -277,4 +277,4 @@ function notifier(
 const port = parentPort
 assert(port !== null, 'the writer runs in its own thread')
 const openWriter = (): WriterThread => new WriterThread(port, workerData as WriterData, systemRuntime)
-open(port, openWriter, undefined, ({ damage }) => damage)
+openAndReport(port, openWriter, undefined, ({ damage }) => damage)

@@ -14,8 +14,8 @@ const noRoom = 'there is no room left on the disk'
 const tooLittleBytes = 64 * 1024
 
 /** An error of the disk or file system, with the reason as message. The cause of errors that users see. */
-export class DiskRefusal extends Error {
-  override readonly name = 'DiskRefusal'
+export class DiskError extends Error {
+  override readonly name = 'DiskError'
 }
 
 function isFull(file: string): boolean {
@@ -36,8 +36,8 @@ export function sqliteCode(error: unknown): number | undefined {
 }
 
 /** The reason of an error of the disk or file system; undefined for other errors. */
-export function refusalOf(error: unknown, file?: string): string | undefined {
-  if (error instanceof DiskRefusal) return error.message
+export function diskErrorReason(error: unknown, file?: string): string | undefined {
+  if (error instanceof DiskError) return error.message
   if (sqliteCode(error) === sqliteFull || systemCode(error) === 'ENOSPC') return noRoom
   // SQLite may report a full disk as an I/O error.
   if (sqliteCode(error) === sqliteIo && file !== undefined && isFull(file)) return noRoom
@@ -49,18 +49,18 @@ export function refusalOf(error: unknown, file?: string): string | undefined {
 /** The same, for an error or one of its causes. */
 export function refusalIn(error: unknown, file?: string): string | undefined {
   if (!(error instanceof Error)) return undefined
-  return refusalOf(error, file) ?? refusalIn(error.cause, file)
+  return diskErrorReason(error, file) ?? refusalIn(error.cause, file)
 }
 
 /** Rethrows disk errors, which are not damage. */
-export function throwRefusal(error: unknown): void {
-  if (refusalOf(error) !== undefined) throw error
+export function rethrowDiskError(error: unknown): void {
+  if (diskErrorReason(error) !== undefined) throw error
 }
 
 /** The error for a failed write to a file. */
 export function storageError(error: unknown, file: string): ShoalError {
   const refused = refusalIn(error, file)
-  const cause = refused === undefined ? error : new DiskRefusal(refused, { cause: error })
+  const cause = refused === undefined ? error : new DiskError(refused, { cause: error })
   return failure('ERR_STORAGE', { cause: refused ?? messageOf(error) }, { cause })
 }
 
@@ -75,7 +75,7 @@ export function openingError(error: unknown, file: string, damage?: string): Sho
   return failure(
     'ERR_STORAGE',
     { cause: `\`${file}\` cannot be opened: ${refused}` },
-    { cause: new DiskRefusal(refused) },
+    { cause: new DiskError(refused) },
   )
 }
 

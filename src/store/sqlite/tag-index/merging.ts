@@ -4,7 +4,7 @@ import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import type { LogState } from '../log-state.ts'
-import { detectDamage } from '../rows/checksum.ts'
+import { asDamage } from '../rows/checksum.ts'
 import { deleteRange, insertRange, postingsOf, soundRanges } from './index-ranges.ts'
 import { joinPostings } from './joined-postings.ts'
 import type { IndexRange, IndexRow } from './tag-index.ts'
@@ -50,7 +50,7 @@ function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number)
 
 /** Builds the merged range. It needs only a read-only connection. */
 export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
-  const parts = plan.ranges.map((range) => ({ range, rows: detectDamage(() => postingsOf(database, range)) }))
+  const parts = plan.ranges.map((range) => ({ range, rows: asDamage(() => postingsOf(database, range)) }))
   return { plan, ...joinPostings(parts) }
 }
 

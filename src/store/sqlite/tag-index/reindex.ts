@@ -1,9 +1,9 @@
 import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
-import { throwRefusal } from '../../disk/disk-refusal.ts'
+import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import type { LogState } from '../log-state.ts'
 import { framesBetween } from '../read/chunks.ts'
-import { DamagedData, detectDamage } from '../rows/checksum.ts'
+import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './index-ranges.ts'
@@ -31,7 +31,7 @@ function isDamaged(log: LogState, range: IndexRange): boolean {
     pairsIn(log.database, range)
     return false
   } catch (error) {
-    throwRefusal(error)
+    rethrowDiskError(error)
     return true
   }
 }
@@ -49,7 +49,7 @@ function firstGap({ pruned, sealed }: StreamState, ranges: readonly IndexRange[]
 /** Returns false for damaged events, which stay without an index: a query that reads them fails. */
 function tryRebuild(log: LogState, state: StreamState, from: number, to: number): boolean {
   try {
-    detectDamage(() => rebuild(log, state, from, to))
+    asDamage(() => rebuild(log, state, from, to))
     return true
   } catch (error) {
     if (error instanceof DamagedData) return false

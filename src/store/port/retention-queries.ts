@@ -1,7 +1,7 @@
 import type { Checkpoint, ChunkSize, NewestTime, StreamNumber } from './streams.ts'
 
 /** Queries for retention. Backup, verification and statistics work on the database file instead. */
-export interface Maintenance {
+export interface RetentionQueries {
   /** The checkpoints of a stream, in ascending order. */
   checkpoints(stream: StreamNumber): Promise<Checkpoint[]>
   /** The stored chunks of a stream, in ascending order, including the incomplete last one. */
