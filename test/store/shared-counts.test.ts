@@ -43,7 +43,7 @@ test('a snapshot is consistent with a whole commit, while another thread publish
   const all = new Commits()
   for (let i = 0; i < commits; i++) all.next()
   assert.equal(last?.version, all.changes)
-  assert.ok(taken.moved > 50 && taken.fresh > 50, JSON.stringify(taken))
+  assert.ok(taken.moved > 3 && taken.fresh > 3, JSON.stringify(taken))
 })
 
 test('a snapshot is complete even if the ring of changes has wrapped around since the previous one', () => {
