@@ -26,11 +26,11 @@ export class Appender {
 
   /** Stores all requests in one transaction: see `LogState.transaction` for what is on disk when it throws. */
   commit(requests: readonly AppendRequest[]): Appended[] {
-    // Checked before the transaction, since recovering from a failed one is slower than a commit.
-    this.#log.now()
+    // The events of a commit share its time. Read before the transaction, since recovering from a failed one is slow.
+    const time = this.#log.now()
     try {
       return this.#log.lazyTransaction(() => {
-        const appended = requests.map((request) => this.#append(request))
+        const appended = requests.map((request) => this.#append(request, time))
         this.#endFrames()
         return appended
       })
@@ -54,9 +54,8 @@ export class Appender {
     for (const [state, row] of rest) this.#endFrame(state, row, rest.length === 1)
   }
 
-  #append({ source, spans, streams }: AppendRequest): Appended {
+  #append({ source, spans, streams }: AppendRequest, time: number): Appended {
     const log = this.#log
-    const time = log.now()
     const lamport = log.clock.take(streams.length)
     assert(spans.length === 4 * streams.length, 'each event of a request has its spans')
     const runs: Run[] = []
