@@ -39,6 +39,10 @@ export const tuning = {
   sealerStopTimeoutMs: 10_000,
   /** Cache of decompressed rows of the tail, per reader thread. */
   tailCacheBytes: 4 * 1024 * 1024,
+  /** In-memory index of unsealed events of all streams, per reader thread. Streams beyond it are scanned. */
+  tailIndexBytes: 24 * 1024 * 1024,
+  /** Cache of the times of index ranges, per reader thread. */
+  timesCacheBytes: 2 * 1024 * 1024,
   /** Cache of decoded blocks, per reader thread. */
   blockCacheBytes: 8 * 1024 * 1024,
   /** Index ranges that are merged into one. */

@@ -81,7 +81,7 @@ function repairIndex(file: string, where: string): void {
   const log = openLog(file)
   try {
     const { writer, reader } = log
-    reader.onDamagedIndex = (stream, offset) => writer.dropIndexAt(stream, offset)
+    reader.index.onDamaged = (stream, offset) => writer.dropIndexAt(stream, offset)
     const ask = (): string => linesOf(reader, { anyOf: [{ tags: ['id:11'] }], order: 'asc' }).bytes.toString()
     const before = ask()
     assert.match(before, /"tags":\["all","id:11"\]/, where)
@@ -90,7 +90,7 @@ function repairIndex(file: string, where: string): void {
     assert.ok(pieces > 0, `a range was indexed again: ${where}`)
     assert.equal(ask(), before, where)
     assert.ok(
-      reader.ranges(0).some(({ first, count }) => first <= 11 && first + count > 11),
+      reader.index.ranges(0).some(({ first, count }) => first <= 11 && first + count > 11),
       `the event is indexed again: ${where}`,
     )
   } finally {

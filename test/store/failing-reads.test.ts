@@ -51,10 +51,10 @@ function sealedLog(t: TestContext) {
 
 test('a disk error while reading the index is not treated as damage of the index', (t) => {
   const { writer, reader } = sealedLog(t)
-  const [range] = reader.ranges(0)
+  const [range] = reader.index.ranges(0)
   assert.ok(range)
   const reported: unknown[] = []
-  reader.onDamagedIndex = (...place) => reported.push(place)
+  reader.index.onDamaged = (...place) => reported.push(place)
   const refused = Object.assign(new Error('disk I/O error'), { errcode: 10 })
   const { get, all } = StatementSync.prototype
   const isPosting = ({ sourceSQL }: StatementSync) => sourceSQL.includes('posting')
@@ -66,11 +66,11 @@ test('a disk error while reading the index is not treated as damage of the index
     if (isPosting(this)) throw refused
     return all.apply(this, args as never)
   })
-  assert.throws(() => reader.positions(range, 1), refused)
-  assert.throws(() => reader.positionsOfAny(range, new Set([1])), refused)
+  assert.throws(() => reader.index.positions(range, 1), refused)
+  assert.throws(() => reader.index.positionsOfAny(range, new Set([1])), refused)
   assert.throws(() => writer.dropIndexAt(0, 0), { message: 'disk I/O error' })
   t.mock.restoreAll()
   assert.deepEqual(reported, [])
-  assert.deepEqual(reader.ranges(0), [range])
+  assert.deepEqual(reader.index.ranges(0), [range])
   assert.equal(writer.reindexNext(), false, 'nothing was dropped')
 })

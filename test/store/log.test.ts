@@ -127,13 +127,13 @@ test('old index ranges are merged without changing query results', (t) => {
     const plan = writer.planSeal()
     if (plan !== undefined) writer.applySeal(buildSeal(writer.database, plan))
   }
-  const before = reader.ranges(0).length
+  const before = reader.index.ranges(0).length
   const answers = () =>
     ['m:3', 'id:69000', 'id:17', 'nothing'].map((tag) => lines(reader, [{ tags: [tag] }]).map(({ offset }) => offset))
   const expected = answers()
   writer.sealAll()
   assert.deepEqual(answers(), expected)
-  const after = reader.ranges(0).length
+  const after = reader.index.ranges(0).length
   assert.ok(after <= before / 4, `${before} ranges were merged into ${after}`)
 })
 

@@ -1,10 +1,13 @@
 import type { Branch, Order, Plan } from '../../aql/index.ts'
-import type { Selection } from '../../store/reading/index.ts'
+import type { Selection, TimeRange } from '../../store/reading/index.ts'
 import type { Bounds } from './bounds.ts'
 
-type Selected = Pick<Selection, 'anyOf' | 'lamports'>
+type Selected = Pick<Selection, 'anyOf' | 'lamports' | 'times'>
 
-/** The selection for a plan. Key ranges become ranges of lamport timestamps; the residual predicate does the rest. */
+/**
+ * The selection for a plan. Key ranges become ranges of lamport timestamps. Together with times
+ * they only narrow what is read: the residual predicate does the rest.
+ */
 export function selectionOf(plan: Plan, order: Order, { lower, upper }: Bounds): Selection {
   return { ...selectedBy(plan), order, lower, ...(upper && { upper }) }
 }
@@ -20,9 +23,11 @@ function selectedBy(plan: Plan): Selected {
 
 function newSelected({ anyOf }: Plan): Selected {
   const lamports = lamportsOf(anyOf)
+  const times = timesOf(anyOf)
   return {
     anyOf: anyOf.map(({ tags, appId, own }) => ({ tags, ...(appId !== undefined && { appId }), ...(own && { own }) })),
     ...(lamports && { lamports }),
+    ...(times && { times }),
   }
 }
 
@@ -33,6 +38,17 @@ function lamportsOf(branches: readonly Branch[]): { from: number; to: number } |
   for (const { key } of branches) {
     from = Math.min(from, key?.lower?.place.lamport ?? 0)
     to = Math.max(to, key?.upper?.place.lamport ?? Number.POSITIVE_INFINITY)
+  }
+  return { from, to }
+}
+
+/** The range of times that covers all branches. */
+function timesOf(branches: readonly Branch[]): TimeRange | undefined {
+  if (!branches.every(({ time }) => time !== undefined)) return undefined
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (const { time } of branches) {
+    from = Math.min(from, time?.from ?? 0)
+    to = Math.max(to, time?.to ?? Number.POSITIVE_INFINITY)
   }
   return { from, to }
 }

@@ -8,7 +8,7 @@ export type { BlockEvent, EventCursor, EventReader, EventSink } from './event-re
 export type { EventStore } from './event-store.ts'
 export type { Reading, Readings } from './reading.ts'
 export type { RetentionQueries } from './retention-queries.ts'
-export type { Branch, Order, Selection } from './selection.ts'
+export type { Branch, Order, Selection, TimeRange } from './selection.ts'
 export { Snapshot } from './snapshot.ts'
 export { joinChunks, newestTimeIn } from './stream-sizes.ts'
 export type { Checkpoint, ChunkSize, NewestTime, ReadStream, StreamNumber, StreamStatus } from './streams.ts'

@@ -20,4 +20,12 @@ export interface Selection {
   readonly upper?: ReadonlyMap<StreamNumber, number>
   /** An inclusive range of lamport timestamps that contains all selected events. */
   readonly lamports?: { readonly from: number; readonly to: number }
+  /** A range of times that contains all selected events. Other events may be returned, too. */
+  readonly times?: TimeRange
+}
+
+/** Microseconds since 1970, from `from` to before `to`. */
+export interface TimeRange {
+  readonly from: number
+  readonly to: number
 }

@@ -9,5 +9,6 @@ export type {
   Selection,
   Snapshot,
   StreamNumber,
+  TimeRange,
 } from '../port/index.ts'
 export { type ReaderData, runReader } from '../threads/reader/reader-host.ts'

@@ -9,6 +9,7 @@ export { buildSeal, releaseSealed, type Sealed, type SealPlan } from './seal/sea
 export { type LogStats, logStats } from './stats.ts'
 export { buildMerge, type Merged, type MergePlan } from './tag-index/merging.ts'
 export { appHash } from './tag-index/tag-index.ts'
+export { type BuiltTimes, buildTimes, type TimesPlan } from './time-index/missing-times.ts'
 export { type VerifyReport, verifyLog } from './verify/verify-log.ts'
 export { sameKey, writersOfFile } from './write/log-owner.ts'
 export { LogWriter } from './write/writer.ts'

@@ -6,6 +6,7 @@ import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
+import { timesTable } from './time-index/range-times.ts'
 
 const { logApplicationId, logFormatVersion, logPageBytes } = format
 /** Pages in the write-ahead log that trigger a checkpoint: the commit that runs it takes time in proportion to them. */
@@ -27,6 +28,7 @@ const tables = `
   ${segmentTable}
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
   CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+  ${timesTable}
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
 `
 
@@ -54,7 +56,8 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
 
 /** Raises the format version. Called before the first write, which earlier versions would not understand. */
 export function upgrade(database: DatabaseSync): void {
-  if (userVersion(database) < logFormatVersion) database.exec(`PRAGMA user_version = ${logFormatVersion}`)
+  if (userVersion(database) < logFormatVersion)
+    database.exec(`BEGIN IMMEDIATE; ${timesTable} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
 }
 
 /** A write without effect: sets the format version to its current value. */

@@ -103,7 +103,7 @@ const eventsOfPosting = eventsByPosting()
 function eventsByPosting(): Map<number, Query[]> {
   const queriesOf = new Map<number, Query[]>()
   for (const { number, count, pruned } of streams) {
-    const ranges = intact.reader.ranges(number)
+    const ranges = intact.reader.index.ranges(number)
     for (let offset = pruned; offset < count; offset += 3) {
       const range = ranges.find(({ first, count: events }) => first <= offset && offset < first + events)
       if (range === undefined) continue

@@ -3,7 +3,6 @@ import { assert } from '../../../base/assert.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import {
   type Checkpoint,
   type ChunkSize,
@@ -21,25 +20,27 @@ import { chunkSizes } from '../rows/chunk-sizes.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
-import { soundRangeAt, soundRangesOf } from '../tag-index/index-ranges.ts'
-import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../tag-index/tag-index.ts'
+import { IndexReader } from '../tag-index/index-reader.ts'
+import { TailIndexes } from '../tag-index/tail-indexes.ts'
 import { chunkFrom } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
+import type { TailBlock } from './tail-block.ts'
 import { TailBlocks } from './tail-blocks.ts'
 
 const statements = {
   streams:
     'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number >= ? ORDER BY number',
   stream: 'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?',
-  posting: 'SELECT crc, body FROM posting WHERE key = ?',
 } as const
 
-/** Reads blocks of events, the index and stream metadata. No transaction stays open between two calls. */
+/** Reads blocks of events and stream metadata. No transaction stays open between two calls. */
 export class BlockReader {
   readonly counts: SharedCounts
   readonly clock: Clock
+  readonly index: IndexReader
+  readonly tailIndexes: TailIndexes
   readonly #database: DatabaseSync
   readonly #own: PublicKey
   readonly #prepared = {} as Record<keyof typeof statements, StatementSync>
@@ -50,15 +51,6 @@ export class BlockReader {
   #removals = -1
   readonly #sealed: SealedBlocks
   readonly #tail: TailBlocks
-  readonly #rangesOf: ReturnType<typeof soundRangesOf>
-  readonly #rangeAt: ReturnType<typeof soundRangeAt>
-  /** Caches: all ranges of a stream, and single ranges that were looked up. */
-  readonly #ranges = new Map<StreamNumber, IndexRange[]>()
-  readonly #foundRanges = new Map<StreamNumber, IndexRange[]>()
-
-  /** Called once for each damaged range of the index. */
-  onDamagedIndex: (stream: StreamNumber, offset: number) => void = () => {}
-  readonly #damaged = new Set<number>()
 
   constructor(file: string, counts: SharedCounts, own: PublicKey, clock: Clock) {
     this.clock = clock
@@ -70,8 +62,8 @@ export class BlockReader {
         this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
-      this.#rangesOf = soundRangesOf(this.#database)
-      this.#rangeAt = soundRangeAt(this.#database)
+      this.index = new IndexReader(this.#database)
+      this.tailIndexes = new TailIndexes(counts, (stream, offset) => this.#tailBlock(stream, offset, 1))
       // Warms the cache for the first query.
       this.streams()
     } catch (error) {
@@ -104,16 +96,13 @@ export class BlockReader {
    */
   refresh(): number {
     const { seals, removals } = this.counts
-    if (this.#seals !== seals) {
-      this.#clearRanges()
-      this.#damaged.clear()
-    }
+    if (this.#seals !== seals) this.index.clearRanges()
     this.#seals = seals
     if (this.#removals === removals) return removals
     this.#removals = removals
     this.#sealed.clear()
     this.#tail.clear()
-    this.#clearRanges()
+    this.index.clearRanges()
     return removals
   }
 
@@ -174,100 +163,14 @@ export class BlockReader {
     return asDamage(() => chunkFrom(this.#database, stream, from, newest))
   }
 
-  /** The index ranges of a stream, in order. */
-  ranges(stream: StreamNumber): readonly IndexRange[] {
-    const known = this.#ranges.get(stream)
-    if (known !== undefined) return known
-    // Without damaged ranges: their events are scanned, which is slow but correct.
-    const ranges = this.#soundRanges(stream)
-    this.#ranges.set(stream, ranges)
-    return ranges
-  }
-
-  /** The index range that contains an event. Reading one is much faster than all, and often enough. */
-  rangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
-    const found = this.#foundRanges.get(stream) ?? []
-    const known = found.findLast((range) => contains(range, offset))
-    if (known !== undefined) return known
-    const range = this.#soundRangeAt(stream, offset) ?? this.ranges(stream).find((range) => contains(range, offset))
-    if (range !== undefined) this.#foundRanges.set(stream, [...found, range])
-    return range
-  }
-
-  /** The positions of events in a range whose labels may have this hash; undefined when the index is damaged. */
-  positions(range: IndexRange, hash: number): number[] | 'most' | undefined {
-    const { id, bits } = range
-    try {
-      const row = this.#prepared.posting.get(postingKey(id, bucketOf(hash, bits))) as unknown as PostingRow | undefined
-      if (row !== undefined) return lookUp(range, row, hash)
-    } catch (error) {
-      rethrowDiskError(error)
-      // Reported below, like a missing row.
-    }
-    this.#reportDamaged(range)
-    return undefined
-  }
-
-  /** The same for any of several hashes, in order. */
-  positionsOfAny(range: IndexRange, hashes: ReadonlySet<number>): number[] | undefined {
-    const { id, bits, count } = range
-    const marks = new Uint8Array(count)
-    const buckets = new Set(Array.from(hashes, (hash) => bucketOf(hash, bits)))
-    try {
-      for (const bucket of buckets) {
-        const row = this.#prepared.posting.get(postingKey(id, bucket)) as unknown as PostingRow | undefined
-        if (row === undefined) throw new DamagedData('a row of the index is missing')
-        lookUpAll(range, bucket, row, hashes, (positions) => {
-          for (const position of positions) marks[position] = 1
-        })
-      }
-    } catch (error) {
-      rethrowDiskError(error)
-      this.#reportDamaged(range)
-      return undefined
-    }
-    const found: number[] = []
-    for (let position = 0; position < count; position++) if (marks[position] === 1) found.push(position)
-    return found
-  }
-
-  /** The range may have been merged or pruned since it was read, so the receiver checks it again. */
-  #reportDamaged({ id, stream, first }: IndexRange): void {
-    if (!this.#damaged.has(id)) this.onDamagedIndex(stream, first)
-    this.#damaged.add(id)
-  }
-
   close(): void {
     this.#database.close()
-  }
-
-  #soundRanges(stream: StreamNumber): IndexRange[] {
-    try {
-      return this.#rangesOf(stream)
-    } catch (error) {
-      rethrowDiskError(error)
-      return []
-    }
-  }
-
-  #soundRangeAt(stream: StreamNumber, offset: number): IndexRange | undefined {
-    try {
-      return this.#rangeAt(stream, offset)
-    } catch (error) {
-      rethrowDiskError(error)
-      return undefined
-    }
-  }
-
-  #clearRanges(): void {
-    this.#ranges.clear()
-    this.#foundRanges.clear()
   }
 
   #block(stream: StreamNumber, offset: number, step: 1 | -1): LabelledBlock | undefined {
     const key = rowKey(stream, offset)
     const sealed = (): LabelledBlock | undefined => this.#sealed.at(stream, key)
-    const tail = (): LabelledBlock | undefined => this.#tail.at(this.#streamId(stream), key, step)
+    const tail = (): LabelledBlock | undefined => this.#tailBlock(stream, offset, step)
     const [first, second] = offset < this.counts.sealed(stream) ? [sealed, tail] : [tail, sealed]
     // The event may move from the tail to a segment between the two reads; the next round finds it.
     for (let round = 0; round < 10; round++) {
@@ -276,6 +179,10 @@ export class BlockReader {
       if (offset < this.#pruned(stream)) return undefined
     }
     throw new DamagedData(`the event ${offset} of stream ${stream} is missing`)
+  }
+
+  #tailBlock(stream: StreamNumber, offset: number, step: 1 | -1): TailBlock | undefined {
+    return this.#tail.at(this.#streamId(stream), rowKey(stream, offset), step)
   }
 
   #streamId(stream: StreamNumber): string {
@@ -289,10 +196,6 @@ export class BlockReader {
     checkStreamRow(row, stream)
     return row.pruned
   }
-}
-
-function contains({ first, count }: IndexRange, offset: number): boolean {
-  return first <= offset && offset < first + count
 }
 
 function firstAtLeast(rising: Float64Array, value: number): number {

@@ -1,4 +1,4 @@
-import { ByteReader, type ByteWriter, type Frame, type Labels } from '../../../protocol/index.ts'
+import { ByteReader, type ByteWriter, type Labels } from '../../../protocol/index.ts'
 
 /**
  * Labels as the part of an event's JSON between timestamp and payload: `,"tags":["a","b"],"appId":"x","payload":`. They
@@ -10,19 +10,25 @@ export const payloadKey = ',"payload":'
 
 const [quote, comma] = [0x22, 0x2c]
 
-/** Writes the JSON of labels, given by the position of their canonical bytes in a frame. */
-export function writeLabelJson(writer: ByteWriter, frame: Frame, start: number, end: number): void {
-  const labels = new ByteReader(frame.bytes, start, end)
+/** Bytes, and a view of them to read several at a time. */
+interface Source {
+  readonly bytes: Buffer
+  readonly words: DataView
+}
+
+/** Writes the JSON of labels, given by the position of their canonical bytes. */
+export function writeLabelJson(writer: ByteWriter, source: Source, start: number, end: number): void {
+  const labels = new ByteReader(source.bytes, start, end)
   const app = labels.skip(labels.uvarint())
   const appEnd = labels.at
   writer.bytes(tagsKeyBytes)
   for (let i = 0, count = labels.uvarint(); i < count; i++) {
     if (i > 0) writer.byte(comma)
     const tag = labels.skip(labels.uvarint())
-    writeString(writer, frame, tag, labels.at)
+    writeString(writer, source, tag, labels.at)
   }
   writer.bytes(appKeyBytes)
-  writeString(writer, frame, app, appEnd)
+  writeString(writer, source, app, appEnd)
   writer.bytes(payloadKeyBytes)
 }
 
@@ -33,7 +39,7 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
 ]
 
 /** Fast path: nearly all texts need no escapes and are copied in one pass. */
-function writeString(writer: ByteWriter, { bytes, words }: Frame, start: number, end: number): void {
+function writeString(writer: ByteWriter, { bytes, words }: Source, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
   if (writer.plainText(words, start, end)) writer.byte(quote)

@@ -15,7 +15,7 @@ import type { BlockReader } from './block-reader.ts'
 import { StreamCursor } from './stream-cursor.ts'
 
 /** Streams that are moved to their first event between two checks of the clock. */
-const streamsPerClock = 32
+const streamsPerClock = 4
 
 /**
  * Merges the selected events of all streams in the total order: by lamport timestamp, then by stream. It works in
@@ -90,7 +90,8 @@ export class LogCursor implements EventCursor {
     const lower = this.#selection.lower?.get(stream.number) ?? -1
     const first = Math.max(this.#reader.counts.pruned(stream.number), lower + 1)
     if (branches.isEmpty || (this.#live === undefined && first > last)) return
-    const cursor = new StreamCursor(this.#reader, stream, branches, first, last, this.#descending ? -1 : 1)
+    const wanted = { branches, times: this.#selection.times, isLive: this.#live !== undefined }
+    const cursor = new StreamCursor(this.#reader, stream, wanted, first, last, this.#descending ? -1 : 1)
     this.#live?.set(stream.number, cursor)
     if (this.#selection.lamports !== undefined) this.#toNarrow.add(cursor)
     this.#unpositioned.push(cursor)
@@ -171,7 +172,9 @@ export class LogCursor implements EventCursor {
       if (found === 'later') return false
       this.#unpositioned.pop()
       if (found) this.#push(cursor)
-      if (moved % streamsPerClock === 0 && this.#reader.clock.steadyMs() >= this.#deadline) return false
+      // Not after the last stream: then it would look as if there were no events.
+      const isDue = moved % streamsPerClock === 0 && this.#unpositioned.length > 0
+      if (isDue && this.#reader.clock.steadyMs() >= this.#deadline) return false
     }
     return true
   }

@@ -1,6 +1,5 @@
 import type { ReadStream } from '../../port/index.ts'
-import type { BranchSet } from '../tag-index/branch-set.ts'
-import { CandidateFinder, type Candidates } from '../tag-index/candidates.ts'
+import { CandidateFinder, type Candidates, type Wanted } from '../tag-index/candidates.ts'
 import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { LabelledBlock } from './labelled-block.ts'
@@ -33,11 +32,11 @@ export class StreamCursor {
   #selected = new Uint8Array(0)
   #selectedOf: LabelledBlock | undefined
 
-  constructor(reader: BlockReader, stream: ReadStream, branches: BranchSet, from: number, to: number, step: 1 | -1) {
+  constructor(reader: BlockReader, stream: ReadStream, wanted: Wanted, from: number, to: number, step: 1 | -1) {
     this.#reader = reader
     this.stream = stream
-    this.#matcher = branches.matcher
-    this.#finder = new CandidateFinder(reader, stream.number, branches)
+    this.#matcher = wanted.branches.matcher
+    this.#finder = new CandidateFinder(reader, stream.number, wanted)
     this.#from = from
     this.#to = to
     this.#step = step

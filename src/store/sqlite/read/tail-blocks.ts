@@ -1,19 +1,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
-import { LruCache } from '../../../base/lru-cache.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
 import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
-import type { LabelledBlock } from './labelled-block.ts'
+import { RangeCache } from './range-cache.ts'
 import { TailBlock } from './tail-block.ts'
+import { heldBytesOf, joinFrames, type TailEvents } from './tail-events.ts'
 
 /** Consecutive rows of the tail: about one block of small ones, or one large one. */
 interface TailRun {
   readonly start: number
   /** The key after the last event. */
   readonly end: number
-  readonly frames: readonly Frame[]
+  readonly events: TailEvents
   /** The blocks that were made of it, by the key of their first event. */
   readonly blocks: Map<number, TailBlock>
 }
@@ -21,16 +22,13 @@ interface TailRun {
 /** Read-ahead of backward reads in events, doubled with each step: each may be a row, and often a few are enough. */
 const backwardEvents = { first: 12, max: format.eventsPerBlock } as const
 
-/** Memory overhead of a frame: a subscription that follows a stream reads a run per event. */
-const bytesPerFrame = 4096
-
 /** Reads blocks of unsealed events, through a cache. */
 export class TailBlocks {
   readonly #place: StatementSync
   readonly #before: StatementSync
   readonly #rows: StatementSync
-  readonly #runs = new LruCache<number, TailRun>(tuning.tailCacheBytes)
-  /** The last used run: large ones are read block by block. */
+  readonly #runs = new RangeCache<TailRun>(tuning.tailCacheBytes)
+  /** The last used run: large ones are not cached, and are read block by block. */
   #last: TailRun | undefined
   /** Start of the last run that was read backwards, and its read-ahead. */
   #backward = { start: -1, events: 0 }
@@ -50,33 +48,33 @@ export class TailBlocks {
   }
 
   /** The block that contains an event, to read on in the direction of `step`; undefined if it is not in the tail. */
-  at(streamId: string, key: number, step: 1 | -1): LabelledBlock | undefined {
+  at(streamId: string, key: number, step: 1 | -1): TailBlock | undefined {
     const run = this.#known(key) ?? (step < 0 ? this.#runBefore(key) : undefined) ?? this.#runFrom(key)
     // The rows may have been sealed or pruned between two statements; then the remaining rows start after the event.
-    if (run === undefined || run.start > key || run.end <= key) return undefined
+    if (run === undefined || !contains(run, key)) return undefined
     this.#last = run
-    const { start, end, frames, blocks } = run
+    const { start, end, events, blocks } = run
     const size = format.eventsPerBlock
     const isSmall = end - start < 2 * size
     const from = isSmall ? start : start + Math.floor((key - start) / size) * size
     const known = blocks.get(from)
     if (known !== undefined) return known
     const to = isSmall ? end : Math.min(end, from + size)
-    const block = new TailBlock(frames, streamId, [offsetOf(from), offsetOf(from) + to - from])
+    const block = new TailBlock(events, streamId, [offsetOf(from), offsetOf(from) + to - from])
     blocks.set(from, block)
     return block
   }
 
   #known(key: number): TailRun | undefined {
     const last = this.#last
-    return last !== undefined && last.start <= key && key < last.end ? last : this.#runs.get(key)
+    return last !== undefined && contains(last, key) ? last : this.#runs.get(key)
   }
 
   /** A run that starts with the row that contains an event. */
   #runFrom(key: number): TailRun | undefined {
     const start = this.#place.get(key)?.['key'] as number | undefined
     if (start === undefined || streamOf(start) !== streamOf(key)) return undefined
-    return this.#runs.get(start) ?? this.#read(start, rowKey(streamOf(key) + 1, 0))
+    return this.#read(start, rowKey(streamOf(key) + 1, 0))
   }
 
   /** The large row that contains an event, or a run of small ones that ends with it; undefined when there is none. */
@@ -87,7 +85,7 @@ export class TailBlocks {
     const rows = upToBlock(this.#before.iterate(from, key)).reverse()
     const last = rows.at(-1)
     if (last === undefined || last.key + last.count <= key) return undefined
-    const run = (last.key < from ? this.#runs.get(last.key) : undefined) ?? this.#run(rows)
+    const run = this.#run(rows)
     if (run === undefined || run.end <= key) return undefined
     this.#backward = { start: run.start, events }
     return run
@@ -104,18 +102,23 @@ export class TailBlocks {
     const start = rows[0].key
     const frames: Frame[] = []
     let end = start
-    let bytes = 0
     for (const row of rows) {
       if (row.key !== end) break
       frames.push(...takeFrames(row))
       end = row.key + row.count
-      bytes += row.raw
     }
-    const run = { start, end, frames, blocks: new Map() }
-    // Twice the bytes: frames and lines.
-    this.#runs.set(start, run, 2 * bytes + bytesPerFrame * frames.length)
+    const [first, ...others] = frames
+    assert(first !== undefined, 'a row of the tail has frames')
+    const events = joinFrames([first, ...others])
+    const run = { start, end, events, blocks: new Map() }
+    // Twice the bytes: events and lines.
+    this.#runs.put(start, end - start, run, 2 * heldBytesOf(events))
     return run
   }
+}
+
+function contains({ start, end }: TailRun, key: number): boolean {
+  return start <= key && key < end
 }
 
 /**

@@ -15,6 +15,7 @@ import type { StreamState } from '../rows/stream-state.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
 import { insertRange } from '../tag-index/index-ranges.ts'
 import { IndexBuilder, type IndexRow } from '../tag-index/tag-index.ts'
+import { TimeGroups } from '../time-index/time-groups.ts'
 
 /** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {
@@ -32,6 +33,8 @@ export interface Sealed {
   readonly segments: readonly SealedSegment[]
   readonly bits: number
   readonly rows: readonly IndexRow[]
+  /** The times of all events, encoded. */
+  readonly times: Uint8Array
 }
 
 interface SealedSegment {
@@ -78,6 +81,7 @@ function chunkEnds({ database, background }: LogState, state: StreamState): numb
 export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
   assert(plan.ends.length > 0 && plan.ends.length <= tuning.chunksPerSeal, 'a seal has 1 to `chunksPerSeal` chunks')
   const index = new IndexBuilder(plan.from)
+  const times = new TimeGroups()
   const segments: SealedSegment[] = []
   let first = plan.from
   for (const end of plan.ends) {
@@ -85,11 +89,12 @@ export function buildSeal(database: DatabaseSync, plan: SealPlan): Sealed {
     const frames = asDamage(() => tailFrames(database, plan.stream, first, end))
     const [head, last] = [frames[0] as Frame, frames.at(-1) as Frame]
     const lamports = { lamport: head.lamports[0] as number, last: last.lamports[last.count - 1] as number }
+    for (const frame of frames) times.add(frame.times)
     const parts = encodeSegment(frames, plan.streamId, blockSize(frames), index)
     segments.push({ first, count: end - first, ...lamports, parts })
     first = end
   }
-  return { plan, segments, ...index.finish() }
+  return { plan, segments, ...index.finish(), times: times.encode() }
 }
 
 function tailFrames(database: DatabaseSync, stream: StreamNumber, first: number, end: number): Frame[] {
@@ -130,7 +135,7 @@ function assertGapless({ from, ends }: SealPlan, segments: readonly SealedSegmen
 }
 
 /** Replaces rows of the tail by segments, in one short transaction; false when the plan is outdated. */
-export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed): boolean {
+export function applySeal(log: LogState, { plan, segments, bits, rows, times }: Sealed): boolean {
   const state = [...log.streams].find(({ number }) => number === plan.stream)
   // Events that were pruned or redacted since must not come back.
   if (state === undefined || state.revision !== plan.revision || state.sealed !== plan.from) return false
@@ -142,7 +147,7 @@ export function applySeal(log: LogState, { plan, segments, bits, rows }: Sealed)
     const insert = segmentInserter(database)
     for (const { first, parts, ...numbers } of segments) insert({ key: rowKey(plan.stream, first), ...numbers }, parts)
     const range = { id: log.newRangeId(), stream: plan.stream, first: plan.from, count: end - plan.from, bits }
-    insertRange(database, range, rows)
+    insertRange(database, range, rows, times)
     database
       .prepare('DELETE FROM tail WHERE key >= ? AND key < ?')
       .run(rowKey(plan.stream, plan.from), rowKey(plan.stream, end))

@@ -3,7 +3,7 @@ import { LabelMatcher } from './label-matcher.ts'
 import { appHash, tagHash } from './tag-index.ts'
 
 /** The lookup in the index that finds candidates. */
-export type Wanted =
+export type WantedHashes =
   /** For each branch the hashes that an event must have. */
   | { readonly kind: 'each'; readonly hashes: readonly (readonly number[])[] }
   /** One hash for each branch: an event without any of them matches no branch. */
@@ -23,7 +23,7 @@ export class BranchSet {
   readonly #branches: readonly Branch[]
   readonly #selectsAll: boolean
   #matcher: LabelMatcher | undefined
-  #wanted: Wanted | undefined
+  #wanted: WantedHashes | undefined
 
   constructor(branches: readonly Branch[]) {
     this.#branches = branches
@@ -39,7 +39,7 @@ export class BranchSet {
   }
 
   /** Undefined when all events are selected: then the index is not used. */
-  get wanted(): Wanted | undefined {
+  get wanted(): WantedHashes | undefined {
     if (this.#selectsAll) return undefined
     this.#wanted ??= wantedBy(this.#branches)
     return this.#wanted
@@ -66,7 +66,7 @@ function newBranchSets(anyOf: readonly Branch[]): BranchSets {
   return { own, others: isSame ? own : new BranchSet(anyOf.filter((branch) => branch.own !== true)) }
 }
 
-function wantedBy(branches: readonly Branch[]): Wanted {
+function wantedBy(branches: readonly Branch[]): WantedHashes {
   const isSingle = ({ tags, appId }: Branch): boolean => tags.length + (appId === undefined ? 0 : 1) === 1
   if (branches.length >= manyBranches || (branches.length >= manySingle && branches.every(isSingle)))
     return { kind: 'any', hashes: rarestOf(branches) }

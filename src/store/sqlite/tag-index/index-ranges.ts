@@ -3,6 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { DamagedData } from '../rows/checksum.ts'
+import { deleteTimes, dropOrphanedTimes, insertTimes } from '../time-index/range-times.ts'
 import {
   type IndexRange,
   type IndexRow,
@@ -77,8 +78,13 @@ export function postingsOf(database: DatabaseSync, range: IndexRange): PostingRo
   return rows
 }
 
-/** Stores a range with its rows, within the current transaction. */
-export function insertRange(database: DatabaseSync, range: IndexRange, rows: readonly IndexRow[]): void {
+/** Stores a range with its rows and its times, within the current transaction. */
+export function insertRange(
+  database: DatabaseSync,
+  range: IndexRange,
+  rows: readonly IndexRow[],
+  times: Uint8Array | undefined,
+): void {
   const { id, stream, first, count, bits } = range
   assert(rows.length === 2 ** bits && count > 0, 'a range of the index has events, and a row for each bucket')
   database
@@ -86,20 +92,23 @@ export function insertRange(database: DatabaseSync, range: IndexRange, rows: rea
     .run(id, stream, first, count, bits, rangeCrc(range))
   const insert = database.prepare('INSERT INTO posting (key, crc, body) VALUES (?, ?, ?)')
   for (const { bucket, body } of rows) insert.run(postingKey(id, bucket), postingCrc(range, bucket, body), body)
+  if (times !== undefined) insertTimes(database, range, times)
 }
 
 export function deleteRange(database: DatabaseSync, id: number): void {
   database.prepare('DELETE FROM posting WHERE key >= ? AND key < ?').run(postingKey(id, 0), postingKey(id + 1, 0))
   database.prepare('DELETE FROM range WHERE id = ?').run(id)
+  deleteTimes(database, id)
 }
 
-/** Drops damaged ranges, and all postings without a range. Returns whether a range was dropped. */
+/** Drops damaged ranges, and all postings and times without a range. Returns whether a range was dropped. */
 export function dropDamagedRanges(database: DatabaseSync): boolean {
   const damaged = rowsOf(database, `SELECT ${columns} FROM range`)().filter((row) => soundRange(row) === undefined)
   if (damaged.length === 0) return false
   const remove = database.prepare('DELETE FROM range WHERE id = ?')
   for (const [id] of damaged) remove.run(id as number | bigint)
   database.prepare(`DELETE FROM posting WHERE key / ${postingKey(1, 0)} NOT IN (SELECT id FROM range)`).run()
+  dropOrphanedTimes(database)
   return true
 }
 

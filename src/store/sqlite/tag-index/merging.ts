@@ -5,6 +5,8 @@ import { tuning } from '../../../base/tuning.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import type { LogState } from '../log-state.ts'
 import { asDamage } from '../rows/checksum.ts'
+import { RangeTimes } from '../time-index/range-times.ts'
+import { TimeGroups } from '../time-index/time-groups.ts'
 import { deleteRange, insertRange, postingsOf, soundRanges } from './index-ranges.ts'
 import { joinPostings } from './joined-postings.ts'
 import type { IndexRange, IndexRow } from './tag-index.ts'
@@ -20,6 +22,8 @@ export interface Merged {
   readonly plan: MergePlan
   readonly bits: number
   readonly rows: readonly IndexRow[]
+  /** Undefined if they are missing for one of the ranges. */
+  readonly times: Uint8Array | undefined
 }
 
 /** Plans a merge of the first small ranges, if there are enough of them. */
@@ -51,11 +55,22 @@ function mergeable(database: DatabaseSync, stream: StreamNumber, pruned: number)
 /** Builds the merged range. It needs only a read-only connection. */
 export function buildMerge(database: DatabaseSync, plan: MergePlan): Merged {
   const parts = plan.ranges.map((range) => ({ range, rows: asDamage(() => postingsOf(database, range)) }))
-  return { plan, ...joinPostings(parts) }
+  return { plan, ...joinPostings(parts), times: asDamage(() => joinTimes(database, plan.ranges)) }
+}
+
+function joinTimes(database: DatabaseSync, ranges: readonly IndexRange[]): Uint8Array | undefined {
+  const stored = new RangeTimes(database)
+  const joined = new TimeGroups()
+  for (const range of ranges) {
+    const times = stored.of(range)
+    if (times === undefined) return undefined
+    joined.append(times)
+  }
+  return joined.encode()
 }
 
 /** Replaces the ranges of the plan by the merged one, in one transaction; false when the plan is outdated. */
-export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean {
+export function applyMerge(log: LogState, { plan, bits, rows, times }: Merged): boolean {
   const { ranges, revision, stream } = plan
   const state = [...log.streams].find(({ number }) => number === stream)
   const known = new Set(soundRanges(log.database, stream).map(({ id }) => id))
@@ -66,7 +81,7 @@ export function applyMerge(log: LogState, { plan, bits, rows }: Merged): boolean
   const count = ranges.reduce((sum, range) => sum + range.count, 0)
   log.transaction(() => {
     for (const { id } of ranges) deleteRange(log.database, id)
-    insertRange(log.database, { id: log.newRangeId(), stream, first, count, bits }, rows)
+    insertRange(log.database, { id: log.newRangeId(), stream, first, count, bits }, rows, times)
   })
   return true
 }

@@ -6,6 +6,8 @@ import { framesBetween } from '../read/chunks.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
+import { RangeTimes } from '../time-index/range-times.ts'
+import { TimeGroups } from '../time-index/time-groups.ts'
 import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './index-ranges.ts'
 import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
 
@@ -29,6 +31,7 @@ export function dropIndexAt(log: LogState, stream: number, offset: number): void
 function isDamaged(log: LogState, range: IndexRange): boolean {
   try {
     pairsIn(log.database, range)
+    new RangeTimes(log.database).of(range)
     return false
   } catch (error) {
     rethrowDiskError(error)
@@ -64,15 +67,19 @@ function rebuild(log: LogState, state: StreamState, from: number, to: number): v
     .all(start + from, start + to, tuning.chunksPerSeal)
   if (rows.length === 0) throw new DamagedData(`the event ${from} of stream ${state.number} is missing`)
   const builder = new IndexBuilder(from)
+  const times = new TimeGroups()
   let next = from
   for (const row of rows) {
     const end = Number(row['key']) - start + Number(row['count'])
-    for (const frame of framesBetween(log.database, state.number, next, end)) addFrame(builder, frame)
+    for (const frame of framesBetween(log.database, state.number, next, end)) {
+      addFrame(builder, frame)
+      times.add(frame.times)
+    }
     next = end
   }
   const { bits, rows: postings } = builder.finish()
   const range = { stream: state.number, first: from, count: next - from, bits }
-  log.transaction(() => insertRange(log.database, { id: log.newRangeId(), ...range }, postings))
+  log.transaction(() => insertRange(log.database, { id: log.newRangeId(), ...range }, postings, times.encode()))
 }
 
 /** Adds the events of a frame to an index. */

@@ -10,6 +10,8 @@ import { SharedCounts } from '../read/shared-counts.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
 import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
 import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
+import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
+import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { Receiver } from './receive.ts'
 import { Remover } from './removal.ts'
@@ -27,6 +29,10 @@ export class LogWriter {
   #hasReceivedEvents = true
   /** Whether the index has changed since there was last nothing to merge: planning a merge queries all ranges. */
   #mayMerge = true
+  /** Whether an index range may have no times: planning their times queries all ranges, too. */
+  #mayLackTimes = true
+  /** Ranges whose times could not be read. */
+  readonly #withoutTimes = new Set<number>()
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
@@ -138,6 +144,23 @@ export class LogWriter {
     return this.#indexing(() => applyMerge(this.#log, merged))
   }
 
+  /** Plans the times of an index range that has none. */
+  planTimes(): TimesPlan | undefined {
+    if (!this.#mayLackTimes || !hasTimes(this.#log.database)) return undefined
+    const plan = planTimes(this.#log, this.#withoutTimes)
+    this.#mayLackTimes = plan !== undefined
+    return plan
+  }
+
+  applyTimes(built: BuiltTimes): boolean {
+    return this.#indexing(() => applyTimes(this.#log, built))
+  }
+
+  /** Leaves a range without times, since events of it are damaged: a query that reads them fails. */
+  skipTimes({ range }: TimesPlan): void {
+    this.#withoutTimes.add(range.id)
+  }
+
   /** Drops the damaged ranges of a merge plan. */
   dropDamagedIndex({ stream, ranges }: MergePlan): void {
     for (const { first } of ranges) this.dropIndexAt(stream, first)
@@ -148,11 +171,13 @@ export class LogWriter {
     return this.applySeal(buildSeal(this.#log.database, plan))
   }
 
-  /** Seals all complete chunks and merges index ranges, in the calling thread. */
+  /** Seals all complete chunks and completes the index, in the calling thread. */
   sealAll(): void {
     for (let plan = this.planSeal(); plan !== undefined; plan = this.planSeal()) this.sealInline(plan)
     for (let plan = this.planMerge(); plan !== undefined; plan = this.planMerge())
       this.applyMerge(buildMerge(this.#log.database, plan))
+    for (let plan = this.planTimes(); plan !== undefined; plan = this.planTimes())
+      this.applyTimes(buildTimes(this.#log.database, plan))
   }
 
   /** Rebuilds a missing range of the index. Returns whether there was one. */
@@ -217,6 +242,7 @@ export class LogWriter {
 
   #onIndexChanged(): void {
     this.#mayMerge = true
+    this.#mayLackTimes = true
     this.counts.incrementSeals()
   }
 

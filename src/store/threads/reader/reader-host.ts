@@ -70,7 +70,7 @@ class ReaderHost {
     const counts = new SharedCounts(memory)
     const priority = new PublishPriority(counts, runtime.clock)
     this.#reader = new LogReader(file, counts, own as PublicKey, runtime.clock)
-    this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
+    this.#reader.index.onDamaged = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
     this.#runner = new JobRunner({
       reader: this.#reader,
       jobs,

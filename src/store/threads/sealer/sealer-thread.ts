@@ -2,14 +2,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import {
+  type BuiltTimes,
   buildMerge,
   buildSeal,
+  buildTimes,
   type Merged,
   type MergePlan,
   openForReading,
   releaseSealed,
   type Sealed,
   type SealPlan,
+  type TimesPlan,
 } from '../../sqlite/index.ts'
 import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
 import { PostSignal } from '../writer/post-signal.ts'
@@ -27,10 +30,11 @@ export interface SealerStart {
   readonly first: ToSealer
 }
 
-export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan }
+export type ToSealer = { readonly seal: SealPlan } | { readonly merge: MergePlan } | { readonly times: TimesPlan }
 export type FromSealer =
   | { readonly sealed: Sealed }
   | { readonly merged: Merged }
+  | { readonly timesBuilt: BuiltTimes }
   | { readonly error: ErrorMessage; readonly task: ToSealer }
 
 /** The thread that builds segments and merges index ranges from its own read connection; the writer only applies them. */
@@ -64,8 +68,9 @@ openAndReport(parent, () => {
 function resultOf(database: DatabaseSync, message: ToSealer): FromSealer {
   try {
     if ('seal' in message) return { sealed: buildSeal(database, message.seal) }
-    assert('merge' in message, 'a task is to seal chunks or to merge ranges')
-    return { merged: buildMerge(database, message.merge) }
+    if ('merge' in message) return { merged: buildMerge(database, message.merge) }
+    assert('times' in message, 'a task is to seal chunks, to merge ranges or to read times')
+    return { timesBuilt: buildTimes(database, message.times) }
   } catch (error) {
     return { error: toMessage(error), task: message }
   }

@@ -110,8 +110,11 @@ export class SealScheduler {
     if (seal !== undefined) return { seal }
     const merge = this.#writer.planMerge()
     if (merge !== undefined) return { merge }
+    if (!isIdle) return undefined
+    const times = this.#writer.planTimes()
+    if (times !== undefined) return { times }
     // Nothing is left that could fail.
-    if (isIdle) this.#succeeded('seal')
+    this.#succeeded('seal')
     return undefined
   }
 
@@ -145,7 +148,8 @@ export class SealScheduler {
     }
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
     if ('seal' in task) this.#writer.disableSealing(task.seal)
-    else this.#writer.dropDamagedIndex(task.merge)
+    else if ('merge' in task) this.#writer.dropDamagedIndex(task.merge)
+    else this.#writer.skipTimes(task.times)
     return true
   }
 
@@ -159,11 +163,15 @@ export class SealScheduler {
   }
 
   #apply(message: Exclude<FromSealer, { error: unknown }>): boolean {
-    const isMerge = 'merged' in message
-    const isApplied = isMerge ? this.#writer.applyMerge(message.merged) : this.#writer.applySeal(message.sealed)
-    if (!isMerge) releaseSealed(message.sealed)
+    const isApplied = this.#applied(message)
+    if ('sealed' in message) releaseSealed(message.sealed)
     if (isApplied) this.#succeeded('seal')
     return isApplied
+  }
+
+  #applied(message: Exclude<FromSealer, { error: unknown }>): boolean {
+    if ('sealed' in message) return this.#writer.applySeal(message.sealed)
+    return 'merged' in message ? this.#writer.applyMerge(message.merged) : this.#writer.applyTimes(message.timesBuilt)
   }
 
   /** Reports failed background work, which is tried again later. */

@@ -1,0 +1,88 @@
+import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
+import { TimeGroups } from '../time-index/time-groups.ts'
+import type { IndexedEvents } from './indexed-events.ts'
+
+const { eventsPerRange } = format
+
+/** Unsorted pairs that a lookup may have to scan. */
+const maxRecent = 256
+
+/**
+ * The index of the unsealed events of a stream, in memory. Like a stored range it has a pair of hash and position for
+ * each label; new pairs are unsorted at first, and sorted in when they are many.
+ */
+export class TailIndex implements IndexedEvents {
+  readonly times = new TimeGroups()
+  readonly first: number
+  /** The lamport timestamp of the last event. */
+  lamport = -1
+  #sorted = new Float64Array()
+  #recent: number[] = []
+
+  constructor(first: number) {
+    this.first = first
+  }
+
+  get count(): number {
+    return this.times.count
+  }
+
+  /** The offset after the last event. */
+  get end(): number {
+    return this.first + this.count
+  }
+
+  get heldBytes(): number {
+    return 8 * (this.#sorted.length + this.#recent.length) + this.times.heldBytes
+  }
+
+  /** Adds the next event. */
+  add(hashes: readonly number[], count: number, time: number, lamport: number): void {
+    const position = this.count
+    assert(position < eventsPerRange, 'a tail is not longer than an index range')
+    for (let i = 0; i < count; i++) this.#recent.push((hashes[i] as number) * eventsPerRange + position)
+    this.times.addGroup(1, time, time)
+    this.lamport = lamport
+    if (this.#recent.length > Math.max(maxRecent, this.#sorted.length / 4)) this.#sort()
+  }
+
+  positions(hash: number): number[] | 'most' {
+    const found: number[] = []
+    this.#collect(hash, found)
+    return found.length > this.count / 2 ? 'most' : found
+  }
+
+  positionsOfAny(hashes: ReadonlySet<number>): number[] {
+    const found: number[] = []
+    for (const hash of hashes) this.#collect(hash, found)
+    return [...new Set(found)].sort((a, b) => a - b)
+  }
+
+  /** Appends the positions of a hash, in order: recent events have greater ones. */
+  #collect(hash: number, found: number[]): void {
+    const [from, to] = [hash * eventsPerRange, (hash + 1) * eventsPerRange]
+    const sorted = this.#sorted
+    for (let at = firstAtLeast(sorted, from); at < sorted.length && (sorted[at] as number) < to; at++)
+      found.push((sorted[at] as number) - from)
+    for (const pair of this.#recent) if (pair >= from && pair < to) found.push(pair - from)
+  }
+
+  #sort(): void {
+    const all = new Float64Array(this.#sorted.length + this.#recent.length)
+    all.set(this.#sorted)
+    all.set(this.#recent, this.#sorted.length)
+    this.#sorted = all.sort()
+    this.#recent = []
+  }
+}
+
+function firstAtLeast(rising: Float64Array, value: number): number {
+  let [low, high] = [0, rising.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((rising[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
+}
