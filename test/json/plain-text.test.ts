@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowestByte, needsNoEscape, notPlain, wordsOf } from '../src/json/plain-text.ts'
-import { ByteWriter } from '../src/protocol/bytes.ts'
-import * as fc from './support/property.ts'
+import { lowestByte, needsNoEscape, notPlain, wordsOf } from '../../src/json/plain-text.ts'
+import { ByteWriter } from '../../src/protocol/bytes.ts'
+import * as fc from '../support/property.ts'
 
 /** Any byte, and edge cases: control characters, quotes, backslashes, non-ASCII. */
 const byte = fc.oneof(
