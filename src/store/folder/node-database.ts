@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError, systemCode } from '../../base/errors.ts'
+import { sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
 import { KeyPair, nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { SettingsLog } from '../../settings/index.ts'
@@ -169,11 +170,15 @@ function upgrade(database: DatabaseSync): void {
 /** Disk errors become `ERR_IO`; all others mean that the file is damaged. */
 function asNodeError(error: unknown, file: string): ShoalError {
   if (error instanceof ShoalError) return error
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+  const code = sqliteCode(error)
   const refused = code === undefined ? systemCode(error) !== undefined : diskCodes.has(code)
   const text = `\`${file}\` cannot be used: ${messageOf(error)}`
   return new ShoalError(refused ? 'ERR_IO' : 'ERR_INVALID_NODE_STATE', text, { cause: error })
 }
 
-/** SQLITE_READONLY, IOERR, FULL, CANTOPEN. */
-const diskCodes = new Set([8, 10, 13, 14])
+const diskCodes: ReadonlySet<number> = new Set([
+  sqliteCodes.readOnly,
+  sqliteCodes.ioError,
+  sqliteCodes.full,
+  sqliteCodes.cannotOpen,
+])

@@ -4,7 +4,6 @@ import { tuning } from '../../../base/tuning.ts'
 import { type Frame, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -15,6 +14,7 @@ import type { StreamState } from '../rows/stream-state.ts'
 import { type TailRow, takeFrames } from '../rows/tail-row.ts'
 import { insertRange } from '../tag-index/index-ranges.ts'
 import { IndexBuilder, type IndexRow } from '../tag-index/tag-index.ts'
+import type { LogState } from '../write/log-state.ts'
 
 /** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {

@@ -1,11 +1,11 @@
 import { tuning } from '../../../base/tuning.ts'
 import type { Frame } from '../../../protocol/index.ts'
 import { rethrowDiskError } from '../../disk/disk-io-error.ts'
-import type { LogState } from '../log-state.ts'
 import { framesBetween } from '../read/chunks.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
+import type { LogState } from '../write/log-state.ts'
 import { deleteRange, dropDamagedRanges, insertRange, pairsIn, soundRanges } from './index-ranges.ts'
 import { IndexBuilder, type IndexRange, labelHashes } from './tag-index.ts'
 
