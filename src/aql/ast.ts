@@ -4,7 +4,7 @@ export interface Query {
   readonly stages: readonly Stage[]
 }
 
-/** The top-level query with its preamble: pragmas and features. Nested queries have none. */
+/** The top-level query with its preamble: pragmas and features. Sub-queries have none. */
 export interface MainQuery extends Query {
   readonly pragmas: readonly Pragma[]
   /** The words of `FEATURES(…)`, verbatim. */

@@ -84,7 +84,7 @@ export function enabledFeatures(query: MainQuery): readonly string[] {
   return [...query.features, ...pragma.split(/\p{White_Space}+/u).filter((word) => word !== '')]
 }
 
-/** The features that a query uses, including its nested queries, in table order. */
+/** The features that a query uses, including its sub-queries, in table order. */
 export function usedFeatures(query: Query): readonly Feature[] {
   return runToEnd(featuresUsed(query))
 }

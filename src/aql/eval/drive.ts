@@ -30,7 +30,7 @@ export function drive<T>(program: Program, frame: Frame, outer: Frame, order: Or
 
 /**
  * The callbacks at the end of a run. They are called in here, because another generator around this one would double
- * the cost of nested queries.
+ * the cost of sub-queries.
  */
 export interface Completion<T> {
   /** Always called, also after a failure. */

@@ -104,7 +104,7 @@ function* prepare(query: Query, appId: string, sink: Sink): Steps<Prepared> {
   }
 }
 
-/** Never opened: nested queries are rejected for subscriptions. */
+/** Never opened: sub-queries are rejected for subscriptions. */
 const noEvents: Events = {
   open: () => {
     throw new Failure('nested queries are not supported here')

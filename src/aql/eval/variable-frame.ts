@@ -43,7 +43,7 @@ export class Session {
   }
 
   /**
-   * Registers a holder of values for memory accounting. Nested queries end with each evaluation, so they do not count.
+   * Registers a holder of values for memory accounting. Sub-queries end with each evaluation, so they do not count.
    */
   opened(holder: { readonly heldBytes: number }, { outer }: Frame): void {
     if (outer?.outer === undefined) this.#holders.push(holder)

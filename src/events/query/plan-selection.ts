@@ -9,7 +9,7 @@ export function selectionOf(plan: Plan, order: Order, { lower, upper }: Bounds):
   return { ...selectedBy(plan), order, lower, ...(upper && { upper }) }
 }
 
-/** Cache: a nested query may open a cursor for the same plan with every event. */
+/** Cache: a sub-query may open a cursor for the same plan with every event. */
 const known = new WeakMap<Plan, Selected>()
 
 function selectedBy(plan: Plan): Selected {
