@@ -43,7 +43,7 @@ export function checkFeatures(query: MainQuery, endpoint: Endpoint): FeatureProb
   return runToEnd(featureProblem(query, endpoint))
 }
 
-/** Cooperative variant: yields between units of work. */
+/** Cooperative variant: yields between steps. */
 export function* featureProblem(query: MainQuery, endpoint: Endpoint): Steps<FeatureProblem | undefined> {
   // Subscriptions reject an array source first, whatever other features the query uses.
   if (endpoint !== 'query' && query.source.kind === 'array') return unsupported('fromArray', endpoint)
@@ -89,7 +89,7 @@ export function usedFeatures(query: Query): readonly Feature[] {
   return runToEnd(featuresUsed(query))
 }
 
-/** Cooperative variant: yields between units of work. */
+/** Cooperative variant: yields between steps. */
 export function* featuresUsed(query: Query): Steps<readonly Feature[]> {
   const pace = new Pace()
   const used = new Set<Feature | undefined>()

@@ -1,7 +1,7 @@
 import type { Order } from '../ast.ts'
 import type { Steps } from '../steps.ts'
 import type { Aggregate } from './aggregate.ts'
-import { type Cursor, notReady } from './event-source.ts'
+import { type Cursor, notReady } from './event-provider.ts'
 import { evaluateItem } from './items.ts'
 import {
   type ArraySource,

@@ -31,8 +31,8 @@ function lamportsOf(branches: readonly Branch[]): { from: number; to: number } |
   if (branches.every(({ key }) => key === undefined)) return undefined
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
   for (const { key } of branches) {
-    from = Math.min(from, key?.lower?.place.lamport ?? 0)
-    to = Math.max(to, key?.upper?.place.lamport ?? Number.POSITIVE_INFINITY)
+    from = Math.min(from, key?.lower?.key.lamport ?? 0)
+    to = Math.max(to, key?.upper?.key.lamport ?? Number.POSITIVE_INFINITY)
   }
   return { from, to }
 }
