@@ -33,10 +33,10 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
 ]
 
 /** Fast path: nearly all texts need no escapes and are copied in one pass. */
-function writeString(writer: ByteWriter, { bytes, words }: Frame, start: number, end: number): void {
+function writeString(writer: ByteWriter, { bytes, view }: Frame, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
-  if (writer.plainText(words, start, end)) writer.byte(quote)
+  if (writer.plainText(view, start, end)) writer.byte(quote)
   else writer.truncate(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
 }
 
