@@ -1,3 +1,6 @@
+// Benchmark: compares the speed of nodes. It measures nothing itself, and has no bounds: load.mjs measures one run
+// against one node, and scripts/load.ts (`npm run load`) is the load test, which passes or fails.
+//
 // `npm run bench [-- --edge] [--events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: runs load.mjs
 // (bursts) or edge.mjs (everyday use) on a node of the packed package and on the others, alternating, and prints the
 // medians of their figures and of the ratios of all rounds. A short warm-up run comes first: nodes run for weeks. One

@@ -1,5 +1,7 @@
-// `npm run load -- [--publishes N] [--events N] [--seconds S] [--strict] [--profile FOLDER]`: load test of a node. It
-// fails if an event is lost or duplicated or if memory grows; with --strict, also if it takes too long.
+// Load test of one node: it passes or fails. For comparing the speed of nodes there is bench/load.ts (`npm run bench`).
+//
+// `npm run load -- [--publishes N] [--events N] [--seconds S] [--strict] [--profile FOLDER]`: fails if an event is lost
+// or duplicated or if memory grows; with --strict, also if it takes too long.
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { bareFanOut, type FanOut, fanOut } from './load/fan-out.ts'

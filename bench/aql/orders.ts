@@ -1,4 +1,4 @@
-import type { Cursor, Events } from '../../src/aql/eval/event-source.ts'
+import type { Cursor, EventProvider } from '../../src/aql/eval/event-provider.ts'
 import type { Plan } from '../../src/aql/plan/plan.ts'
 import type { AqlEvent } from '../../src/aql/values/event.ts'
 
@@ -43,7 +43,7 @@ export function someOrders(count: number): AqlEvent[] {
 }
 
 /** An event source with an index by tag. It only uses the first tag of a plan. */
-export class IndexedEvents implements Events {
+export class IndexedEvents implements EventProvider {
   readonly #byTag = new Map<string, AqlEvent[]>()
 
   constructor(events: readonly AqlEvent[]) {

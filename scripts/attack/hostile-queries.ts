@@ -3,7 +3,7 @@ import { smallEvents, smallTag } from './prepared.ts'
 import { countHttp, jsonRequest } from './raw-http.ts'
 import { crowd, RawSocket } from './raw-socket.ts'
 
-/** A nested query with (a|b)&(a|b)&… twelve times, with templates as tags, so that it is planned for each event. */
+/** A sub-query with (a|b)&(a|b)&… twelve times, with templates as tags, so that it is planned for each event. */
 function planned(factor: (n: number) => string): string {
   const tags = Array.from({ length: 12 }, (_, n) => factor(n)).join('&')
   return `FEATURES(subQuery interpolation) FROM '${smallTag}' SELECT FROM ${tags} END`

@@ -12,7 +12,7 @@ const queries: readonly string[] = [
   `FROM '${largeTag}' SELECT [_, _, _, _]`,
   // Strings of the maximum length of a template.
   `FEATURES(interpolation) FROM '${largeTag}' LET a := \`{_}\` SELECT [a, a, a]`,
-  // The memory of a nested query.
+  // The memory of a sub-query.
   `FEATURES(subQuery) FROM '${largeTag}' SELECT FROM '${largeTag}' LIMIT 3 END`,
   `FEATURES(subQuery) FROM '${largeTag}' SELECT FROM '${smallTag}' END`,
   // Above the memory limit of a query: it fails, and must release everything.

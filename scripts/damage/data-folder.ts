@@ -85,8 +85,8 @@ async function storeFiles(path: string, key: KeyPair): Promise<() => Promise<voi
     const { cid } = await store.endFile(upload)
     await store.commitUpload(upload)
     await store.apply([
-      { fact: { kind: 'upload', cid, isPinned: true }, place: { lamport: 10 * i, stream } },
-      { fact: { kind: 'name', name, cid }, place: { lamport: 10 * i + 1, stream } },
+      { fact: { kind: 'upload', cid, isPinned: true }, key: { lamport: 10 * i, stream } },
+      { fact: { kind: 'name', name, cid }, key: { lamport: 10 * i + 1, stream } },
     ])
     store.endUpload(upload)
     await store.apply([], { [stream]: 10 * i + 1 })

@@ -41,8 +41,8 @@ export async function startOn(path: string): Promise<Started> {
       const database = NodeDatabase.open(folder.nodeDatabase)
       try {
         const { document } = await Settings.open(database.settings, systemClock)
-        const { key, cycle } = database.beginStart(systemRandom, topicFiles(path))
-        results.set('node', { value: JSON.stringify([key.toPrivateText(), cycle, document]) })
+        const { key, startCounter } = database.beginStart(systemRandom, topicFiles(path))
+        results.set('node', { value: JSON.stringify([key.toPrivateText(), startCounter, document]) })
         readParts(path, key, document, results, damage)
       } finally {
         database.close()

@@ -24,7 +24,7 @@ export const exclusions: readonly Exclusion[] = [
   },
   {
     rule: 'R5',
-    what: 'spread in the array of a nested query',
+    what: 'spread in the array of a sub-query',
     isIn: (query) => queriesIn(query).some((one) => one !== query && spreadsSource(one)),
   },
   { rule: 'R8', what: 'LAST of values without metadata', isIn: (query) => queriesIn(query).some(hasLastOfSynthetic) },
@@ -72,7 +72,7 @@ function some(query: Query, holds: (expr: Expr) => boolean): boolean {
   return exprsIn(query).some(holds)
 }
 
-/** The query and all its nested queries. */
+/** The query and all its sub-queries. */
 function queriesIn(query: Query): readonly Query[] {
   return [query, ...exprsIn(query).flatMap((expr) => (expr.kind === 'query' ? [expr.query] : []))]
 }

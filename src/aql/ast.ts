@@ -4,7 +4,7 @@ export interface Query {
   readonly stages: readonly Stage[]
 }
 
-/** The top-level query with its preamble: pragmas and features. Nested queries have none. */
+/** The top-level query with its preamble: pragmas and features. Sub-queries have none. */
 export interface MainQuery extends Query {
   readonly pragmas: readonly Pragma[]
   /** The words of `FEATURES(…)`, verbatim. */
@@ -53,15 +53,15 @@ export type TagAtom =
   /** `me` is the app that sent the query. */
   | { readonly kind: 'appId'; readonly appId: string }
   | { readonly kind: 'time'; readonly comparison: Inequality; readonly time: Micros }
-  | { readonly kind: 'key'; readonly comparison: Inequality; readonly key: EventKey }
+  | { readonly kind: 'key'; readonly comparison: Inequality; readonly key: EventKeyLiteral }
 
 export type Inequality = '<' | '<=' | '>' | '>='
 
 /** Microseconds since the Unix epoch, not negative. */
 export type Micros = bigint
 
-/** A position in the total order of events. Without a stream it sorts before all events of that lamport timestamp. */
-export interface EventKey {
+/** An event key in the text of a query. Without a stream it sorts before all events of that lamport timestamp. */
+export interface EventKeyLiteral {
   readonly lamport: bigint
   readonly stream: StreamId
 }
@@ -90,7 +90,7 @@ export type Expr =
   | { readonly kind: 'query'; readonly query: Query }
   | { readonly kind: 'call'; readonly name: string; readonly arguments: readonly Expr[] }
   | { readonly kind: 'meta'; readonly what: 'key' | 'time' | 'tags' | 'app'; readonly variable: string }
-  | { readonly kind: 'keyLiteral'; readonly key: EventKey }
+  | { readonly kind: 'keyLiteral'; readonly key: EventKeyLiteral }
   | { readonly kind: 'timeLiteral'; readonly time: Micros }
   | { readonly kind: 'not'; readonly operand: Expr }
   | Chain

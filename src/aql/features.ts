@@ -43,7 +43,7 @@ export function checkFeatures(query: MainQuery, endpoint: Endpoint): FeatureProb
   return runToEnd(featureProblem(query, endpoint))
 }
 
-/** Cooperative variant: yields between units of work. */
+/** Cooperative variant: yields between steps. */
 export function* featureProblem(query: MainQuery, endpoint: Endpoint): Steps<FeatureProblem | undefined> {
   // Subscriptions reject an array source first, whatever other features the query uses.
   if (endpoint !== 'query' && query.source.kind === 'array') return unsupported('fromArray', endpoint)
@@ -84,12 +84,12 @@ export function enabledFeatures(query: MainQuery): readonly string[] {
   return [...query.features, ...pragma.split(/\p{White_Space}+/u).filter((word) => word !== '')]
 }
 
-/** The features that a query uses, including its nested queries, in table order. */
+/** The features that a query uses, including its sub-queries, in table order. */
 export function usedFeatures(query: Query): readonly Feature[] {
   return runToEnd(featuresUsed(query))
 }
 
-/** Cooperative variant: yields between units of work. */
+/** Cooperative variant: yields between steps. */
 export function* featuresUsed(query: Query): Steps<readonly Feature[]> {
   const pace = new Pace()
   const used = new Set<Feature | undefined>()

@@ -1,6 +1,6 @@
 import type { Expr, Query, Source, Stage, TagAtom, TagExpr } from './ast.ts'
 
-/** The child expressions of an AST node, in source order. A nested query has none: its expressions are its own. */
+/** The child expressions of an AST node, in source order. A sub-query has none: its expressions are its own. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'template':
@@ -70,7 +70,7 @@ function addAtoms(atoms: TagAtom[], tags: TagExpr): void {
   }
 }
 
-/** Walks every expression of a query depth-first, including nested queries. */
+/** Walks every expression of a query depth-first, including sub-queries. */
 export function* exprsIn(query: Query): Generator<Expr> {
   // An explicit stack of sibling lists, with the index reached in each.
   const stack = [{ parts: queryChildren(query), next: 0 }]
@@ -85,7 +85,7 @@ export function* exprsIn(query: Query): Generator<Expr> {
   }
 }
 
-/** Whether a query or one of its nested queries reads events. One that does not needs no store. */
+/** Whether a query or one of its sub-queries reads events. One that does not needs no store. */
 export function readsEvents(query: Query): boolean {
   if (query.source.kind === 'events') return true
   return exprsIn(query).some((expr) => expr.kind === 'query' && expr.query.source.kind === 'events')

@@ -1,3 +1,5 @@
+import { isCorrupt } from './sqlite-codes.ts'
+
 /**
  * The table of all error codes, with the HTTP status, the message template and the condition. The caller that raises
  * the error fills in each placeholder `<name>`. docs/errors.md is generated from this table.
@@ -200,19 +202,6 @@ export function messageOf(thrown: unknown): string {
 /** The code of a system error (`EADDRINUSE`, `ENOENT`, …). */
 export function systemCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
-}
-
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-const corrupt: ReadonlySet<number> = new Set([11, 26])
-
-/** Whether SQLite reports a corrupt database. */
-export function isCorrupt(thrown: unknown): boolean {
-  return (
-    thrown instanceof Error &&
-    'errcode' in thrown &&
-    typeof thrown.errcode === 'number' &&
-    corrupt.has(thrown.errcode & 0xff)
-  )
 }
 
 /** Converts an error about corrupt data to `ERR_DATA_DAMAGED` for the client; undefined for any other error. */

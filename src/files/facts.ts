@@ -14,9 +14,9 @@ export type Fact =
   | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
 
 /** A fact with the event key of its event. */
-export interface PlacedFact {
+export interface KeyedFact {
   readonly fact: Fact
-  readonly place: EventKey
+  readonly key: EventKey
 }
 
 /** An event as a subscription delivers it. */

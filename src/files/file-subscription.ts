@@ -3,7 +3,7 @@ import type { Events, Reading } from '../events/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { sleep, type Timers } from '../runtime/timers.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
-import { type FileEvent, factOf, type PlacedFact } from './facts.ts'
+import { type FileEvent, factOf, type KeyedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/index.ts'
 
@@ -69,7 +69,7 @@ export class FileSubscription {
 
   async #apply(lines: readonly Line[]): Promise<void> {
     const { thread } = this.#options
-    const facts: PlacedFact[] = []
+    const facts: KeyedFact[] = []
     const offsets: Record<string, number> = {}
     let isCaughtUp = false
     for (const line of lines)
@@ -88,10 +88,10 @@ export class FileSubscription {
     this.#firstAttempt.resolve()
   }
 
-  #factsIn(event: FileEvent): PlacedFact[] {
+  #factsIn(event: FileEvent): KeyedFact[] {
     const fact = factOf(event)
     if (fact === undefined) return []
     if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []
-    return [{ fact, place: { lamport: event.lamport, stream: event.stream } }]
+    return [{ fact, key: { lamport: event.lamport, stream: event.stream } }]
   }
 }

@@ -272,7 +272,7 @@ export class Files {
     const { data } = JSON.parse(String(await this.#options.events.publish(nodeAppId, body))) as { data: Published[] }
     const facts = data.flatMap(({ lamport, stream, timestamp }) => {
       const fact = factOf({ payload, timestamp })
-      return fact === undefined ? [] : [{ fact, place: { lamport, stream } }]
+      return fact === undefined ? [] : [{ fact, key: { lamport, stream } }]
     })
     await this.#thread.call('apply', [facts])
   }

@@ -14,7 +14,7 @@ export interface App {
 interface Claims extends App {
   /** Microseconds since the Unix epoch. */
   readonly created: number
-  readonly cycle: number
+  readonly startCounter: number
   /** Seconds. */
   readonly validity: number
 }
@@ -28,16 +28,16 @@ const ed25519 = 1
 /** Issues and verifies bearer tokens, which identify the app of a request. They expire after a day and on restart. */
 export class Tokens {
   readonly #key: KeyPair
-  readonly #cycle: number
+  readonly #startCounter: number
   readonly #now: () => number
   readonly #verifier: Verifier
   /** A FIFO cache: a signature is verified once, not with every request. */
   readonly #verified = new Map<string, Claims>()
 
-  /** `cycle` is the number of this start of the node, `now` returns microseconds since the Unix epoch. */
-  constructor(key: KeyPair, cycle: number, now: () => number) {
+  /** `startCounter` is the number of this start of the node, `now` returns microseconds since the Unix epoch. */
+  constructor(key: KeyPair, startCounter: number, now: () => number) {
     this.#key = key
-    this.#cycle = cycle
+    this.#startCounter = startCounter
     this.#now = now
     this.#verifier = new Verifier(key.publicKey)
   }
@@ -46,7 +46,7 @@ export class Tokens {
     const message = encodeCbor({
       created: this.#now(),
       appId,
-      cycles: this.#cycle,
+      cycles: this.#startCounter,
       appVersion: version,
       validity: tokenValiditySeconds,
       appMode: mode,
@@ -61,7 +61,7 @@ export class Tokens {
   check(token: string): App {
     const claims = this.#verified.get(token) ?? this.#verify(token)
     const ends = claims.created + claims.validity * 1e6
-    if (claims.cycle !== this.#cycle || this.#now() > ends) throw failure('ERR_TOKEN_EXPIRED', {})
+    if (claims.startCounter !== this.#startCounter || this.#now() > ends) throw failure('ERR_TOKEN_EXPIRED', {})
     return claims
   }
 
@@ -107,7 +107,7 @@ function claimsOf(message: Buffer): Claims | undefined {
   if (typeof created !== 'number' || typeof cycles !== 'number' || typeof validity !== 'number') return undefined
   if (typeof appId !== 'string' || typeof appVersion !== 'string') return undefined
   if (appMode !== 'trial' && appMode !== 'signed') return undefined
-  return { created, appId, cycle: cycles, version: appVersion, validity, mode: appMode }
+  return { created, appId, startCounter: cycles, version: appVersion, validity, mode: appMode }
 }
 
 /** Maximum length of a token in an error message, which goes into responses and logs. */

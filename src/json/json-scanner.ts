@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { limits } from '../base/limits.ts'
-import { lowestByte, needsNoEscape, notPlain, wordsOf } from './plain-text.ts'
+import { lowestByte, needsNoEscape, notPlain, viewOf } from './plain-text.ts'
 
 /** A JSON syntax error or a value of the wrong type; the message has the line and column. */
 export class JsonError extends Error {
@@ -42,7 +42,7 @@ const safeLength = 300
  */
 export class JsonScanner {
   readonly bytes: Buffer
-  readonly words: DataView
+  readonly view: DataView
   /** The position of the next byte to scan. */
   at = 0
   readonly #end: number
@@ -57,7 +57,7 @@ export class JsonScanner {
     // handles both is polymorphic and slower, and code optimised for one is deoptimised when the other one arrives.
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#end = bytes.length
-    this.words = wordsOf(bytes)
+    this.view = viewOf(bytes)
     this.#maxValues = maxValues
     if (!isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
   }
@@ -160,11 +160,11 @@ export class JsonScanner {
 
   /** The position of the next byte that is not plain: a quote, a backslash, a control character or non-ASCII. */
   #afterPlain(start: number): number {
-    const { words, bytes } = this
+    const { view, bytes } = this
     const end = this.#end
     let at = start
     for (; at + 4 <= end; at += 4) {
-      const found = notPlain(words.getInt32(at, true))
+      const found = notPlain(view.getInt32(at, true))
       if (found !== 0) return at + lowestByte(found)
     }
     while (at < end && (bytes[at] as number) < 0x80 && needsNoEscape(bytes[at] as number)) at++

@@ -23,6 +23,6 @@ export function needsNoEscape(byte: number): boolean {
 }
 
 /** A `DataView` for unaligned 32-bit reads. */
-export function wordsOf({ buffer, byteOffset, length }: Uint8Array): DataView {
+export function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, length)
 }

@@ -34,7 +34,7 @@ export interface ApiOptions {
 
 interface Parts extends Runtime {
   readonly key: KeyPair
-  readonly cycle: number
+  readonly startCounter: number
   readonly settings: Settings
   readonly health: Health
   readonly events: Promise<Events>
@@ -50,10 +50,10 @@ const namingDomains = { usual: 'actyx.localhost', own: 'shoal.localhost' } as co
 
 export function apiService(options: ApiOptions, parts: Parts): HttpService {
   const { rootKey, hosts, corsOrigins, namingDomain = namingDomains.usual } = options
-  const { key, cycle, settings, health, events, files, blobs, metrics, connections, log, clock, timers } = parts
+  const { key, startCounter, settings, health, events, files, blobs, metrics, connections, log, clock, timers } = parts
   const nodeId = nodeIdOf(key.publicKey)
   // Tokens are issued even while the clock is wrong: reading events needs one.
-  const tokens = new Tokens(key, cycle, () => storableTime(clock.now()))
+  const tokens = new Tokens(key, startCounter, () => storableTime(clock.now()))
   // Without replication over the network the swarm has one node.
   const swarm = (): SwarmInfo => ({ connectedNodes: 0, peersStatus: { [nodeId]: 'LowLatency' } })
   const routes = apiRoutes({

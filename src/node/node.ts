@@ -47,15 +47,15 @@ export class Node {
   readonly id: NodeId
   readonly key: KeyPair
   /** The start counter: the number of earlier starts with this data folder. */
-  readonly cycle: number
+  readonly startCounter: number
   readonly settings: Settings
   readonly folder: string
   readonly #resources: Resources
   #stopping: Promise<void> | undefined
 
-  private constructor({ key, cycle }: Identity, settings: Settings, resources: Resources) {
+  private constructor({ key, startCounter }: Identity, settings: Settings, resources: Resources) {
     this.key = key
-    this.cycle = cycle
+    this.startCounter = startCounter
     this.id = nodeIdOf(key.publicKey)
     this.settings = settings
     this.folder = resources.folder.path
@@ -126,7 +126,7 @@ export class Node {
       const reports = [disk, background, threads]
       const resources = { folder, database, events, files, maintenance, blobs, reports, health, listeners, log }
       const node = new Node(identity, settings, resources)
-      log.debug('starting', { nodeId: node.id, cycle: node.cycle, version: versionString })
+      log.debug('starting', { nodeId: node.id, cycle: node.startCounter, version: versionString })
       mayHaveServed = true
       const perPort = connectionLimits(available, metrics, log, clock)
       await listeners.open(options.endpoints, api, connections, perPort)

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { assert } from '../base/assert.ts'
-import { needsNoEscape, notPlain, wordsOf } from '../json/plain-text.ts'
+import { needsNoEscape, notPlain, viewOf } from '../json/plain-text.ts'
 
 /** Malformed or invalid bytes, from a peer or from a damaged disk. */
 export class MalformedBytes extends Error {
@@ -11,7 +11,7 @@ export class MalformedBytes extends Error {
 export class ByteWriter {
   #buffer: Buffer
   /** Created lazily: many writers never need it. */
-  #words: DataView | undefined
+  #view: DataView | undefined
   #length = 0
 
   constructor(capacity = 256) {
@@ -80,15 +80,15 @@ export class ByteWriter {
   }
 
   /** Copies a range, two words at a time, which is the fastest way for up to about a hundred bytes. */
-  shortBytes(words: DataView, start: number, end: number): this {
+  shortBytes(view: DataView, start: number, end: number): this {
     const own = this.#wordsFor(end - start)
     let at = this.#length
     let i = start
     for (; i + 8 <= end; i += 8, at += 8) {
-      own.setInt32(at, words.getInt32(i, true), true)
-      own.setInt32(at + 4, words.getInt32(i + 4, true), true)
+      own.setInt32(at, view.getInt32(i, true), true)
+      own.setInt32(at + 4, view.getInt32(i + 4, true), true)
     }
-    for (; i < end; i++, at++) own.setUint8(at, words.getUint8(i))
+    for (; i < end; i++, at++) own.setUint8(at, view.getUint8(i))
     this.#length = at
     return this
   }
@@ -102,17 +102,17 @@ export class ByteWriter {
   }
 
   /** Copies text up to the first byte that needs an escape in a JSON string. Returns whether it copied everything. */
-  plainText(words: DataView, start: number, end: number): boolean {
+  plainText(view: DataView, start: number, end: number): boolean {
     const own = this.#wordsFor(end - start)
     let at = this.#length
     let i = start
     for (; i + 4 <= end; i += 4, at += 4) {
-      const word = words.getInt32(i, true)
+      const word = view.getInt32(i, true)
       if (notPlain(word) !== 0) break
       own.setInt32(at, word, true)
     }
     for (; i < end; i++, at++) {
-      const byte = words.getUint8(i)
+      const byte = view.getUint8(i)
       if (!needsNoEscape(byte)) break
       own.setUint8(at, byte)
     }
@@ -152,8 +152,8 @@ export class ByteWriter {
   /** A `DataView` of the buffer, with room for `more` bytes. */
   #wordsFor(more: number): DataView {
     this.#reserve(more)
-    this.#words ??= wordsOf(this.#buffer)
-    return this.#words
+    this.#view ??= viewOf(this.#buffer)
+    return this.#view
   }
 
   #reserve(more: number): void {
@@ -162,13 +162,13 @@ export class ByteWriter {
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2))
     this.#buffer.copy(grown, 0, 0, this.#length)
     this.#buffer = grown
-    this.#words = undefined
+    this.#view = undefined
   }
 }
 
 /** Reads what a `ByteWriter` wrote. Safe on any input: it throws `MalformedBytes` and never reads out of bounds. */
 export class ByteReader {
-  #words: DataView | undefined
+  #view: DataView | undefined
   readonly buffer: Buffer
   at: number
   readonly end: number
@@ -184,9 +184,9 @@ export class ByteReader {
   }
 
   /** A `DataView` of the whole buffer, not only of the range that is read. */
-  get words(): DataView {
-    this.#words ??= wordsOf(this.buffer)
-    return this.#words
+  get view(): DataView {
+    this.#view ??= viewOf(this.buffer)
+    return this.#view
   }
 
   byte(): number {

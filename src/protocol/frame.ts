@@ -36,7 +36,7 @@ export interface Linkable {
 export interface Frame extends Linkable {
   /** Its times are lossy, see `legacyTimes`: the record cannot be encoded again from its parts. */
   readonly hasLegacyTimes: boolean
-  readonly words: DataView
+  readonly view: DataView
   /** Start and end of the whole record. */
   readonly record: readonly [number, number]
   readonly first: number
@@ -200,14 +200,14 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   const lamports = new Float64Array(count)
   const times = new Float64Array(count)
   const labels = new Int32Array(2 * count)
-  const { words } = reader
+  const { view } = reader
   /** The offset of the last time. Fast path: the events of a request share one, so its bytes mostly repeat. */
   let timeAt = -1
   for (let i = 0; i < count; i++) {
     lamports[i] = reader.uvarint()
     const { at } = reader
     if (readLegacyTime !== undefined) times[i] = readLegacyTime(reader)
-    else if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(words, timeAt, at)) {
+    else if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(view, timeAt, at)) {
       times[i] = times[i - 1] as number
       reader.at = at + timeBytes
     } else {
@@ -229,7 +229,7 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
   return {
     hasLegacyTimes: readLegacyTime !== undefined,
     bytes: reader.buffer,
-    words,
+    view,
     record,
     first,
     count,
@@ -247,8 +247,8 @@ function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void
 /** Length of the varint of a present-day time. */
 const timeBytes = 8
 
-function areSame(words: DataView, a: number, b: number): boolean {
-  return words.getInt32(a) === words.getInt32(b) && words.getInt32(a + 4) === words.getInt32(b + 4)
+function areSame(view: DataView, a: number, b: number): boolean {
+  return view.getInt32(a) === view.getInt32(b) && view.getInt32(a + 4) === view.getInt32(b + 4)
 }
 
 interface Secrets {

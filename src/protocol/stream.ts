@@ -5,6 +5,7 @@ import { type ByteReader, ByteWriter } from './bytes.ts'
 /** Identifies a stream within a topic, in everything that is hashed or signed. */
 export interface StreamKey {
   readonly node: PublicKey
+  /** The number among the streams of the node, as in the stream ID. */
   readonly number: number
 }
 

@@ -30,5 +30,5 @@ export {
   storableNow,
   type TopicContext,
 } from './streams.ts'
-export { compareEventKeys, compareEvents, type EventKey, type OrderedEvent } from './total-order.ts'
+export { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from './total-order.ts'
 export { mayWait } from './waiting-chunks.ts'

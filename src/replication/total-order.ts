@@ -1,13 +1,13 @@
 import type { StreamKey } from '../protocol/index.ts'
 
-/** The sort key of an event in the total order, with the stream as the store has it. */
-export interface OrderedEvent {
+/** An event with the parts of its key, with the stream as the store has it. */
+export interface KeyedEvent {
   readonly lamport: number
   readonly stream: { readonly key: StreamKey }
 }
 
 /** The total order of events: by lamport timestamp, then by stream. */
-export function compareEvents(a: OrderedEvent, b: OrderedEvent): number {
+export function compareEvents(a: KeyedEvent, b: KeyedEvent): number {
   return a.lamport - b.lamport || compareStreams(a.stream.key, b.stream.key)
 }
 

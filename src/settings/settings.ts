@@ -10,7 +10,7 @@ import { type SettingsDocument, schema } from './schema.ts'
 import { changedPaths, formatScope, mergePatch, type Scope, valueAt, withoutValueAt, withValueAt } from './scope.ts'
 
 /** A stored revision of the settings document: without defaults, so that later versions of shoal can change them. */
-export interface StoredVersion {
+export interface StoredRevision {
   readonly revision: number
   /** Microseconds since the Unix epoch. */
   readonly time: number
@@ -27,10 +27,10 @@ export interface StoredVersion {
 export interface SettingsLog {
   /** The data folder, for error messages that suggest a command. */
   readonly folder?: string
-  version(revision: number): StoredVersion | undefined
+  revision(number: number): StoredRevision | undefined
   /** All revisions, newest first. */
-  versions(): Iterable<StoredVersion>
-  append(version: Omit<StoredVersion, 'revision'>): number
+  revisions(): Iterable<StoredRevision>
+  append(entry: Omit<StoredRevision, 'revision'>): number
   /** Replaces the seal of a revision, after this version of shoal has validated it. */
   reseal(revision: number, seal: string): void
   /** Removes the damaged revisions. */
@@ -55,7 +55,7 @@ export interface HistoryEntry {
   readonly document: JsonObject
 }
 
-interface Version {
+interface Revision {
   revision: number
   document: JsonObject
 }
@@ -68,11 +68,11 @@ export class Settings {
   readonly #log: SettingsLog
   readonly #clock: Clock
   readonly #listeners = new Set<(change: SettingsChange) => void>()
-  #current: Version
+  #current: Revision
   /** The newest stored revision; it is higher than the one in force when it was found invalid. */
   #newest: number
 
-  private constructor(log: SettingsLog, clock: Clock, current: Version, newest: number) {
+  private constructor(log: SettingsLog, clock: Clock, current: Revision, newest: number) {
     this.#log = log
     this.#clock = clock
     this.#current = current
@@ -90,7 +90,7 @@ export class Settings {
     refused: (revision: number, reason: Error) => void = () => {},
   ): Promise<Settings> {
     return await Settings.#open(log, clock, refused, (revision) => {
-      throw damagedVersion(log, revision)
+      throw damagedRevision(log, revision)
     })
   }
 
@@ -111,7 +111,7 @@ export class Settings {
     damaged: (revision: number) => void,
   ): Promise<Settings> {
     let newest = 0
-    for (const stored of [...log.versions()]) {
+    for (const stored of [...log.revisions()]) {
       newest = Math.max(newest, stored.revision)
       if (stored.isDamaged === true) {
         damaged(stored.revision)
@@ -165,7 +165,7 @@ export class Settings {
   /** Stores an earlier revision again, as a new one; 0 means the defaults. Damaged revisions are removed. */
   async rollback(revision: number, origin: string): Promise<void> {
     const document = JSON.parse(revision === 0 ? '{}' : this.#undamaged(revision).document) as Json
-    if ([...this.#log.versions()].some(({ isDamaged }) => isDamaged === true)) {
+    if ([...this.#log.revisions()].some(({ isDamaged }) => isDamaged === true)) {
       const { checked } = await import('./check-document.ts')
       checked(document)
       // Before the new revision is stored: a damaged one may have the highest number.
@@ -174,16 +174,16 @@ export class Settings {
     await this.#change([], `${origin}, rollback to ${revision}`, () => document)
   }
 
-  #undamaged(revision: number): StoredVersion {
-    const stored = this.#log.version(revision)
+  #undamaged(revision: number): StoredRevision {
+    const stored = this.#log.revision(revision)
     if (stored === undefined) throw failure('ERR_SETTINGS_REVISION_UNKNOWN', { revision })
-    if (stored.isDamaged === true) throw damagedVersion(this.#log, revision)
+    if (stored.isDamaged === true) throw damagedRevision(this.#log, revision)
     return stored
   }
 
   /** All revisions, newest first. */
   *history(): Generator<HistoryEntry> {
-    for (const { revision, time, origin, document } of this.#log.versions())
+    for (const { revision, time, origin, document } of this.#log.revisions())
       yield { revision, time, origin, document: JSON.parse(document) as JsonObject }
   }
 
@@ -202,7 +202,7 @@ export class Settings {
       return valueAt(complete(before), scope)
     const text = JSON.stringify(document)
     const revision = this.#log.append({ time: this.#clock.now(), origin, document: text, seal: sealOf(text) })
-    assert(revision > this.#current.revision, 'a new version of the settings has the highest revision')
+    assert(revision > this.#current.revision, 'a new revision of the settings has the highest number')
     this.#current = { revision, document }
     this.#newest = revision
     this.#announce(scope, origin, before)
@@ -234,10 +234,10 @@ export class Settings {
 }
 
 /** The error for a damaged revision: suggests a rollback to the newest undamaged one. */
-function damagedVersion(log: SettingsLog, revision: number): ShoalError {
+function damagedRevision(log: SettingsLog, revision: number): ShoalError {
   const folder = log.folder === undefined ? '' : ` --working-dir '${log.folder}'`
   const rollback = (to: number): string => `\`shoal settings local rollback ${to}${folder}\``
-  const undamaged = [...log.versions()].find(({ isDamaged }) => isDamaged !== true)
+  const undamaged = [...log.revisions()].find(({ isDamaged }) => isDamaged !== true)
   const next =
     undamaged === undefined
       ? `No other revision is undamaged. Put \`node.db\` back from a backup, or go back to the defaults, which may name another topic, with ${rollback(0)}.`
@@ -246,18 +246,18 @@ function damagedVersion(log: SettingsLog, revision: number): ShoalError {
   return new ShoalError('ERR_INVALID_NODE_STATE', cause)
 }
 
-function topicOf({ document }: StoredVersion): string {
+function topicOf({ document }: StoredRevision): string {
   const { swarm } = complete(JSON.parse(document) as JsonObject) as unknown as SettingsDocument
   return `'${swarm.topic}'`
 }
 
-function dateOf({ time }: StoredVersion): string {
+function dateOf({ time }: StoredRevision): string {
   return new Date(time / 1000).toISOString()
 }
 
 /** The document, or why it is invalid. With this version's seal it is known to be valid; else it is validated once. */
 async function validDocument(
-  { revision, document, seal }: StoredVersion,
+  { revision, document, seal }: StoredRevision,
   log: SettingsLog,
 ): Promise<JsonObject | Error> {
   let parsed: Json

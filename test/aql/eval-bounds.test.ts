@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Cursor, type Events, notReady } from '../../src/aql/eval/event-source.ts'
+import { type Cursor, type EventProvider, notReady } from '../../src/aql/eval/event-provider.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
 import { evaluateQuery } from '../../src/aql/eval/query.ts'
@@ -144,19 +144,19 @@ describe('a large query within the limits is evaluated', () => {
 })
 
 /** Counts cursor operations. */
-class WatchedEvents implements Events {
-  readonly #events: Events
+class WatchedEvents implements EventProvider {
+  readonly #events: EventProvider
   readonly #isLate: () => boolean
   read = 0
   opened = 0
   closed = 0
 
-  constructor(events: Events, isLate = () => false) {
+  constructor(events: EventProvider, isLate = () => false) {
     this.#events = events
     this.#isLate = isLate
   }
 
-  open(...request: Parameters<Events['open']>): Cursor {
+  open(...request: Parameters<EventProvider['open']>): Cursor {
     const cursor = this.#events.open(...request)
     this.opened++
     return {
@@ -174,7 +174,7 @@ class WatchedEvents implements Events {
 }
 
 describe('cooperative scheduling of a query', () => {
-  const run = (text: string, events: Events, isOver: () => boolean) => {
+  const run = (text: string, events: EventProvider, isOver: () => boolean) => {
     const lines: string[] = []
     const request = { events, appId: 'me', order: 'asc' as const, slice: { isOver } }
     return {

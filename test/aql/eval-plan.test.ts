@@ -72,7 +72,7 @@ describe('ranges of the case file', () => {
 })
 
 function edge(bound: KeyBound | undefined): string | null {
-  return bound ? `${bound.place.lamport}/${bound.place.stream.number}` : null
+  return bound ? `${bound.key.lamport}/${bound.key.stream.number}` : null
 }
 
 describe('plans', () => {

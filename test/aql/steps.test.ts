@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileSteps } from '../../src/aql/eval/compile.ts'
-import { type Cursor, type Events, notReady } from '../../src/aql/eval/event-source.ts'
+import { type Cursor, type EventProvider, notReady } from '../../src/aql/eval/event-provider.ts'
 import { MemoryEvents } from '../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../src/aql/eval/messages.ts'
 import { evaluateQuery, rootScope } from '../../src/aql/eval/query.ts'
@@ -135,11 +135,11 @@ describe('branches of a conjunction', () => {
 })
 
 /** Records the plans of opened cursors. */
-class PlannedEvents implements Events {
+class PlannedEvents implements EventProvider {
   readonly plans: Plan[] = []
-  readonly #events: Events
+  readonly #events: EventProvider
 
-  constructor(events: Events) {
+  constructor(events: EventProvider) {
     this.#events = events
   }
 

@@ -1,7 +1,7 @@
 import type {
   AggregateOperator,
   BinaryOperator,
-  EventKey,
+  EventKeyLiteral,
   Expr,
   Item,
   MainQuery,
@@ -33,7 +33,7 @@ const times = fc.oneof(
   fc.nat(2 ** 31).map((seconds) => BigInt(seconds) * 1_000_000n),
 )
 const base64 = [...'./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
-const keys: fc.Arbitrary<EventKey> = fc.record({
+const keys: fc.Arbitrary<EventKeyLiteral> = fc.record({
   lamport: naturals,
   stream: fc.record({
     node: fc

@@ -20,11 +20,11 @@ async function namedFiles(t: TestContext): Promise<{ file: string; sound: Buffer
   const stream = `${nodeId}-3`
   for (const [i, name] of ['one', 'two'].entries()) {
     const { id, cid } = await storeFile(store, name)
-    const place = { lamport: 5 + i, stream }
+    const key = { lamport: 5 + i, stream }
     await store.apply(
       [
-        { fact: { kind: 'upload', cid, isPinned: true }, place },
-        { fact: { kind: 'name', name, cid }, place },
+        { fact: { kind: 'upload', cid, isPinned: true }, key },
+        { fact: { kind: 'name', name, cid }, key },
       ],
       { [stream]: 5 + i },
     )

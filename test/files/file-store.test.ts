@@ -21,7 +21,7 @@ function opened(t: TestContext, file: string): FileStore {
   return store
 }
 
-const place = (lamport: number) => ({ lamport, stream: `${nodeId}-3` })
+const eventKey = (lamport: number) => ({ lamport, stream: `${nodeId}-3` })
 const has = (store: FileStore, cid: string): boolean => store.find(cid, []).content !== undefined
 
 test('blocks left over from a crash are deleted when all events are known, unless an event pins them', async (t) => {
@@ -33,20 +33,20 @@ test('blocks left over from a crash are deleted when all events are known, unles
   const underWay = await storeFile(store, 'under way')
   await store.collect({ count: 0, bytes: 0 })
   assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, true])
-  await store.apply([{ fact: { kind: 'upload', cid: kept.cid, isPinned: true }, place: place(1) }], {
-    [place(1).stream]: 0,
+  await store.apply([{ fact: { kind: 'upload', cid: kept.cid, isPinned: true }, key: eventKey(1) }], {
+    [eventKey(1).stream]: 0,
   })
   await store.discardLeftovers()
   assert.deepEqual([has(store, kept.cid), has(store, lost.cid)], [true, false])
   assert.equal(has(store, underWay.cid), true)
-  assert.deepEqual(store.appliedOffsets(), { [place(1).stream]: 0 })
+  assert.deepEqual(store.appliedOffsets(), { [eventKey(1).stream]: 0 })
 })
 
 test('a late event does not override a newer one', async (t) => {
   const store = opened(t, join(temporaryFolder(t), 'blocks.db'))
   const [one, two] = [await storeFile(store, 'one'), await storeFile(store, 'two')]
   const named = (cid: string | undefined, lamport: number) =>
-    store.apply([{ fact: { kind: 'name', name: 'name', cid }, place: place(lamport) }])
+    store.apply([{ fact: { kind: 'name', name: 'name', cid }, key: eventKey(lamport) }])
   await named(two.cid, 5)
   await named(one.cid, 3)
   await named(undefined, 4)
@@ -61,10 +61,10 @@ test('a name keeps its pin when it is bound to the same CID in another spelling'
   const { id, cid } = await storeFile(store, 'one')
   const spellings = [String(CID.create(0, 0x70, CID.parse(cid).multihash)), cid, CID.parse(cid).toString(base58btc)]
   for (const [i, spelling] of spellings.entries())
-    await store.apply([{ fact: { kind: 'name', name: 'name', cid: spelling }, place: place(i) }])
+    await store.apply([{ fact: { kind: 'name', name: 'name', cid: spelling }, key: eventKey(i) }])
   store.endUpload(id)
   assert.equal(has(store, cid), true)
-  await store.apply([{ fact: { kind: 'name', name: 'name', cid: undefined }, place: place(spellings.length) }])
+  await store.apply([{ fact: { kind: 'name', name: 'name', cid: undefined }, key: eventKey(spellings.length) }])
   await store.collect({ count: 0, bytes: 0 })
   assert.equal(has(store, cid), false)
 })
@@ -74,7 +74,7 @@ test('a host is matched to a name exactly, or else case-insensitively', async (t
   const [one, two] = [await storeFile(store, 'one'), await storeFile(store, 'two')]
   const found = () => store.findSite('app', []).content?.cid
   const named = (name: string, cid: string | undefined, lamport: number) =>
-    store.apply([{ fact: { kind: 'name', name, cid }, place: place(lamport) }])
+    store.apply([{ fact: { kind: 'name', name, cid }, key: eventKey(lamport) }])
   await named('App', one.cid, 1)
   assert.equal(found(), one.cid)
   await named('app', two.cid, 2)

@@ -287,7 +287,7 @@ test('the website of a name that is not public requires a token', async (t) => {
   const fact = factOf({ payload: { Add: { name: 'App', cid, public: false, level: 'Prefetch' } }, timestamp: 0 })
   assert.ok(fact !== undefined)
   const store = new FileStore(blockFile(folder, 'default-topic'), systemRuntime)
-  await store.apply([{ fact, place: { lamport: 1, stream: `${first.node.id}-0` } }])
+  await store.apply([{ fact, key: { lamport: 1, stream: `${first.node.id}-0` } }])
   await store.close()
   const { visit, token, call } = await startNode(t, folder)
   const host = 'app.actyx.localhost'

@@ -44,7 +44,7 @@ async function open(t: TestContext) {
     await files.close()
   })
   const stand = (by: string, query: string, until = Number.MAX_SAFE_INTEGER, lamport = 1) =>
-    files.apply([{ fact: { kind: 'query', app: by, query, until }, place: { lamport, stream: `${nodeId}-0` } }])
+    files.apply([{ fact: { kind: 'query', app: by, query, until }, key: { lamport, stream: `${nodeId}-0` } }])
   const ask = async (query: string, until?: number, lamport?: number) => {
     await stand(app, query, until, lamport)
     await queries.run()
@@ -58,11 +58,9 @@ async function open(t: TestContext) {
   /** A file that no upload pins. */
   const add = async (text: string): Promise<string> => {
     const { id, cid } = await storeFile(files, text)
-    await files.apply([{ fact: { kind: 'upload', cid, isPinned: true }, place: { lamport: 1, stream: `${nodeId}-0` } }])
+    await files.apply([{ fact: { kind: 'upload', cid, isPinned: true }, key: { lamport: 1, stream: `${nodeId}-0` } }])
     files.endUpload(id)
-    await files.apply([
-      { fact: { kind: 'upload', cid, isPinned: false }, place: { lamport: 2, stream: `${nodeId}-0` } },
-    ])
+    await files.apply([{ fact: { kind: 'upload', cid, isPinned: false }, key: { lamport: 2, stream: `${nodeId}-0` } }])
     return cid
   }
   const has = async (cid: string): Promise<boolean> => {

@@ -8,9 +8,9 @@ const key = new KeyPair(Buffer.alloc(32, 1))
 const app = { appId: 'com.example.app', version: '1.0', mode: 'trial' } as const
 const start = 1_800_000_000_000_000
 
-function tokensAt(cycle: number, owner = key): { tokens: Tokens; clock: { now: number } } {
+function tokensAt(startCounter: number, owner = key): { tokens: Tokens; clock: { now: number } } {
   const clock = { now: start }
-  return { tokens: new Tokens(owner, cycle, () => clock.now), clock }
+  return { tokens: new Tokens(owner, startCounter, () => clock.now), clock }
 }
 
 test('a token is a CBOR map in the envelope of the specification', () => {
@@ -43,7 +43,8 @@ test('a token expires after a day', () => {
 
 test('a token from before a restart has expired, one of another node is unauthorized', () => {
   const token = tokensAt(4).tokens.issue(app)
-  for (const cycle of [3, 5]) assert.throws(() => tokensAt(cycle).tokens.check(token), { code: 'ERR_TOKEN_EXPIRED' })
+  for (const startCounter of [3, 5])
+    assert.throws(() => tokensAt(startCounter).tokens.check(token), { code: 'ERR_TOKEN_EXPIRED' })
   const other = tokensAt(4, new KeyPair(Buffer.alloc(32, 2))).tokens
   assert.throws(() => other.check(token), { code: 'ERR_TOKEN_UNAUTHORIZED', message: 'Unauthorized token.' })
 })

@@ -166,7 +166,7 @@ test('a node with an invalid revision of the settings starts with the revision b
 
 test('valid settings stay in force when their new seal cannot be stored', async () => {
   const { Settings } = await import('../../src/settings/index.ts')
-  const version = {
+  const stored = {
     revision: 1,
     time: 0,
     origin: 'test',
@@ -177,8 +177,8 @@ test('valid settings stay in force when their new seal cannot be stored', async 
     throw new Error('database or disk is full')
   }
   const log = {
-    version: () => version,
-    versions: () => [version],
+    revision: () => stored,
+    revisions: () => [stored],
     append: fullDisk,
     reseal: fullDisk,
     removeDamaged: fullDisk,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { comparePlaces, type Place } from '../../src/aql/index.ts'
+import { type EventKey as AqlEventKey, compareEventKeys as compareAqlKeys } from '../../src/aql/index.ts'
 import { nodeIdOf, type PublicKey } from '../../src/identity/index.ts'
-import { compareEventKeys, compareEvents, type EventKey, type OrderedEvent } from '../../src/replication/index.ts'
+import { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from '../../src/replication/index.ts'
 import * as fc from '../support/property.ts'
 
 /** From small ranges, so that there are ties. */
-const events: fc.Arbitrary<OrderedEvent> = fc
+const events: fc.Arbitrary<KeyedEvent> = fc
   .record({ lamport: fc.nat(2), node: fc.constantFrom(0, 1, 0x7f, 0x80, 0xff), number: fc.constantFrom(0, 2, 10) })
   .map(({ lamport, node, number }) => ({
     lamport,
@@ -14,7 +14,7 @@ const events: fc.Arbitrary<OrderedEvent> = fc
   }))
 
 /** From the whole ranges: any node, lamport timestamp and stream number. */
-const anyEvents: fc.Arbitrary<OrderedEvent> = fc
+const anyEvents: fc.Arbitrary<KeyedEvent> = fc
   .record({
     lamport: fc.maxSafeNat(),
     node: fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -23,7 +23,7 @@ const anyEvents: fc.Arbitrary<OrderedEvent> = fc
   .map(({ lamport, node, number }) => ({ lamport, stream: { key: { node: node as PublicKey, number } } }))
 
 /** A text that sorts like the event. */
-function textOf({ lamport, stream: { key } }: OrderedEvent): string {
+function textOf({ lamport, stream: { key } }: KeyedEvent): string {
   return `${lamport} ${Buffer.from(key.node).toString('hex')} ${String(key.number).padStart(3, '0')}`
 }
 
@@ -45,7 +45,7 @@ test('two events compare equal only with the same stream and lamport timestamp',
 })
 
 test('event keys with stream IDs as text have the same order', () => {
-  const keyOf = ({ lamport, stream: { key } }: OrderedEvent): EventKey => ({
+  const keyOf = ({ lamport, stream: { key } }: KeyedEvent): EventKey => ({
     lamport,
     stream: `${nodeIdOf(key.node)}-${key.number}`,
   })
@@ -57,13 +57,13 @@ test('event keys with stream IDs as text have the same order', () => {
 })
 
 test('AQL orders events by the same total order', () => {
-  const placeOf = ({ lamport, stream: { key } }: OrderedEvent): Place => ({
+  const aqlKeyOf = ({ lamport, stream: { key } }: KeyedEvent): AqlEventKey => ({
     lamport,
     stream: { node: nodeIdOf(key.node), number: key.number },
   })
   fc.assert(
     fc.property(fc.oneof(events, anyEvents), fc.oneof(events, anyEvents), (a, b) => {
-      assert.equal(comparePlaces(placeOf(a), placeOf(b)), Math.sign(compareEvents(a, b)))
+      assert.equal(compareAqlKeys(aqlKeyOf(a), aqlKeyOf(b)), Math.sign(compareEvents(a, b)))
     }),
   )
 })

@@ -41,8 +41,8 @@ class Subject {
   /** Opens the settings like another version of shoal, whose seal differs: every revision is validated again. */
   async reviewed(): Promise<Settings> {
     const log = this.#database.settings
-    const versions = [...log.versions()].map((version) => ({ ...version, seal: 'of another version' }))
-    return await Settings.open({ ...log, versions: () => versions }, systemClock, refuseNothing)
+    const revisions = [...log.revisions()].map((revision) => ({ ...revision, seal: 'of another version' }))
+    return await Settings.open({ ...log, revisions: () => revisions }, systemClock, refuseNothing)
   }
 
   close(): void {

@@ -9,7 +9,7 @@ import {
   Settings,
   type SettingsDocument,
   type SettingsLog,
-  type StoredVersion,
+  type StoredRevision,
   schema,
 } from '../../src/settings/index.ts'
 
@@ -38,11 +38,11 @@ test('the type of a document matches the schema, with all defaults', () => {
 
 /** An in-memory log of revisions. */
 function memoryLog(): SettingsLog {
-  const stored: StoredVersion[] = []
+  const stored: StoredRevision[] = []
   return {
-    version: (revision) => stored.find((version) => version.revision === revision),
-    versions: () => stored.toReversed(),
-    append: (version) => stored.push({ ...version, revision: stored.length + 1 }),
+    revision: (number) => stored.find(({ revision }) => revision === number),
+    revisions: () => stored.toReversed(),
+    append: (entry) => stored.push({ ...entry, revision: stored.length + 1 }),
     reseal: () => assert.fail('nothing to seal again'),
     removeDamaged: () => assert.fail('nothing is damaged'),
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wordsOf } from '../../src/json/plain-text.ts'
+import { viewOf } from '../../src/json/plain-text.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
 import { BlockLabels } from '../../src/store/sqlite/read/block-labels.ts'
 import { IndexBuilder, labelHashes } from '../../src/store/sqlite/tag-index/tag-index.ts'
@@ -24,9 +24,9 @@ const events = fc
   .array(label, { minLength: 1, maxLength: 40 })
   .chain((labels) => fc.array(fc.constantFrom(...labels), { minLength: 1, maxLength: size }))
 
-function within(label: Buffer): { bytes: Buffer; words: DataView } {
+function within(label: Buffer): { bytes: Buffer; view: DataView } {
   const bytes = Buffer.concat([Buffer.from('x'), label, label])
-  return { bytes, words: wordsOf(bytes) }
+  return { bytes, view: viewOf(bytes) }
 }
 
 test('each label of a block has one number, and each event is indexed by all its labels', () => {

@@ -133,7 +133,7 @@ test('the key is created once, and the start counter starts at 0 and increments 
     return start
   })
   assert.deepEqual(
-    starts.map(({ cycle }) => cycle),
+    starts.map(({ startCounter }) => startCounter),
     [0, 1, 2],
   )
   assert.equal(new Set(starts.map(({ key }) => key.toPrivateText())).size, 1)

@@ -1,7 +1,7 @@
 import type { AggregateOperator } from '../ast.ts'
 import { arithmetic, notNumber } from '../values/arithmetic.ts'
 import { compare } from '../values/comparison.ts'
-import { comparePlaces } from '../values/event.ts'
+import { compareEventKeys } from '../values/event.ts'
 import { caught, Failure } from '../values/failure.ts'
 import { firstOf, lastOf, type Metadata, MetadataSum } from '../values/metadata.ts'
 import { isNumber } from '../values/numbers.ts'
@@ -158,8 +158,8 @@ class Edge implements Aggregator {
     if (known === undefined) return isLast
     if (metadata === undefined) return !isLast
     const [first, last] = [
-      comparePlaces(firstOf(metadata), firstOf(known)),
-      comparePlaces(lastOf(metadata), lastOf(known)),
+      compareEventKeys(firstOf(metadata), firstOf(known)),
+      compareEventKeys(lastOf(metadata), lastOf(known)),
     ]
     return isLast ? (last || first) > 0 : (first || last) < 0
   }

@@ -188,7 +188,7 @@ function combined(
 
 /** Evaluates code that is known to be synchronous. */
 export function evaluate(code: Code, frame: Frame): Value {
-  if (!code.sync) throw new Error('a nested query has to be evaluated in steps')
+  if (!code.sync) throw new Error('a sub-query has to be evaluated in steps')
   return code.run(frame)
 }
 

@@ -1,7 +1,7 @@
 import type { Order } from '../ast.ts'
 import type { Steps } from '../steps.ts'
 import type { Aggregate } from './aggregate.ts'
-import { type Cursor, notReady } from './event-source.ts'
+import { type Cursor, notReady } from './event-provider.ts'
 import { evaluateItem } from './items.ts'
 import {
   type ArraySource,
@@ -30,7 +30,7 @@ export function drive<T>(program: Program, frame: Frame, outer: Frame, order: Or
 
 /**
  * The callbacks at the end of a run. They are called in here, because another generator around this one would double
- * the cost of nested queries.
+ * the cost of sub-queries.
  */
 export interface Completion<T> {
   /** Always called, also after a failure. */

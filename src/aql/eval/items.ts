@@ -9,7 +9,7 @@ import type { Frame } from './variable-frame.ts'
 export interface ItemCode {
   readonly code: Code
   readonly spread: boolean
-  /** For an item that spreads a nested query: its results, each with its own metadata. */
+  /** For an item that spreads a sub-query: its results, each with its own metadata. */
   readonly results: ((frame: Frame) => Steps<readonly ItemResult[]>) | undefined
 }
 

@@ -3,20 +3,20 @@ import type { InlineEvent } from '../inline-events.ts'
 import type { Plan } from '../plan/plan.ts'
 import { isOfBranch } from '../plan/predicate.ts'
 import { Pace } from '../steps.ts'
-import { type AqlEvent, comparePlaces, type EventStream } from '../values/event.ts'
-import { type Cursor, type Events, notReady } from './event-source.ts'
+import { type AqlEvent, compareEventKeys, type EventStream } from '../values/event.ts'
+import { type Cursor, type EventProvider, notReady } from './event-provider.ts'
 
 /** An in-memory event source: inline events of a query, or the events of a file. */
-export class MemoryEvents implements Events {
+export class MemoryEvents implements EventProvider {
   readonly #ascending: readonly AqlEvent[]
   readonly #byStream: readonly AqlEvent[]
 
   constructor(events: readonly AqlEvent[]) {
-    this.#ascending = events.toSorted(comparePlaces)
+    this.#ascending = events.toSorted(compareEventKeys)
     // The sort is stable, so each stream keeps its order.
     this.#byStream = this.#ascending.toSorted((a, b) => {
       const zero = { lamport: 0 }
-      return comparePlaces({ ...zero, stream: a.stream }, { ...zero, stream: b.stream })
+      return compareEventKeys({ ...zero, stream: a.stream }, { ...zero, stream: b.stream })
     })
   }
 

@@ -1,7 +1,7 @@
 import type { AqlEvent } from '../values/event.ts'
 import { streamText } from '../values/event.ts'
 import type { JsonText } from '../values/json-write.ts'
-import { type EventPlace, type Metadata, Span } from '../values/metadata.ts'
+import { type KeyWithOffset, type Metadata, Span } from '../values/metadata.ts'
 
 /** Receives the messages of a query in sending order. */
 export interface Sink {
@@ -56,6 +56,6 @@ export function metadataJson(metadata: Metadata): string {
   return `${placeJson(metadata)},"timestamp":${time},"tags":${JSON.stringify(tags)},"appId":${JSON.stringify(appId)}`
 }
 
-function placeJson({ lamport, stream, offset }: EventPlace): string {
+function placeJson({ lamport, stream, offset }: KeyWithOffset): string {
   return `"lamport":${lamport},"stream":"${streamText(stream)}","offset":${offset}`
 }

@@ -82,7 +82,7 @@ export function* planOf(source: EventSource, outer: Frame): Steps<Plan> {
   }
   const known = plans.get(source)
   if (known?.tags.every((tag, at) => tag === tags[at])) return known.plan
-  // A nested query with templates may be planned once per event.
+  // A sub-query with templates may be planned once per event.
   const isRepeated = source.templates.length > 0 && outer.outer !== undefined
   const plan = yield* planSteps(
     source.tags,

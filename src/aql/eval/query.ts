@@ -7,7 +7,7 @@ import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
 import { compileQuery, compileSteps } from './compile.ts'
 import { type Completion, drive } from './drive.ts'
-import type { Events, Slice } from './event-source.ts'
+import type { EventProvider, Slice } from './event-provider.ts'
 import type { Sink } from './messages.ts'
 import type { Program } from './program.ts'
 import { Frame, type Output, Session } from './variable-frame.ts'
@@ -16,7 +16,7 @@ import { Scope } from './variable-scope.ts'
 /** The parameters of a query request. */
 export interface Request {
   /** The event source, restricted to the bounds of the request. */
-  readonly events: Events
+  readonly events: EventProvider
   /** The requesting app: `appId(me)`. */
   readonly appId: string
   /** The order of the request; the query may override it. */

@@ -11,7 +11,7 @@ import type { ItemResult } from './items.ts'
 import type { Program } from './program.ts'
 import { Frame, type Output } from './variable-frame.ts'
 
-/** Compiles a nested query to the array of its results. */
+/** Compiles a sub-query to the array of its results. */
 export function subQuery(program: Program): Code {
   return { sync: false, run: (frame) => runSubQuery(program, frame, asValue), origin: computed }
 }
@@ -38,7 +38,7 @@ function runSubQuery<T>(program: Program, outer: Frame, outcomeOf: OutcomeOf<T>)
   return drive(program, new Frame(program.slots, outer.session, results, usableOrder, outer), outer, order, results)
 }
 
-/** Collects the results of a nested query. The first failure of any kind fails the whole query. */
+/** Collects the results of a sub-query. The first failure of any kind fails the whole query. */
 class Results<T> implements Output, Completion<T> {
   readonly values: Value[] = []
   readonly metadata: Metadata[] = []

@@ -5,7 +5,7 @@ import { runToEnd, type Steps } from '../steps.ts'
 import type { AqlEvent } from '../values/event.ts'
 import { caught, Failure } from '../values/failure.ts'
 import { compileSteps } from './compile.ts'
-import type { Events } from './event-source.ts'
+import type { EventProvider } from './event-provider.ts'
 import type { Sink } from './messages.ts'
 import { openStages, type Pipeline, type Program, planOf } from './program.ts'
 import { rootScope, SinkOutput } from './query.ts'
@@ -104,8 +104,8 @@ function* prepare(query: Query, appId: string, sink: Sink): Steps<Prepared> {
   }
 }
 
-/** Never opened: nested queries are rejected for subscriptions. */
-const noEvents: Events = {
+/** Never opened: sub-queries are rejected for subscriptions. */
+const noEvents: EventProvider = {
   open: () => {
     throw new Failure('nested queries are not supported here')
   },

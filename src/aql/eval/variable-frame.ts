@@ -8,7 +8,7 @@ import type { FieldReader } from '../values/json-field.ts'
 import { readJson } from '../values/json-read.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
-import type { Events, Slice } from './event-source.ts'
+import type { EventProvider, Slice } from './event-provider.ts'
 
 /** Field lookups after which parsing the whole payload is cheaper. */
 const maxFieldLookups = 3
@@ -23,7 +23,7 @@ export interface Output {
 
 /** State shared by the queries of one request. */
 export class Session {
-  readonly events: Events
+  readonly events: EventProvider
   /** The requesting app: `appId(me)`. */
   readonly appId: string
   /** Plan cache by source: the last plan and its evaluated tag templates. The plan is valid while those are equal. */
@@ -35,7 +35,7 @@ export class Session {
   readonly #stepsPerEvent: number
   readonly #holders: { readonly heldBytes: number }[] = []
 
-  constructor(events: Events, appId: string, slice: Slice, stepsPerEvent = 1) {
+  constructor(events: EventProvider, appId: string, slice: Slice, stepsPerEvent = 1) {
     this.events = events
     this.appId = appId
     this.#slice = slice
@@ -43,7 +43,7 @@ export class Session {
   }
 
   /**
-   * Registers a holder of values for memory accounting. Nested queries end with each evaluation, so they do not count.
+   * Registers a holder of values for memory accounting. Sub-queries end with each evaluation, so they do not count.
    */
   opened(holder: { readonly heldBytes: number }, { outer }: Frame): void {
     if (outer?.outer === undefined) this.#holders.push(holder)

@@ -1,7 +1,7 @@
-import type { EventKey } from '../ast.ts'
+import type { EventKeyLiteral } from '../ast.ts'
 import { compareTexts } from '../values/comparison.ts'
 import type { AqlEvent } from '../values/event.ts'
-import { type EventPlace, type Metadata, Span } from '../values/metadata.ts'
+import { type KeyWithOffset, type Metadata, Span } from '../values/metadata.ts'
 import { nodeIdBytes } from '../values/node-id.ts'
 import { integer } from '../values/numbers.ts'
 import { Timestamp, type Value } from '../values/value.ts'
@@ -49,11 +49,11 @@ function isEvent(metadata: Metadata): metadata is AqlEvent {
   return metadata !== undefined && !(metadata instanceof Span)
 }
 
-function keyOf({ lamport, stream, offset }: EventPlace): Value {
+function keyOf({ lamport, stream, offset }: KeyWithOffset): Value {
   return [lamport, nodeIdBytes(stream.node), integer(BigInt(stream.number)), offset]
 }
 
 /** `KEY(5/stream)`: a literal event key. */
-export function keyLiteral({ lamport, stream }: EventKey): Value {
+export function keyLiteral({ lamport, stream }: EventKeyLiteral): Value {
   return [[integer(lamport), nodeIdBytes(stream.node), integer(stream.number)]]
 }

@@ -1,5 +1,5 @@
-import type { EventKey, Inequality, Micros } from '../ast.ts'
-import { comparePlaces, type Place } from '../values/event.ts'
+import type { EventKeyLiteral, Inequality, Micros } from '../ast.ts'
+import { compareEventKeys, type EventKey } from '../values/event.ts'
 
 /** A range in the total order of events. */
 export interface KeyRange {
@@ -8,7 +8,7 @@ export interface KeyRange {
 }
 
 export interface KeyBound {
-  readonly place: Place
+  readonly key: EventKey
   readonly inclusive: boolean
 }
 
@@ -18,8 +18,8 @@ export interface TimeRange {
   readonly to: number
 }
 
-export function keyRange(comparison: Inequality, { lamport, stream }: EventKey): KeyRange {
-  const bound = { place: { lamport: Number(lamport), stream }, inclusive: comparison.endsWith('=') }
+export function keyRange(comparison: Inequality, { lamport, stream }: EventKeyLiteral): KeyRange {
+  const bound = { key: { lamport: Number(lamport), stream }, inclusive: comparison.endsWith('=') }
   return comparison.startsWith('>') ? { lower: bound } : { upper: bound }
 }
 
@@ -29,22 +29,22 @@ export function timeRange(comparison: Inequality, time: Micros): TimeRange {
   return comparison.startsWith('>') ? { from: edge, to: Number.POSITIVE_INFINITY } : { from: 0, to: edge }
 }
 
-export function inKeyRange({ lower, upper }: KeyRange, place: Place): boolean {
-  if (lower !== undefined && !isAfter(place, lower)) return false
-  return upper === undefined || isBefore(place, upper)
+export function inKeyRange({ lower, upper }: KeyRange, key: EventKey): boolean {
+  if (lower !== undefined && !isAfter(key, lower)) return false
+  return upper === undefined || isBefore(key, upper)
 }
 
 export function inTimeRange({ from, to }: TimeRange, time: number): boolean {
   return time >= from && time < to
 }
 
-function isAfter(place: Place, lower: KeyBound): boolean {
-  const sign = comparePlaces(place, lower.place)
+function isAfter(key: EventKey, lower: KeyBound): boolean {
+  const sign = compareEventKeys(key, lower.key)
   return sign > 0 || (sign === 0 && lower.inclusive)
 }
 
-function isBefore(place: Place, upper: KeyBound): boolean {
-  const sign = comparePlaces(place, upper.place)
+function isBefore(key: EventKey, upper: KeyBound): boolean {
+  const sign = compareEventKeys(key, upper.key)
   return sign < 0 || (sign === 0 && upper.inclusive)
 }
 
@@ -53,7 +53,7 @@ export function intersectKeys(a: KeyRange, b: KeyRange): KeyRange | undefined {
   const lower = tighter(a.lower, b.lower, 1)
   const upper = tighter(a.upper, b.upper, -1)
   if (lower !== undefined && upper !== undefined) {
-    const sign = comparePlaces(lower.place, upper.place)
+    const sign = compareEventKeys(lower.key, upper.key)
     if (sign > 0 || (sign === 0 && !(lower.inclusive && upper.inclusive))) return undefined
   }
   return { ...(lower && { lower }), ...(upper && { upper }) }
@@ -61,7 +61,7 @@ export function intersectKeys(a: KeyRange, b: KeyRange): KeyRange | undefined {
 
 function tighter(a: KeyBound | undefined, b: KeyBound | undefined, side: 1 | -1): KeyBound | undefined {
   if (a === undefined || b === undefined) return a ?? b
-  const sign = comparePlaces(a.place, b.place) * side
+  const sign = compareEventKeys(a.key, b.key) * side
   if (sign === 0) return a.inclusive ? b : a
   return sign > 0 ? a : b
 }
@@ -80,7 +80,7 @@ export function keysSubsumed(inner: KeyRange | undefined, outer: KeyRange | unde
 
 function sameBound(a: KeyBound | undefined, b: KeyBound | undefined): boolean {
   if (a === undefined || b === undefined) return a === b
-  return comparePlaces(a.place, b.place) === 0 && a.inclusive === b.inclusive
+  return compareEventKeys(a.key, b.key) === 0 && a.inclusive === b.inclusive
 }
 
 export function timesSubsumed(inner: TimeRange | undefined, outer: TimeRange | undefined): boolean {

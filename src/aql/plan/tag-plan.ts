@@ -26,7 +26,7 @@ export function planFor(tags: TagExpr, context: TagContext): Plan {
   return runToEnd(planSteps(tags, context, limitsPerQuery, new Pace()))
 }
 
-/** Plans a single tag, the most common source of nested queries. */
+/** Plans a single tag, the most common source of sub-queries. */
 export function planForAtom(atom: TagAtom, context: TagContext): Plan {
   return { anyOf: [atomBranch(atom, context)], residual: undefined }
 }

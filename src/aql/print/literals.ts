@@ -1,4 +1,4 @@
-import type { EventKey, Micros } from '../ast.ts'
+import type { EventKeyLiteral, Micros } from '../ast.ts'
 import { naturalOf } from '../text/number-literals.ts'
 
 const day = 86_400_000_000n
@@ -28,7 +28,7 @@ function positional(value: number): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-export function printKey({ lamport, stream }: EventKey): string {
+export function printKey({ lamport, stream }: EventKeyLiteral): string {
   return `${lamport}/${stream.node}-${stream.number}`
 }
 

@@ -1,9 +1,9 @@
-import type { EventKey, StreamId } from '../ast.ts'
+import type { EventKeyLiteral, StreamId } from '../ast.ts'
 import { naturalOf, readDigits, tooLarge } from './number-literals.ts'
 import type { Reader } from './text-reader.ts'
 
 /** A key, or the static error of one that parses but is invalid. */
-export type Key = { readonly key: EventKey } | { readonly fault: string }
+export type Key = { readonly key: EventKeyLiteral } | { readonly fault: string }
 
 /** Sorts before every real stream. */
 export const noStream: StreamId = { node: '.'.repeat(43), number: 0n }

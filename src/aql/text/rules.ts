@@ -1,4 +1,4 @@
-import type { EventKey, Expr, Micros } from '../ast.ts'
+import type { EventKeyLiteral, Expr, Micros } from '../ast.ts'
 import { AqlError } from '../error.ts'
 import { aqlLimits } from '../language-limits.ts'
 import { DeferredCall, type Nested } from '../steps.ts'
@@ -140,7 +140,7 @@ export abstract class Rules {
     return 0n
   }
 
-  protected keyOf(read: Key, position: number): EventKey {
+  protected keyOf(read: Key, position: number): EventKeyLiteral {
     if ('key' in read) return read.key
     this.note(position, read.fault)
     return { lamport: 0n, stream: noStream }

@@ -3,7 +3,7 @@ import { Failure } from './failure.ts'
 
 /**
  * The budget of a query for work and memory, in bytes: strings and arrays that it creates or compares, payloads that it
- * parses, results of nested queries. What one event or item has spent is released after it, what the query retains is
+ * parses, results of sub-queries. What one event or item has spent is released after it, what the query retains is
  * not. An expression is evaluated without yielding: without this limit a short query could double a string a few times
  * and then compare it for hours, or exhaust the memory.
  */

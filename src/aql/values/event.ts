@@ -25,8 +25,8 @@ export interface EventStream {
   readonly number: number | bigint
 }
 
-/** A position in the total order of events. */
-export interface Place {
+/** The sort key of an event in the total order. */
+export interface EventKey {
   readonly lamport: number
   readonly stream: EventStream
 }
@@ -35,7 +35,7 @@ export interface Place {
  * The total order of events: by lamport timestamp, then by the bytes of the node ID, then by stream number. `aql` imports
  * no other folder, so this repeats `replication/total-order.ts`; a property test compares the two.
  */
-export function comparePlaces(a: Place, b: Place): number {
+export function compareEventKeys(a: EventKey, b: EventKey): number {
   if (a.lamport !== b.lamport) return a.lamport < b.lamport ? -1 : 1
   // The text of a node ID sorts like its bytes.
   if (a.stream.node !== b.stream.node) return a.stream.node < b.stream.node ? -1 : 1

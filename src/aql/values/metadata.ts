@@ -1,16 +1,16 @@
-import { type AqlEvent, comparePlaces, type Place } from './event.ts'
+import { type AqlEvent, compareEventKeys, type EventKey } from './event.ts'
 
 /** The provenance of a value: none, one event, or several. */
 export type Metadata = AqlEvent | Span | undefined
 
 /** The metadata of several events: the range of their keys and times. */
 export class Span {
-  readonly first: EventPlace
-  readonly last: EventPlace
+  readonly first: KeyWithOffset
+  readonly last: KeyWithOffset
   readonly earliest: number
   readonly latest: number
 
-  constructor(first: EventPlace, last: EventPlace, earliest: number, latest: number) {
+  constructor(first: KeyWithOffset, last: KeyWithOffset, earliest: number, latest: number) {
     this.first = first
     this.last = last
     this.earliest = earliest
@@ -18,15 +18,15 @@ export class Span {
   }
 }
 
-export type EventPlace = Place & Pick<AqlEvent, 'offset'>
+export type KeyWithOffset = EventKey & Pick<AqlEvent, 'offset'>
 
 export function merge(a: Metadata, b: Metadata): Metadata {
   if (a === b || b === undefined) return a
   if (a === undefined) return b
-  if (!(a instanceof Span || b instanceof Span) && comparePlaces(a, b) === 0 && a.time === b.time) return a
+  if (!(a instanceof Span || b instanceof Span) && compareEventKeys(a, b) === 0 && a.time === b.time) return a
   return new Span(
-    comparePlaces(firstOf(a), firstOf(b)) <= 0 ? firstOf(a) : firstOf(b),
-    comparePlaces(lastOf(a), lastOf(b)) >= 0 ? lastOf(a) : lastOf(b),
+    compareEventKeys(firstOf(a), firstOf(b)) <= 0 ? firstOf(a) : firstOf(b),
+    compareEventKeys(lastOf(a), lastOf(b)) >= 0 ? lastOf(a) : lastOf(b),
     Math.min(earliestOf(a), earliestOf(b)),
     Math.max(latestOf(a), latestOf(b)),
   )
@@ -36,8 +36,8 @@ export function merge(a: Metadata, b: Metadata): Metadata {
 export class MetadataSum {
   /** The event, as long as all values came from the same one. */
   #only: AqlEvent | undefined
-  #first: EventPlace | undefined
-  #last: EventPlace | undefined
+  #first: KeyWithOffset | undefined
+  #last: KeyWithOffset | undefined
   #earliest = Number.POSITIVE_INFINITY
   #latest = Number.NEGATIVE_INFINITY
 
@@ -54,10 +54,10 @@ export class MetadataSum {
     this.#extend(metadata, metadata.time)
   }
 
-  #extend(place: EventPlace, time: number): void {
+  #extend(key: KeyWithOffset, time: number): void {
     // Events mostly arrive in ascending order.
-    if (this.#last === undefined || comparePlaces(place, this.#last) > 0) this.#last = place
-    if (this.#first === undefined || comparePlaces(place, this.#first) < 0) this.#first = place
+    if (this.#last === undefined || compareEventKeys(key, this.#last) > 0) this.#last = key
+    if (this.#first === undefined || compareEventKeys(key, this.#first) < 0) this.#first = key
     if (time < this.#earliest) this.#earliest = time
     if (time > this.#latest) this.#latest = time
   }
@@ -68,11 +68,11 @@ export class MetadataSum {
   }
 }
 
-export function firstOf(metadata: AqlEvent | Span): EventPlace {
+export function firstOf(metadata: AqlEvent | Span): KeyWithOffset {
   return metadata instanceof Span ? metadata.first : metadata
 }
 
-export function lastOf(metadata: AqlEvent | Span): EventPlace {
+export function lastOf(metadata: AqlEvent | Span): KeyWithOffset {
   return metadata instanceof Span ? metadata.last : metadata
 }
 
@@ -88,8 +88,8 @@ export function sameMetadata(a: Metadata, b: Metadata): boolean {
   if (a === b) return true
   if (a === undefined || b === undefined || a instanceof Span !== b instanceof Span) return false
   return (
-    comparePlaces(firstOf(a), firstOf(b)) === 0 &&
-    comparePlaces(lastOf(a), lastOf(b)) === 0 &&
+    compareEventKeys(firstOf(a), firstOf(b)) === 0 &&
+    compareEventKeys(lastOf(a), lastOf(b)) === 0 &&
     earliestOf(a) === earliestOf(b) &&
     latestOf(a) === latestOf(b)
   )

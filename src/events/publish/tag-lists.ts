@@ -104,12 +104,12 @@ export class TagLists {
     const starts = this.#starts
     const ends = this.#ends
     const target = this.#target.bytes(this.appIdBytes).uvarint(unique)
-    const { words } = this.#json
+    const { view } = this.#json
     for (let i = 0; i < unique; i++) {
       const start = starts[i] as number
       const end = ends[i] as number
       if (end - start > format.tagBytes) throw this.#tooLong(start)
-      target.uvarint(end - start).shortBytes(words, start, end)
+      target.uvarint(end - start).shortBytes(view, start, end)
     }
   }
 
@@ -130,10 +130,10 @@ export class TagLists {
   }
 
   #compare(start: number, end: number, otherStart: number, otherEnd: number): number {
-    const { bytes, words } = this.#json
+    const { bytes, view } = this.#json
     const length = Math.min(end - start, otherEnd - otherStart)
     let i = 0
-    while (i + 4 <= length && words.getInt32(start + i) === words.getInt32(otherStart + i)) i += 4
+    while (i + 4 <= length && view.getInt32(start + i) === view.getInt32(otherStart + i)) i += 4
     for (; i < length; i++) {
       const difference = (bytes[start + i] as number) - (bytes[otherStart + i] as number)
       if (difference !== 0) return difference

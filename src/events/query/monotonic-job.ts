@@ -1,4 +1,4 @@
-import { type AqlEvent, comparePlaces, notReady, type Place, type Steps, Subscription } from '../../aql/index.ts'
+import { type AqlEvent, compareEventKeys, type EventKey, notReady, type Steps, Subscription } from '../../aql/index.ts'
 import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
@@ -43,7 +43,7 @@ class MonotonicJob implements Job {
   readonly #before: PlanCursor
   #phase: 'before' | 'past' | 'live' = 'before'
   /** The last event that was read, including filtered ones. */
-  #latest: Place | undefined
+  #latest: EventKey | undefined
 
   constructor(reader: EventReader, request: SubscribeRequest, { clock, lines, results, subscription }: Prepared) {
     this.#request = request
@@ -90,7 +90,7 @@ class MonotonicJob implements Job {
   #findLatest(): boolean {
     const event = this.#before.next()
     if (event === notReady) return false
-    this.#latest = event && placeOf(event)
+    this.#latest = event && keyOf(event)
     this.#phase = 'past'
     return true
   }
@@ -100,11 +100,11 @@ class MonotonicJob implements Job {
       const event = this.#events.next()
       if (event === undefined) return 'all'
       if (event === notReady) return 'some'
-      if (this.#latest !== undefined && comparePlaces(event, this.#latest) <= 0) {
+      if (this.#latest !== undefined && compareEventKeys(event, this.#latest) <= 0) {
         this.#timeTravel(event)
         return 'end'
       }
-      this.#latest = placeOf(event)
+      this.#latest = keyOf(event)
       this.#subscription.push(event)
       if (this.#subscription.done) {
         this.#fail()
@@ -143,7 +143,7 @@ function* prepare(reader: EventReader, request: SubscribeRequest, clock: Clock):
 export const makeMonotonicJob = ((reader, request, clock) =>
   prepare(reader, request as SubscribeRequest, clock)) satisfies JobMaker
 
-/** Copies the place of an event: a reference to the event would keep its block in memory. */
-function placeOf({ lamport, stream }: AqlEvent): Place {
+/** Copies the key of an event: a reference to the event would keep its block in memory. */
+function keyOf({ lamport, stream }: AqlEvent): EventKey {
   return { lamport, stream }
 }

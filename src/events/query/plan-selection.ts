@@ -12,7 +12,7 @@ export function selectionOf(plan: Plan, order: Order, { lower, upper }: Bounds):
   return { ...selectedBy(plan), order, lower, ...(upper && { upper }) }
 }
 
-/** Cache: a nested query may open a cursor for the same plan with every event. */
+/** Cache: a sub-query may open a cursor for the same plan with every event. */
 const known = new WeakMap<Plan, Selected>()
 
 function selectedBy(plan: Plan): Selected {
@@ -36,8 +36,8 @@ function lamportsOf(branches: readonly Branch[]): { from: number; to: number } |
   if (branches.every(({ key }) => key === undefined)) return undefined
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
   for (const { key } of branches) {
-    from = Math.min(from, key?.lower?.place.lamport ?? 0)
-    to = Math.max(to, key?.upper?.place.lamport ?? Number.POSITIVE_INFINITY)
+    from = Math.min(from, key?.lower?.key.lamport ?? 0)
+    to = Math.max(to, key?.upper?.key.lamport ?? Number.POSITIVE_INFINITY)
   }
   return { from, to }
 }

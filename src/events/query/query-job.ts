@@ -1,7 +1,7 @@
 import {
   type Cursor,
   compiled,
-  type Events,
+  type EventProvider,
   eventsOfStream,
   Failure,
   type InlineEvent,
@@ -113,7 +113,7 @@ class QueryJob implements Job {
       this.#lines.line(errorLine(this.#sink.error))
   }
 
-  #evaluation(program: Program, events: Events): Steps<boolean> {
+  #evaluation(program: Program, events: EventProvider): Steps<boolean> {
     const { appId, order } = this.#request
     return runProgram(program, { events, appId, order, slice: this.#slice }, this.#sink)
   }
@@ -132,7 +132,7 @@ function isInBounds(offset: number, { lowerBound }: QueryRequest, upper: OffsetM
 }
 
 /** The events of the store, within the bounds of a request. */
-class StoredEvents implements Events {
+class StoredEvents implements EventProvider {
   readonly #reader: EventReader
   readonly #bounds: Bounds
   readonly #slice: JobSlice
@@ -156,7 +156,7 @@ class StoredEvents implements Events {
 }
 
 /** The event source for an upper bound beyond the present. */
-const unavailable: Events = {
+const unavailable: EventProvider = {
   open: () => {
     throw new Failure(outOfRange)
   },

@@ -19,7 +19,7 @@ import {
   slotsFile,
   storageError,
 } from '../../store/index.ts'
-import type { PlacedFact } from '../facts.ts'
+import type { KeyedFact } from '../facts.ts'
 import { ChunkMemory, MalformedUnixFs, parseCid } from '../unixfs/index.ts'
 import { Batches } from './batches.ts'
 import { Catalogue, type StandingQuery } from './catalogue.ts'
@@ -169,7 +169,7 @@ export class FileStore {
   }
 
   /** Applies facts. With offsets, commits that all events up to there have been applied. */
-  async apply(facts: readonly PlacedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
+  async apply(facts: readonly KeyedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
     this.#batches.change(() => {
       for (const fact of facts) this.#catalogue.apply(fact)
       if (offsets !== undefined) this.#registers.follow(offsets)

@@ -1,13 +1,16 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failure, messageOf, ShoalError, systemCode } from '../../base/errors.ts'
+import { sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
 
-/** SQLITE_FULL: the disk is full. */
-export const sqliteFull = 13
-/** SQLITE_IOERR: the disk or its file system has failed. */
-const sqliteIo = 10
-/** SQLITE_PERM, SQLITE_READONLY, SQLITE_CANTOPEN and the above. */
-const refusals: ReadonlySet<number | undefined> = new Set([3, 8, 14, sqliteFull, sqliteIo])
+/** SQLite cannot use the file, its folder or the disk. */
+const refusals: ReadonlySet<number | undefined> = new Set([
+  sqliteCodes.permission,
+  sqliteCodes.readOnly,
+  sqliteCodes.cannotOpen,
+  sqliteCodes.full,
+  sqliteCodes.ioError,
+])
 
 const noRoom = 'there is no room left on the disk'
 /** Less than the shared-memory file of a write-ahead log needs. */
@@ -28,19 +31,12 @@ function isFull(file: string): boolean {
   }
 }
 
-/** The primary code of an error of SQLite. */
-export function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined
-}
-
 /** The reason of an error of the disk or file system; undefined for other errors. */
 export function diskErrorReason(error: unknown, file?: string): string | undefined {
   if (error instanceof DiskError) return error.message
-  if (sqliteCode(error) === sqliteFull || systemCode(error) === 'ENOSPC') return noRoom
+  if (sqliteCode(error) === sqliteCodes.full || systemCode(error) === 'ENOSPC') return noRoom
   // SQLite may report a full disk as an I/O error.
-  if (sqliteCode(error) === sqliteIo && file !== undefined && isFull(file)) return noRoom
+  if (sqliteCode(error) === sqliteCodes.ioError && file !== undefined && isFull(file)) return noRoom
   // Error codes of Node begin with ERR_, those of the system do not.
   if (refusals.has(sqliteCode(error)) || /^E(?!RR_)/.test(systemCode(error) ?? '')) return messageOf(error)
   return undefined

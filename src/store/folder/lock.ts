@@ -2,9 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, readFileSync, rmSync, statS
 import { userInfo } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { ShoalError, systemCode } from '../../base/errors.ts'
-
-/** SQLITE_BUSY: another connection holds the lock. */
-const busy = 5
+import { sqliteCodes } from '../../base/sqlite-codes.ts'
 
 export interface Lock {
   release(): void
@@ -28,7 +26,7 @@ export function takeLock(file: string, folder: string): Lock {
     database.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     database?.close()
-    if (error instanceof Error && 'errcode' in error && error.errcode === busy) throw locked(file, folder)
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteCodes.busy) throw locked(file, folder)
     throw (
       accessDenied(folder, error) ??
       new ShoalError('ERR_IO', `cannot lock the data directory \`${folder}\``, { cause: error })

@@ -2,6 +2,7 @@ import { chmodSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ShoalError, systemCode } from '../../base/errors.ts'
+import { sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
 import { KeyPair, nodeIdOf, type PublicKey } from '../../identity/index.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { SettingsLog } from '../../settings/index.ts'
@@ -69,20 +70,20 @@ export class NodeDatabase {
    * the data folder: a key without a checksum, from an earlier version, is compared with the writers of the logs, and
    * no key is generated if there are events.
    */
-  beginStart(random: Random, logs: readonly string[] = []): { key: KeyPair; cycle: number } {
+  beginStart(random: Random, logs: readonly string[] = []): { key: KeyPair; startCounter: number } {
     const database = this.#database
     try {
       database.exec('BEGIN IMMEDIATE')
       const stored = this.#identity()
-      const { key, cycle: last } = stored ?? this.#newIdentity(random, logs)
+      const { key, startCounter: last } = stored ?? this.#newIdentity(random, logs)
       if (stored?.isChecked === false) this.#compareWithLogs(key, logs)
-      const cycle = last + 1
+      const startCounter = last + 1
       const put = database.prepare(
         'INSERT INTO node VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
       )
-      for (const [name, value] of identityRows(key, cycle)) put.run(name, value)
+      for (const [name, value] of identityRows(key, startCounter)) put.run(name, value)
       database.exec('COMMIT')
-      return { key, cycle }
+      return { key, startCounter }
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK')
       throw asNodeError(error, this.#file)
@@ -122,13 +123,13 @@ export class NodeDatabase {
     return checkedIdentity(new Map(statement.all().map((row) => [row['name'], row['value']])), this.#file)
   }
 
-  #newIdentity(random: Random, logs: readonly string[]): { key: KeyPair; cycle: number } {
+  #newIdentity(random: Random, logs: readonly string[]): { key: KeyPair; startCounter: number } {
     const [log] = logs
     if (log !== undefined) {
       const cause = `\`${this.#file}\` has no private key, but there are events in \`${log}\`. A new key would make another node of it. Put \`node.db\` back from a backup.`
       throw new ShoalError('ERR_INVALID_NODE_STATE', cause)
     }
-    return { key: KeyPair.generate(random), cycle: -1 }
+    return { key: KeyPair.generate(random), startCounter: -1 }
   }
 
   #compareWithLogs({ publicKey }: KeyPair, logs: readonly string[]): void {
@@ -169,11 +170,15 @@ function upgrade(database: DatabaseSync): void {
 /** Disk errors become `ERR_IO`; all others mean that the file is damaged. */
 function asNodeError(error: unknown, file: string): ShoalError {
   if (error instanceof ShoalError) return error
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+  const code = sqliteCode(error)
   const refused = code === undefined ? systemCode(error) !== undefined : diskCodes.has(code)
   const text = `\`${file}\` cannot be used: ${messageOf(error)}`
   return new ShoalError(refused ? 'ERR_IO' : 'ERR_INVALID_NODE_STATE', text, { cause: error })
 }
 
-/** SQLITE_READONLY, IOERR, FULL, CANTOPEN. */
-const diskCodes = new Set([8, 10, 13, 14])
+const diskCodes: ReadonlySet<number> = new Set([
+  sqliteCodes.readOnly,
+  sqliteCodes.ioError,
+  sqliteCodes.full,
+  sqliteCodes.cannotOpen,
+])

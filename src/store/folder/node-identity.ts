@@ -5,7 +5,7 @@ import { type KeyPair, nodeIdOf, parsePrivateKey } from '../../identity/index.ts
 export interface StoredIdentity {
   readonly key: KeyPair
   /** The number of the last start. */
-  readonly cycle: number
+  readonly startCounter: number
   /** False for an identity of an earlier version, without node ID and checksum. */
   readonly isChecked: boolean
 }
@@ -16,11 +16,11 @@ type Rows = readonly (readonly [name: string, value: string | bigint])[]
  * The rows of the table `node`: the key, the start counter, the node ID and a checksum. The node ID is derived from the
  * key, so it does not match a damaged key.
  */
-export function identityRows(key: KeyPair, cycle: number): Rows {
+export function identityRows(key: KeyPair, startCounter: number): Rows {
   const values: Rows = [
     ['private_key', key.toPrivateText()],
     // A JavaScript number would be stored as REAL.
-    ['cycles', BigInt(cycle)],
+    ['cycles', BigInt(startCounter)],
     ['node_id', nodeIdOf(key.publicKey)],
   ]
   return [...values, ['checksum', BigInt(crc32(values.join()))]]
@@ -43,11 +43,11 @@ export function checkedIdentity(rows: ReadonlyMap<unknown, unknown>, file: strin
     const stored = JSON.stringify(String(rows.get('node_id')))
     throw damaged('The private key', file, `it is that of the node ${nodeId}, and the node ID beside it is ${stored}`)
   }
-  const cycle = cycleOf(rows.get('cycles'), file)
-  const [, , , [, checksum] = []] = identityRows(key, cycle)
+  const startCounter = startCounterOf(rows.get('cycles'), file)
+  const [, , , [, checksum] = []] = identityRows(key, startCounter)
   if (isChecked && rows.get('checksum') !== checksum)
     throw damaged('The start counter', file, 'its checksum does not match')
-  return { key, cycle, isChecked }
+  return { key, startCounter, isChecked }
 }
 
 function keyOf(text: unknown, file: string): KeyPair {
@@ -59,10 +59,10 @@ function keyOf(text: unknown, file: string): KeyPair {
 }
 
 /** Earlier versions stored it as REAL. */
-function cycleOf(value: unknown, file: string): number {
-  const cycle = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : Number.NaN
-  if (!Number.isSafeInteger(cycle + 1) || cycle < 0) throw damaged('The start counter', file)
-  return cycle
+function startCounterOf(value: unknown, file: string): number {
+  const startCounter = typeof value === 'bigint' || typeof value === 'number' ? Number(value) : Number.NaN
+  if (!Number.isSafeInteger(startCounter + 1) || startCounter < 0) throw damaged('The start counter', file)
+  return startCounter
 }
 
 function damaged(what: string, file: string, detail?: string): ShoalError {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import type { SettingsLog, StoredVersion } from '../../settings/index.ts'
+import type { SettingsLog, StoredRevision } from '../../settings/index.ts'
 
 type Row = Record<string, SQLOutputValue>
 
 /** A checksum over a revision of the settings, without its seal, which depends on the version of shoal. */
-export function settingsChecksum(version: Omit<StoredVersion, 'seal' | 'isDamaged'>): string {
-  const { revision, time, origin, document } = version
+export function settingsChecksum(entry: Omit<StoredRevision, 'seal' | 'isDamaged'>): string {
+  const { revision, time, origin, document } = entry
   return createHash('sha256')
     .update(JSON.stringify([revision, time, origin, document]))
     .digest('hex')
@@ -44,21 +44,21 @@ export function openSettingsLog(
   }
   return {
     folder,
-    version: (revision) =>
+    revision: (number) =>
       reading(() => {
-        const row = one.get(revision)
-        return row && versionOf(row)
+        const row = one.get(number)
+        return row && revisionOf(row)
       }),
-    versions: () => reading(() => [...lostVersion(database), ...all.all().map(versionOf)]),
+    revisions: () => reading(() => [...lostRevision(database), ...all.all().map(revisionOf)]),
     reseal: (revision, seal) => {
       reseal.run(seal, revision)
     },
     removeDamaged: () => transaction(() => removeDamaged(database, all.all())),
-    append: (version) =>
+    append: (entry) =>
       transaction(() => {
-        const { time, origin, document, seal } = version
+        const { time, origin, document, seal } = entry
         const revision = Number(insert.run(time, origin, document, seal).lastInsertRowid)
-        setChecksum(database, { ...version, revision })
+        setChecksum(database, { ...entry, revision })
         return revision
       }),
   }
@@ -67,7 +67,7 @@ export function openSettingsLog(
 /** Removes damaged revisions. The sequence continues after the newest one left, plus one if the newest was lost. */
 function removeDamaged(database: DatabaseSync, rows: readonly Row[]): void {
   const remove = database.prepare('DELETE FROM settings WHERE revision = ?')
-  for (const row of rows) if (versionOf(row).isDamaged === true) remove.run(row['revision'] as bigint)
+  for (const row of rows) if (revisionOf(row).isDamaged === true) remove.run(row['revision'] as bigint)
   database.exec(`
     UPDATE sqlite_sequence SET seq = min(seq, (SELECT ifnull(max(revision), 0) FROM settings) + 1) WHERE name = 'settings'`)
 }
@@ -75,19 +75,17 @@ function removeDamaged(database: DatabaseSync, rows: readonly Row[]): void {
 /** Adds a checksum to every revision, in the open transaction. */
 export function addSettingsChecksums(database: DatabaseSync): void {
   const rows = exact(database.prepare('SELECT revision, time, origin, document, seal, checksum FROM settings')).all()
-  for (const row of rows) setChecksum(database, versionOf(row))
+  for (const row of rows) setChecksum(database, revisionOf(row))
 }
 
 /** The damaged revisions, as text. */
 export function settingsProblems(log: SettingsLog): string[] {
-  const damaged = [...log.versions()].filter(({ isDamaged }) => isDamaged === true)
+  const damaged = [...log.revisions()].filter(({ isDamaged }) => isDamaged === true)
   return damaged.map(({ revision }) => `revision ${revision} of the settings is damaged`)
 }
 
-function setChecksum(database: DatabaseSync, version: Omit<StoredVersion, 'seal'>): void {
-  database
-    .prepare('UPDATE settings SET checksum = ? WHERE revision = ?')
-    .run(settingsChecksum(version), version.revision)
+function setChecksum(database: DatabaseSync, entry: Omit<StoredRevision, 'seal'>): void {
+  database.prepare('UPDATE settings SET checksum = ? WHERE revision = ?').run(settingsChecksum(entry), entry.revision)
 }
 
 /** A damaged integer may exceed the range of a JavaScript number. */
@@ -96,23 +94,23 @@ function exact(statement: StatementSync): StatementSync {
   return statement
 }
 
-function versionOf(row: Row): StoredVersion {
+function revisionOf(row: Row): StoredRevision {
   const [revision, time] = [Number(row['revision']), Number(row['time'])]
   const { origin, document, seal, checksum } = row as Record<string, string>
-  const version = { revision, time, origin: origin as string, document: document as string }
+  const entry = { revision, time, origin: origin as string, document: document as string }
   const isWhole = typeof row['time'] === 'bigint' && Number.isSafeInteger(time)
   return {
-    ...version,
+    ...entry,
     seal: String(seal),
     // Lazy: a start reads the newest one only.
     get isDamaged() {
-      return !isWhole || checksum !== settingsChecksum(version)
+      return !isWhole || checksum !== settingsChecksum(entry)
     },
   }
 }
 
 /** Detects a lost newest revision, because SQLite stores the sequence apart from the rows. */
-function lostVersion(database: DatabaseSync): StoredVersion[] {
+function lostRevision(database: DatabaseSync): StoredRevision[] {
   const counted = exact(database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'settings'")).get()?.['seq']
   const newest = exact(database.prepare('SELECT max(revision) AS newest FROM settings')).get()?.['newest']
   const revision = Number(counted ?? 0)

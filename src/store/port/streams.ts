@@ -1,6 +1,6 @@
 import type { StreamKey } from '../../protocol/index.ts'
 
-/** The number of a stream within one store: 0, 1, 2, … in order of creation. */
+/** The number of a stream within one store: 0, 1, 2, … in order of creation. Not the number in its key. */
 export type StreamNumber = number
 
 /** A stream as a reader knows it. */

@@ -1,4 +1,4 @@
-import type { Events } from '../../../src/aql/eval/event-source.ts'
+import type { EventProvider } from '../../../src/aql/eval/event-provider.ts'
 import { MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import type { AqlEvent } from '../../../src/aql/values/event.ts'
 import { Failure } from '../../../src/aql/values/failure.ts'
@@ -7,7 +7,7 @@ import { Failure } from '../../../src/aql/values/failure.ts'
 export type Bounds = Readonly<Record<string, number>>
 
 /** The events between two bounds. Like a store, it rejects bounds beyond the known events. */
-export function boundedEvents(events: readonly AqlEvent[], lower: Bounds = {}, upper?: Bounds): Events {
+export function boundedEvents(events: readonly AqlEvent[], lower: Bounds = {}, upper?: Bounds): EventProvider {
   const name = ({ stream }: AqlEvent) => `stream${stream.number}`
   const isKnown = ([stream, offset]: [string, number]) =>
     events.some((event) => name(event) === stream && event.offset >= offset)

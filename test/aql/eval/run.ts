@@ -1,5 +1,5 @@
 import type { MainQuery, Order, Query } from '../../../src/aql/ast.ts'
-import type { Events } from '../../../src/aql/eval/event-source.ts'
+import type { EventProvider } from '../../../src/aql/eval/event-provider.ts'
 import { eventsOfStream, MemoryEvents } from '../../../src/aql/eval/memory-events.ts'
 import { MessageWriter } from '../../../src/aql/eval/messages.ts'
 import { evaluateQuery } from '../../../src/aql/eval/query.ts'
@@ -65,7 +65,7 @@ export interface Options {
   readonly order?: Order
   readonly appId?: string
   /** An event source that replaces the events. */
-  readonly port?: Events
+  readonly port?: EventProvider
 }
 
 /** The messages of a query, with `offsets` at the end when it is complete. */

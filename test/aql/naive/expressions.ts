@@ -19,7 +19,7 @@ import {
 /** The environment of an expression. */
 export interface Environment {
   readonly variables: ReadonlyMap<string, Traced>
-  /** Evaluates a nested query. */
+  /** Evaluates a sub-query. */
   nested(query: Extract<Expr, { kind: 'query' }>, env: Environment): readonly Traced[]
   /** The result of an aggregator, or a problem. */
   aggregated(expr: Extract<Expr, { kind: 'aggregator' }>): Traced

@@ -36,16 +36,16 @@ export interface Announcement {
  */
 export class Model {
   /** All revisions, starting with revision 1, and their texts. */
-  readonly versions: Tree[] = []
+  readonly revisions: Tree[] = []
   readonly texts: string[] = []
   readonly announced: Announcement[] = []
 
   get revision(): number {
-    return this.versions.length
+    return this.revisions.length
   }
 
   get stored(): Tree {
-    return this.versions.at(-1) ?? new Map()
+    return this.revisions.at(-1) ?? new Map()
   }
 
   get shown(): Tree {
@@ -56,7 +56,7 @@ export class Model {
     if (
       operation.kind === 'rollback' &&
       operation.revision !== 0 &&
-      this.versions[operation.revision - 1] === undefined
+      this.revisions[operation.revision - 1] === undefined
     )
       return { refused: 'ERR_SETTINGS_REVISION_UNKNOWN' }
     const document = this.#documentAfter(operation)
@@ -78,7 +78,7 @@ export class Model {
       case 'unset':
         return withoutValue(stored, operation.scope)
       case 'rollback':
-        return operation.revision === 0 ? new Map() : this.versions[operation.revision - 1]
+        return operation.revision === 0 ? new Map() : this.revisions[operation.revision - 1]
     }
   }
 
@@ -87,7 +87,7 @@ export class Model {
     const text = textOf(document)
     if (this.texts.at(-1) === text) return
     const before = this.shown
-    this.versions.push(document)
+    this.revisions.push(document)
     this.texts.push(text)
     this.announced.push({
       revision: this.revision,

@@ -51,8 +51,8 @@ export async function startOn(file: string, logs: readonly string[] = []): Promi
     const { document } = await Settings.open(database.settings, systemClock, (revision) => {
       throw new Error(`revision ${revision} is called invalid instead of damaged`)
     })
-    const { key, cycle } = database.beginStart(systemRandom, logs)
-    return JSON.stringify({ key: key.toPrivateText(), cycle, document })
+    const { key, startCounter } = database.beginStart(systemRandom, logs)
+    return JSON.stringify({ key: key.toPrivateText(), cycle: startCounter, document })
   } finally {
     database.close()
   }

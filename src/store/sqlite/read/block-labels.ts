@@ -34,18 +34,18 @@ export class BlockLabels {
   }
 
   /** The number of the labels with these canonical bytes: the next number if they are new. */
-  numberOf({ bytes, words }: Pick<Frame, 'bytes' | 'words'>, start: number, end: number): number {
-    const hash = hashOf(words, start, end)
+  numberOf({ bytes, view }: Pick<Frame, 'bytes' | 'view'>, start: number, end: number): number {
+    const hash = hashOf(view, start, end)
     const mask = this.#slots.length - 1
     let slot = hash & mask
     for (let found = this.#slots[slot] as number; found !== 0; found = this.#slots[slot] as number) {
-      if (this.#hashes[found - 1] === hash && this.#is(found - 1, words, start, end)) return found - 1
+      if (this.#hashes[found - 1] === hash && this.#is(found - 1, view, start, end)) return found - 1
       slot = (slot + 1) & mask
     }
     const number = this.#sources.length
     this.#slots[slot] = number + 1
     this.#hashes[number] = hash
-    this.#sources.push(words)
+    this.#sources.push(view)
     this.#spans[2 * number] = start
     this.#spans[2 * number + 1] = end
     this.#index(number, bytes, start, end)
@@ -65,13 +65,13 @@ export class BlockLabels {
     return number === 0 ? 0 : (this.#ends[number - 1] as number)
   }
 
-  #is(number: number, words: DataView, start: number, end: number): boolean {
+  #is(number: number, view: DataView, start: number, end: number): boolean {
     const other = this.#sources[number] as DataView
     const from = this.#spans[2 * number] as number
     if ((this.#spans[2 * number + 1] as number) - from !== end - start) return false
     let [i, j] = [start, from]
-    for (; i + 4 <= end; i += 4, j += 4) if (words.getInt32(i) !== other.getInt32(j)) return false
-    for (; i < end; i++, j++) if (words.getUint8(i) !== other.getUint8(j)) return false
+    for (; i + 4 <= end; i += 4, j += 4) if (view.getInt32(i) !== other.getInt32(j)) return false
+    for (; i < end; i++, j++) if (view.getUint8(i) !== other.getUint8(j)) return false
     return true
   }
 
@@ -88,14 +88,14 @@ export class BlockLabels {
 }
 
 /** Four bytes per step, since each step depends on the previous one. Only used in memory, never stored. */
-function hashOf(words: DataView, start: number, end: number): number {
+function hashOf(view: DataView, start: number, end: number): number {
   let hash = end - start
   let i = start
   for (; i + 4 <= end; i += 4) {
-    hash = Math.imul(hash ^ words.getInt32(i, true), 0x9e3779b1)
+    hash = Math.imul(hash ^ view.getInt32(i, true), 0x9e3779b1)
     hash ^= hash >>> 15
   }
-  for (; i < end; i++) hash = Math.imul(hash ^ words.getUint8(i), 0x01000193)
+  for (; i < end; i++) hash = Math.imul(hash ^ view.getUint8(i), 0x01000193)
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   return (hash ^ (hash >>> 13)) >>> 0
 }

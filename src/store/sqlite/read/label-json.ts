@@ -13,7 +13,7 @@ const [quote, comma] = [0x22, 0x2c]
 /** Bytes, and a view of them to read several at a time. */
 interface Source {
   readonly bytes: Buffer
-  readonly words: DataView
+  readonly view: DataView
 }
 
 /** Writes the JSON of labels, given by the position of their canonical bytes. */
@@ -39,10 +39,10 @@ const [tagsKeyBytes, appKeyBytes, payloadKeyBytes] = [tagsKey, appKey, payloadKe
 ]
 
 /** Fast path: nearly all texts need no escapes and are copied in one pass. */
-function writeString(writer: ByteWriter, { bytes, words }: Source, start: number, end: number): void {
+function writeString(writer: ByteWriter, { bytes, view }: Source, start: number, end: number): void {
   const { length } = writer
   writer.byte(quote)
-  if (writer.plainText(words, start, end)) writer.byte(quote)
+  if (writer.plainText(view, start, end)) writer.byte(quote)
   else writer.truncate(length).bytes(Buffer.from(JSON.stringify(bytes.toString('utf8', start, end))))
 }
 

@@ -1,4 +1,4 @@
-import { wordsOf } from '../../../json/plain-text.ts'
+import { viewOf } from '../../../json/plain-text.ts'
 import type { Frame } from '../../../protocol/index.ts'
 
 /** Consecutive events of frames, as columns. A frame is one itself. */
@@ -6,7 +6,7 @@ export interface TailEvents {
   readonly first: number
   readonly count: number
   readonly bytes: Buffer
-  readonly words: DataView
+  readonly view: DataView
   readonly lamports: Float64Array
   readonly times: Float64Array
   /** Start and end of the labels of each event. */
@@ -47,5 +47,5 @@ export function joinFrames(frames: readonly [Frame, ...Frame[]]): TailEvents {
     at += end - start
     index += frame.count
   }
-  return { first, count, bytes, words: wordsOf(bytes), lamports, times, labels, payloads }
+  return { first, count, bytes, view: viewOf(bytes), lamports, times, labels, payloads }
 }

@@ -1,14 +1,11 @@
 import { crc32 } from 'node:zlib'
-import { isCorrupt, systemCode } from '../../../base/errors.ts'
-import { sqliteCode } from '../../disk/disk-io-error.ts'
+import { systemCode } from '../../../base/errors.ts'
+import { isCorrupt, sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
 
 /** Stored data failed its check. It is never served: the request that needs it fails with this error. */
 export class DamagedData extends Error {
   override readonly name = 'DamagedData'
 }
-
-/** SQLITE_ERROR: a statement does not fit the schema of this database. */
-const sqliteError = 1
 
 const numbers = new Float64Array(4)
 const numberBytes = new Uint8Array(numbers.buffer)
@@ -34,7 +31,8 @@ export function asDamage<T>(work: () => T): T {
   } catch (error) {
     if (!(error instanceof Error)) throw error
     // Damage, too: a number above 2^53, which is never stored, and a missing column or table (SQLITE_ERROR).
-    const isDamage = isCorrupt(error) || sqliteCode(error) === sqliteError || systemCode(error) === 'ERR_OUT_OF_RANGE'
+    const isDamage =
+      isCorrupt(error) || sqliteCode(error) === sqliteCodes.error || systemCode(error) === 'ERR_OUT_OF_RANGE'
     if (!isDamage) throw error
     throw new DamagedData(`the database is damaged: ${error.message}`, { cause: error })
   }

@@ -4,7 +4,6 @@ import { tuning } from '../../../base/tuning.ts'
 import { type Frame, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import type { StreamNumber } from '../../port/index.ts'
-import type { LogState } from '../log-state.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -16,6 +15,7 @@ import { type TailRow, takeFrames } from '../rows/tail-row.ts'
 import { insertRange } from '../tag-index/index-ranges.ts'
 import { IndexBuilder, type IndexRow } from '../tag-index/tag-index.ts'
 import { TimeGroups } from '../time-index/time-groups.ts'
+import type { LogState } from '../write/log-state.ts'
 
 /** Complete chunks in the tail of one stream that are sealed together. */
 export interface SealPlan {

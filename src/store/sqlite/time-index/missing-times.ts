@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LogState } from '../log-state.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { Segment } from '../rows/segment.ts'
@@ -7,6 +6,7 @@ import { segmentColumns } from '../rows/segment-columns.ts'
 import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { soundRanges } from '../tag-index/index-ranges.ts'
 import type { IndexRange } from '../tag-index/tag-index.ts'
+import type { LogState } from '../write/log-state.ts'
 import { insertTimes } from './range-times.ts'
 import { TimeGroups } from './time-groups.ts'
 

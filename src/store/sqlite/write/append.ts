@@ -2,11 +2,11 @@ import { assert } from '../../../base/assert.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts'
 import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../../replication/index.ts'
 import { type Appended, type AppendRequest, addToRuns, type Run } from '../../port/index.ts'
-import type { LogState } from '../log-state.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { tailRow } from '../rows/tail-row.ts'
 import { appHashOf } from '../tag-index/tag-index.ts'
+import type { LogState } from './log-state.ts'
 
 /** Appends requests to own streams, many in one commit. */
 export class Appender {

@@ -11,10 +11,10 @@ import {
   skipReason,
   unlessMalformed,
 } from '../../../replication/index.ts'
-import type { LogState } from '../log-state.ts'
 import { offsetOf, rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
+import type { LogState } from './log-state.ts'
 import { redactedBetween } from './redactions.ts'
 
 /** Stores the chunks of other nodes that the rules of replication admit. */

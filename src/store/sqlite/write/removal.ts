@@ -12,7 +12,6 @@ import {
   withoutPayloads,
 } from '../../../replication/index.ts'
 import { rewriteTail } from '../log-database.ts'
-import type { LogState } from '../log-state.ts'
 import { checkpointAt } from '../rows/checkpoints.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
@@ -24,6 +23,7 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import { deleteRange, soundRanges } from '../tag-index/index-ranges.ts'
+import type { LogState } from './log-state.ts'
 import type { Receiver } from './receive.ts'
 import { keepRedaction } from './redactions.ts'
 

@@ -3,10 +3,10 @@ import type { Plan } from '../plan/plan.ts'
 import type { AqlEvent } from '../values/event.ts'
 
 /**
- * The event source of a query. A sub-query opens a cursor each time it is evaluated, so the implementation applies the
+ * Provides the events of a query. A sub-query opens a cursor each time it is evaluated, so the implementation applies the
  * bounds of the request to all cursors.
  */
-export interface Events {
+export interface EventProvider {
   /**
    * Opens a cursor over the events of the plan's branches that satisfy `plan.residual`. A thrown `Failure` becomes the
    * diagnostic. Only the outermost query uses `stream-asc`.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { gitCommit } from '../src/runtime/git-commit.ts'
-import { temporaryFolder } from './support/folder.ts'
+import { gitCommit } from '../../src/runtime/git-commit.ts'
+import { temporaryFolder } from '../support/folder.ts'
 
 const hash = '0123456789abcdef0123456789abcdef01234567'
 

@@ -1,9 +1,9 @@
 import { equal, ok, throws } from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/base/limits.ts'
-import { bodyCost, connectionMemoryShare, Holding, MemoryAccount } from '../src/client-memory/account.ts'
-import { defaultMemoryLimit, parseMemoryLimit } from '../src/client-memory/memory-limit.ts'
-import * as fc from './support/property.ts'
+import { limits } from '../../src/base/limits.ts'
+import { bodyCost, connectionMemoryShare, Holding, MemoryAccount } from '../../src/client-memory/account.ts'
+import { defaultMemoryLimit, parseMemoryLimit } from '../../src/client-memory/memory-limit.ts'
+import * as fc from '../support/property.ts'
 
 const [kib, mib] = [1024, 1024 * 1024]
 

@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { failure, messageOf, ShoalError } from '../../base/errors.ts'
-import type { StreamKey } from '../../protocol/index.ts'
+import { failure, messageOf, ShoalError } from '../../../base/errors.ts'
+import { sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import {
   endChunk,
   isOwnStream,
@@ -12,25 +13,25 @@ import {
   startOfStream,
   storableNow,
   type TopicContext,
-} from '../../replication/index.ts'
-import type { Random } from '../../runtime/random.ts'
-import { BackgroundReporter } from '../disk/background.ts'
-import { CountFile } from '../disk/count-file.ts'
-import { sqliteCode, sqliteFull, storageError } from '../disk/disk-io-error.ts'
-import type { DiskSync } from '../disk/sync.ts'
-import { checkWal, removeDamagedCopy, type StoreDamage } from '../disk/wal-check.ts'
-import type { StreamNumber } from '../port/index.ts'
-import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from './log-database.ts'
-import { checkpointCrc } from './rows/checkpoints.ts'
-import { asDamage } from './rows/checksum.ts'
-import { rowKey } from './rows/row-key.ts'
-import { type StreamRow, streamCrc } from './rows/stream-row.ts'
-import { loadStreams, newStream, type StreamState } from './rows/stream-state.ts'
-import type { TailRow } from './rows/tail-row.ts'
-import { prepareStatements, type Statements } from './statements.ts'
-import { freeRangeId } from './tag-index/index-ranges.ts'
-import { checkWriter } from './write/log-owner.ts'
-import { checkRedactions } from './write/redactions.ts'
+} from '../../../replication/index.ts'
+import type { Random } from '../../../runtime/random.ts'
+import { BackgroundReporter } from '../../disk/background.ts'
+import { CountFile } from '../../disk/count-file.ts'
+import { storageError } from '../../disk/disk-io-error.ts'
+import type { DiskSync } from '../../disk/sync.ts'
+import { checkWal, removeDamagedCopy, type StoreDamage } from '../../disk/wal-check.ts'
+import type { StreamNumber } from '../../port/index.ts'
+import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from '../log-database.ts'
+import { checkpointCrc } from '../rows/checkpoints.ts'
+import { asDamage } from '../rows/checksum.ts'
+import { rowKey } from '../rows/row-key.ts'
+import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
+import { loadStreams, newStream, type StreamState } from '../rows/stream-state.ts'
+import type { TailRow } from '../rows/tail-row.ts'
+import { prepareStatements, type Statements } from '../statements.ts'
+import { freeRangeId } from '../tag-index/index-ranges.ts'
+import { checkWriter } from './log-owner.ts'
+import { checkRedactions } from './redactions.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
@@ -324,7 +325,7 @@ export class LogState {
     try {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
       // After an invalid request or on a full disk the connection is still usable; after other errors it may not be.
-      if (sqliteCode(error) === undefined || sqliteCode(error) === sqliteFull) {
+      if (sqliteCode(error) === undefined || sqliteCode(error) === sqliteCodes.full) {
         this.#load()
         return
       }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { ConnectionLimit } from '../src/listening/connection-limit.ts'
-import { until } from './support/process.ts'
+import { ConnectionLimit } from '../../src/listening/connection-limit.ts'
+import { until } from '../support/process.ts'
 
 /** Two servers with a shared limit, like a port on two addresses. */
 async function servers(t: TestContext, limit: ConnectionLimit): Promise<[Server, Server]> {

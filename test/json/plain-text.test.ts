@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowestByte, needsNoEscape, notPlain, wordsOf } from '../src/json/plain-text.ts'
-import { ByteWriter } from '../src/protocol/bytes.ts'
-import * as fc from './support/property.ts'
+import { lowestByte, needsNoEscape, notPlain, viewOf } from '../../src/json/plain-text.ts'
+import { ByteWriter } from '../../src/protocol/bytes.ts'
+import * as fc from '../support/property.ts'
 
 /** Any byte, and edge cases: control characters, quotes, backslashes, non-ASCII. */
 const byte = fc.oneof(
@@ -16,7 +16,7 @@ test('the first of four bytes that needs an escape or is not ASCII is found', ()
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 4, maxLength: 4 }), fc.array(byte, { maxLength: 4 }), (any, special) => {
       const bytes = Uint8Array.from(any, (b, i) => special[i] ?? b)
-      const found = notPlain(wordsOf(bytes).getInt32(0, true))
+      const found = notPlain(viewOf(bytes).getInt32(0, true))
       const expected = bytes.findIndex((b) => !isPlain(b))
       assert.equal(found === 0 ? -1 : lowestByte(found), expected, bytes.join())
     }),
@@ -38,7 +38,7 @@ test('text is copied up to the first byte that needs an escape, at any position 
       const writer = new ByteWriter(1).bytes(Buffer.alloc(written, 'w'))
       const end = before + part.length
       const stop = [...part].findIndex((b) => !needsNoEscape(b))
-      assert.equal(writer.plainText(wordsOf(bytes), before, end), stop < 0)
+      assert.equal(writer.plainText(viewOf(bytes), before, end), stop < 0)
       const expected = bytes.subarray(before, stop < 0 ? end : before + stop)
       assert.deepEqual(writer.written, Buffer.concat([Buffer.alloc(written, 'w'), expected]))
     }),
@@ -51,7 +51,7 @@ test('a short range is copied unchanged, at any position and length', () => {
     fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat(), fc.nat(), fc.nat(9), (bytes, a, b, shift) => {
       const [start, end] = [a % (bytes.length + 1), b % (bytes.length + 1)].sort((x, y) => x - y) as [number, number]
       const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).subarray(shift)
-      const writer = new ByteWriter(1).byte(7).shortBytes(wordsOf(shifted), start, end)
+      const writer = new ByteWriter(1).byte(7).shortBytes(viewOf(shifted), start, end)
       assert.deepEqual(writer.written, Buffer.concat([Buffer.of(7), bytes.subarray(start, end)]))
     }),
   )

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/base/limits.ts'
-import { Outage } from '../src/observability/outage.ts'
-import { VirtualClock } from './support/virtual-runtime.ts'
+import { limits } from '../../src/base/limits.ts'
+import { Outage } from '../../src/observability/outage.ts'
+import { VirtualClock } from '../support/virtual-runtime.ts'
 
 function observed() {
   const lines: string[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../src/base/limits.ts'
-import { connectionsPerPort, openFileLimit, parseOpenFileLimit } from '../src/runtime/descriptors.ts'
+import { limits } from '../../src/base/limits.ts'
+import { connectionsPerPort, openFileLimit, parseOpenFileLimit } from '../../src/runtime/descriptors.ts'
 
 test('the limit of open files is read from /proc/self/limits', () => {
   const text = (soft: string) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Health } from '../src/observability/health.ts'
+import { Health } from '../../src/observability/health.ts'
 
 test('a reported problem is a reason with its latest detail until it is resolved', () => {
   const health = new Health(['API'])
