@@ -1,127 +1,88 @@
-// Benchmark: compares the speed of nodes. It measures nothing itself, and has no bounds: load.mjs measures one run
-// against one node, and scripts/load.ts (`npm run load`) is the load test, which passes or fails.
-//
-// `npm run bench [-- --edge] [--events N] [--rounds N] [--unique] [--other URL[,DATA-FOLDER[,PID]]]…`: runs load.mjs
-// (bursts) or edge.mjs (everyday use) on a node of the packed package and on the others, alternating, and prints the
-// medians of their figures and of the ratios of all rounds. A short warm-up run comes first: nodes run for weeks. One
-// round says little, because the speed of a machine varies by a factor of two from minute to minute. The default is
-// nine rounds, or as many as make a million events, but at least three.
-import { execFile } from 'node:child_process'
-import { request } from 'node:http'
-import { cpus } from 'node:os'
-import { parseArgs, promisify } from 'node:util'
+// `npm run bench [-- --profile bursts|everyday|both] [--events N] [--rounds N] [--unique] [--quick]
+// [--other NAME=URL[,PID[,DATA-FOLDER]]]… [--other-exec "ip netns exec NAME"]`: runs load.mjs (bursts) and edge.mjs
+// (everyday use) on a node of the packed package and on the others, alternating, and prints the medians of their figures,
+// the median and the worst of the ratios of all rounds, and which goals are missed. Goals are relative to the first
+// other node. A short warm-up run comes first: nodes run for weeks. One round says little, because the speed of a
+// machine varies by a factor of two from minute to minute.
+import { cpus, tmpdir } from 'node:os'
 import { NodeProcess } from '../scripts/node-process.ts'
+import { readArguments } from './load/arguments.ts'
+import type { Figures, Profile } from './load/profile.ts'
+import { table } from './load/table.ts'
+import { measure, queryTimes, type Target } from './load/target.ts'
 import { median } from './start/statistics.ts'
 
-const { values } = parseArgs({
-  options: {
-    edge: { type: 'boolean', default: false },
-    events: { type: 'string', default: '100000' },
-    rounds: { type: 'string' },
-    unique: { type: 'boolean', default: false },
-    other: { type: 'string', multiple: true, default: [] },
-  },
-})
+const warmUpEvents = 20_000
+/** Fast like a node that has run for a while: an empty store must not get a handicap that makes its goals easier. */
+const emptyStoreRuns = { uncounted: 300, times: 31 }
 
-const warmUpEvents = '20000'
-const rounds = Number(values.rounds ?? Math.min(9, Math.max(3, Math.round(1_000_000 / Number(values.events)))))
+const given = readArguments(process.argv.slice(2))
+const { profiles, events, rounds, others } = given
+const progress = (text: string): void =>
+  console.error(`${(performance.now() / 1000).toFixed(0).padStart(6)} s  ${text}`)
 
-interface Target {
-  readonly name: string
-  readonly url: string
-  readonly data: string | undefined
-  readonly pid: string | undefined
+/** The median times of the queries of a profile while the store is empty. */
+async function onEmptyStore(profile: Profile, target: Target): Promise<Figures> {
+  const times: Record<string, number> = {}
+  for (const [figure, query] of Object.entries(profile.emptyStoreQueries))
+    times[figure] = median(await queryTimes(target, query, emptyStoreRuns))
+  return times
 }
 
-type Figures = Readonly<Record<string, number>>
-
-/** Figures for which less is better. */
-const isTime = (name: string): boolean => /_ms(_|$)|bytes_per_event$|^(rss|memory)_mb$/.test(name)
-
-async function load({ name, url, data, pid }: Target, events: string): Promise<Figures> {
-  const program = values.edge ? 'edge.mjs' : 'load.mjs'
-  const args = [new URL(program, import.meta.url).pathname, '--url', url, '--name', name, '--events', events]
-  if (values.unique) args.push('--unique')
-  if (data !== undefined && data !== '' && !values.edge) args.push('--data', data)
-  if (pid !== undefined) args.push('--pid', pid)
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 26 })
-  const figures = Object.entries(JSON.parse(stdout) as Record<string, unknown>)
-  return Object.fromEntries(figures.filter((entry): entry is [string, number] => typeof entry[1] === 'number'))
+async function oneRound(profile: Profile, target: Target, round: number): Promise<Figures> {
+  const figures = await measure(profile, target, given)
+  return profile.measuresDisk ? { ...withDiskPerEvent(figures, round), ...(await afterIdlePeriod(target)) } : figures
 }
 
-/** The latency of a query without results, as a baseline for others. The best of ten, because the node was idle. */
-async function emptyQuery({ url }: Target): Promise<number> {
-  const manifest = { appId: 'com.example.load', displayName: 'Load', version: '1.0.0' }
-  const { token } = JSON.parse(await post(`${url}/api/v2/auth`, manifest)) as { token: string }
-  const times: number[] = []
-  for (let i = 0; i < 10; i++) {
-    const start = performance.now()
-    await post(`${url}/api/v2/events/query`, { query: "FROM 'nobody has this tag'", order: 'asc' }, token)
-    times.push(performance.now() - start)
-  }
-  return Math.min(...times)
-}
-
-/** Opens a connection per request, as the queries of load.mjs do. */
-function post(url: string, value: unknown, token?: string): Promise<string> {
-  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
-      response.toArray().then((parts) => resolve(Buffer.concat(parts).toString()), reject)
-    })
-    sent.on('error', reject).end(JSON.stringify(value))
-  })
+/** A query without results. The program has waited for the disk, and the best of ten leaves out the wake-up. */
+async function afterIdlePeriod(target: Target): Promise<Figures> {
+  const query = { query: "FROM 'nobody has this tag'", order: 'asc' } as const
+  return { query_empty_ms: Math.min(...(await queryTimes(target, query, { uncounted: 0, times: 10 }))) }
 }
 
 /** Corrects the disk figures: the folder also contains the events of earlier rounds. */
 function withDiskPerEvent(figures: Figures, round: number): Figures {
-  const events = Number(values.events)
-  const share = events / (Number(warmUpEvents) + events * (round + 1))
+  const share = events / (warmUpEvents + events * (round + 1))
   const entries = Object.entries(figures)
   return Object.fromEntries(entries.map(([name, value]) => [name, name.startsWith('disk_') ? value * share : value]))
 }
 
-/** The medians of the figures, and of the ratios per round, because the speed of the machine varies between rounds. */
-function table(results: ReadonlyMap<Target, readonly Figures[]>): string {
-  const [[, ours], ...others] = [...results] as [[Target, readonly Figures[]], ...[Target, readonly Figures[]][]]
-  const valuesOf = (rounds: readonly Figures[], name: string): number[] =>
-    rounds.map((figures) => figures[name] ?? Number.NaN)
-  const middle = (values: readonly number[]): string => String(+median(values).toPrecision(6)).padStart(10)
-  const names = Object.keys(ours[0] ?? {}).filter((name) => !/^(events|query_.*_events)$/.test(name))
-  const rows = names.map((name) => {
-    const mine = valuesOf(ours, name)
-    const cells = others.map(([, rounds]) => {
-      const theirs = valuesOf(rounds, name)
-      const ratio = median(theirs.map((value, i) => (mine[i] ?? Number.NaN) / value))
-      return `${middle(theirs)}  ${ratio.toFixed(2).padStart(7)} ×`
-    })
-    return `${name.padEnd(36)}${isTime(name) ? '↓' : '↑'} ${middle(mine)}  ${cells.join('  ')}`
-  })
-  const head = `${''.padEnd(38)}${'shoal'.padStart(10)}  ${others.map(([{ name }]) => `${name.padStart(10)}  ${'ratio'.padStart(9)}`).join('  ')}`
-  return [head, ...rows].join('\n')
+/** All rounds of a profile: in each, all nodes in turn, each time starting with another one. */
+async function measureAll(profile: Profile, targets: readonly Target[]): Promise<Map<Target, Figures[]>> {
+  const results = new Map<Target, Figures[]>(targets.map((target) => [target, []]))
+  for (const target of targets) {
+    progress(`${profile.name}: warm-up, ${target.name}`)
+    await measure(profile, target, { ...given, events: warmUpEvents })
+  }
+  for (let round = 0; round < rounds; round++)
+    for (let i = 0; i < targets.length; i++) {
+      const target = targets[(round + i) % targets.length] as Target
+      progress(`${profile.name}: round ${round + 1} of ${rounds}, ${target.name}`)
+      results.get(target)?.push(await oneRound(profile, target, round))
+    }
+  return results
 }
 
 const node = await NodeProcess.start({ isPacked: true })
 try {
-  const targets: Target[] = [
-    { name: 'shoal', url: node.url, data: node.folder, pid: String(node.pid) },
-    ...values.other.map((text, i) => {
-      const [url = '', data, pid] = text.split(',')
-      return { name: `other ${i + 1}`, url, data, pid }
-    }),
-  ]
-  const results = new Map<Target, Figures[]>(targets.map((target) => [target, []]))
+  const shoal: Target = { name: 'shoal', url: node.url, exec: [], data: node.folder, pid: String(node.pid) }
   console.log(
-    `${values.events} events${values.unique ? ' with unique tags' : ''}, rounds: ${rounds}, ${cpus().length} CPUs, Node ${process.version}. ↑ more is better, ↓ less is better.`,
+    `${events} events${given.isUnique ? ' with unique tags' : ''}${given.isQuick ? ', quick' : ''}, rounds: ${rounds}, ${cpus().length} CPUs, Node ${process.version}, shoal stores in ${tmpdir()}. ↑ more is better, ↓ less is better.`,
   )
-  for (const target of targets) await load(target, warmUpEvents)
-  for (let round = 0; round < rounds; round++)
-    for (const target of targets) {
-      const figures = withDiskPerEvent(await load(target, values.events), round)
-      const empty = values.edge ? {} : { query_empty_ms: await emptyQuery(target) }
-      results.get(target)?.push({ ...figures, ...empty })
+  progress('queries of an empty store')
+  const emptyStore = new Map<Profile, Figures>()
+  for (const profile of profiles) emptyStore.set(profile, await onEmptyStore(profile, shoal))
+  // One profile after the other: the events of everyday use would spoil the disk figures of bursts.
+  for (const profile of profiles) {
+    const results = await measureAll(profile, [shoal, ...others])
+    const measured = {
+      ours: results.get(shoal) ?? [],
+      others: others.map((other) => ({ name: other.name, rounds: results.get(other) ?? [] })),
+      emptyStore: emptyStore.get(profile) ?? {},
+      goals: profile.goals(events),
     }
-  console.log(table(results))
+    console.log(`\n${profile.name} (${profile.program})\n${table(measured)}`)
+  }
 } finally {
   await node.stop()
 }

@@ -6,7 +6,7 @@ import { text as readText } from 'node:stream/consumers'
 import { KeyPair } from '../../src/identity/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
-import { SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
+import { type EventStoreOptions, SqliteEventStore } from '../../src/store/threads/sqlite-event-store.ts'
 
 const key = KeyPair.generate(systemRandom)
 
@@ -16,8 +16,11 @@ export interface StoreFile {
   readonly key: KeyPair
 }
 
-export function openStore({ file, key }: StoreFile): Promise<SqliteEventStore> {
-  return SqliteEventStore.open({ runtime: systemRuntime, file, topic: 'bench', kind: 'live', key })
+export function openStore(
+  { file, key }: StoreFile,
+  options: Pick<EventStoreOptions, 'readerModule'> = {},
+): Promise<SqliteEventStore> {
+  return SqliteEventStore.open({ runtime: systemRuntime, file, topic: 'bench', kind: 'live', key, ...options })
 }
 
 /** The temporary folder of a run, with the resources to release at its end. */
