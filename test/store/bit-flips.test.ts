@@ -43,7 +43,7 @@ test('a flipped bit of a row is detected or harmless; of the index it is always 
   timeout: 3_600_000,
 }, async (t) => {
   const counts = await flipAll(t, 'rows')
-  const outcomesOfIndex = [...counts.keys()].filter((group) => /^(range|posting)\./.test(group))
+  const outcomesOfIndex = [...counts.keys()].filter((group) => /^(range|posting|times)\./.test(group))
   assert.deepEqual(
     outcomesOfIndex.filter((group) => !group.endsWith(': harmless')),
     [],
@@ -65,7 +65,7 @@ test('a damaged index is rebuilt', (t) => {
   const store = buildSmallStore(memoryFolder(t))
   const sound = readFileSync(store.file)
   const damaged = `${store.file}.damaged`
-  const bits = columnBits(store.file).filter(({ table }) => table === 'range' || table === 'posting')
+  const bits = columnBits(store.file).filter(({ table }) => ['range', 'posting', 'times'].includes(table))
   const start = testSeed(t) % steps.index
   for (let i = start; i < bits.length; i += steps.index) {
     const bit = bits[i] as (typeof bits)[number]
@@ -82,7 +82,8 @@ function repairIndex(file: string, where: string): void {
   try {
     const { writer, reader } = log
     reader.index.onDamaged = (stream, offset) => writer.dropIndexAt(stream, offset)
-    const ask = (): string => linesOf(reader, { anyOf: [{ tags: ['id:11'] }], order: 'asc' }).bytes.toString()
+    const times = { from: 0, to: Number.POSITIVE_INFINITY }
+    const ask = (): string => linesOf(reader, { anyOf: [{ tags: ['id:11'] }], order: 'asc', times }).bytes.toString()
     const before = ask()
     assert.match(before, /"tags":\["all","id:11"\]/, where)
     let pieces = 0

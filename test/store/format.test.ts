@@ -59,7 +59,7 @@ const refusal = (message: RegExp) => (error: unknown) =>
 
 test('the numbers of the log format have their pinned values', (t) => {
   const { logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment } = format
-  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 2, 4096, 16])
+  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 3, 4096, 16])
   const { eventsPerRange, rangesPerLog, bucketsPerRange } = format
   assert.deepEqual([eventsPerRange, rangesPerLog, bucketsPerRange], [1048576, 137438953471, 65536])
   assert.deepEqual([tagHash('x'), appHash('com.example.press')], [0x2f5cf62c, 0xe8df194e])
@@ -74,9 +74,9 @@ test('a store of a later format version is refused and not changed', async (t) =
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
-  change(file, 'PRAGMA user_version = 3')
+  change(file, 'PRAGMA user_version = 9')
   const before = filesOf(folder)
-  const future = refusal(/Detected future version 3 .*Nothing was changed/)
+  const future = refusal(/Detected future version 9 .*Nothing was changed/)
   assert.throws(() => open(file), future)
   assert.deepEqual(filesOf(folder), before)
   await assert.rejects(SqliteEventStore.open({ runtime: systemRuntime, file, topic: 't', kind: 'live', key }), future)
@@ -103,13 +103,13 @@ test('readers and verify also refuse a store of a later format version', (t) => 
   const folder = temporaryFolder(t)
   const file = join(folder, 'log.db')
   write(file)
-  change(file, 'PRAGMA user_version = 3')
+  change(file, 'PRAGMA user_version = 9')
   const before = filesOf(folder)['log.db']
   assert.throws(
     () => new LogReader(file, new SharedCounts(), key.publicKey, systemClock),
-    refusal(/Detected future version 3/),
+    refusal(/Detected future version 9/),
   )
-  assert.throws(() => verifyLog(file), refusal(/Detected future version 3/))
+  assert.throws(() => verifyLog(file), refusal(/Detected future version 9/))
   assert.equal(filesOf(folder)['log.db'], before)
 })
 
@@ -182,6 +182,6 @@ for (const version of ['v1', 'v2'])
     // Twice: after a row of the old version, and after one of the current version.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
     writer.close()
-    assert.equal(formatOf(file)?.userVersion, 2, 'a write migrates it')
+    assert.equal(formatOf(file)?.userVersion, 3, 'a write migrates it')
     assert.deepEqual(verifyLog(file).problems, [])
   })

@@ -37,7 +37,7 @@ function flipFile(): void {
 
 /** Changes the case of letters in the schema of the index tables: names in SQLite are case-insensitive. */
 function flipSpelling(): void {
-  const letters = ['range', 'posting'].flatMap((table) => {
+  const letters = ['range', 'posting', 'times'].flatMap((table) => {
     const text = /CREATE TABLE .*?\(.*?\) STRICT/.exec(
       sound.toString('latin1', sound.indexOf(`CREATE TABLE ${table} `)),
     )

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { NdjsonWriter } from '../../../src/store/jobs/ndjson-writer.ts'
 import type { Selection } from '../../../src/store/port/index.ts'
 import { LogCursor, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
-import { openWriter, ownKey, request, type SmallStore } from './small-store.ts'
+import { openWriter, ownKey, request, type SmallStore, time } from './small-store.ts'
 
 /** The result of a query, up to the error that ended it, if any. */
 export interface Result {
@@ -22,6 +22,13 @@ const selections: Readonly<Record<string, Selection>> = {
   'rare tags': { anyOf: [{ tags: ['id:11'] }, { tags: ['all', 'id:23'] }, { tags: ['id:3'] }], order: 'asc' },
   'a rare app, downwards': { anyOf: [{ tags: [], appId: 'rare' }], order: 'desc' },
   'a tag that none has': { anyOf: [{ tags: ['none'] }], order: 'asc' },
+  'a range of times': { anyOf: [{ tags: [] }], order: 'asc', times: { from: time, to: time + 1 } },
+  'a tag in a range of times, downwards': {
+    anyOf: [{ tags: ['id:11'] }],
+    order: 'desc',
+    times: { from: time, to: time + 1 },
+  },
+  'times without events': { anyOf: [{ tags: [] }], order: 'asc', times: { from: time + 1, to: time + 2 } },
   'a tag, of other nodes': { anyOf: [{ tags: ['id:7'], own: false }], order: 'asc' },
 }
 
@@ -57,7 +64,8 @@ function runBackgroundWork(writer: LogWriter | undefined): string {
 }
 
 function queryAll({ writer, reader }: OpenLog, results: Map<string, Result>): void {
-  for (const [name, selection] of Object.entries(selections)) results.set(name, linesOf(reader, selection))
+  for (const [name, selection] of Object.entries(selections))
+    results.set(name, inTime(linesOf(reader, selection), selection))
   record(results, 'streams', () => json(reader.status()))
   for (const [stream, starts] of chunkStarts.entries()) {
     const head = writer.head(stream)
@@ -130,6 +138,17 @@ export function linesOf(reader: LogReader, selection: Selection): Result {
     take()
     return { bytes: Buffer.concat(pieces), error }
   }
+}
+
+/** Without events outside of the range of times, which the store may return, too. */
+function inTime({ bytes, ...rest }: Result, { times }: Selection): Result {
+  if (times === undefined) return { bytes, ...rest }
+  const lines = bytes.toString('latin1').match(/.*\n/g) ?? []
+  const isIn = (line: string): boolean => {
+    const at = Number(/"timestamp":(\d+)/.exec(line)?.[1])
+    return at >= times.from && at < times.to
+  }
+  return { bytes: Buffer.from(lines.filter(isIn).join(''), 'latin1'), ...rest }
 }
 
 function record(results: Map<string, Result>, query: string, work: () => string | Uint8Array): void {

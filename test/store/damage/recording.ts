@@ -146,7 +146,7 @@ export function contentsOf(file: string, disk: Disk): string {
       const head = writer.head(number)
       return [number, count, pruned, head && Buffer.from(head).toString('hex'), reader.checkpoints(number).length]
     })
-    const rows = ['waiting', 'redaction', 'segment', 'tail', 'range'].map(
+    const rows = ['waiting', 'redaction', 'segment', 'tail', 'range', 'times'].map(
       (table) => writer.database.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.['rows'],
     )
     return `${JSON.stringify({ streams, rows, clock: writer.clock })}\n${bytes.toString()}`

@@ -11,7 +11,7 @@ import { packed } from '../../support/events.ts'
 /** Keys and time are fixed, so that signatures are reproducible. */
 export const ownKey = new KeyPair(Buffer.alloc(32, 1))
 export const otherKey = new KeyPair(Buffer.alloc(32, 2))
-const time = 1_700_000_000_000_000
+export const time = 1_700_000_000_000_000
 
 export function openWriter(file: string, key: KeyPair = ownKey): LogWriter {
   return new LogWriter({ file, topic: 't', kind: 'live', key, now: () => time, random: systemRandom })

@@ -63,7 +63,7 @@ export class BlockReader {
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
       this.index = new IndexReader(this.#database)
-      this.tailIndexes = new TailIndexes(counts, (stream, offset) => this.#tailBlock(stream, offset, 1))
+      this.tailIndexes = new TailIndexes(counts, (stream, offset) => asDamage(() => this.#tailBlock(stream, offset, 1)))
       // Warms the cache for the first query.
       this.streams()
     } catch (error) {

@@ -6,7 +6,7 @@ import { TimeGroups } from './time-groups.ts'
 
 /** The times of the events of an index range. Stores before version 3 have none; they are added in the background. */
 export const timesTable =
-  'CREATE TABLE IF NOT EXISTS times (id INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;'
+  'CREATE TABLE times (id INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;'
 
 function crcOf({ id, stream, first, count }: IndexRange, body: Uint8Array): number {
   return checksum(body, id, stream, first, count)

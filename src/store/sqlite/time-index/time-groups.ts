@@ -121,8 +121,15 @@ export class TimeGroups {
     return groups
   }
 
-  equals(other: TimeGroups): boolean {
-    return this.encode().equals(other.encode())
+  /** Whether these are the bounds of the given times. Groups with events before `start` are not compared. */
+  isOf(times: readonly number[], start = 0): boolean {
+    if (times.length !== this.count) return false
+    return this.#ends.every((end, group) => {
+      const from = this.#startOf(group)
+      if (from < start) return true
+      const [earliest, latest] = bounds(times.slice(from, end))
+      return earliest === this.#earliest[group] && latest === this.#latest[group]
+    })
   }
 
   #overlaps(group: number, { from, to }: TimeRange): boolean {
@@ -143,4 +150,8 @@ export class TimeGroups {
     }
     return low
   }
+}
+
+function bounds(times: readonly number[]): [earliest: number, latest: number] {
+  return [Math.min(...times), Math.max(...times)]
 }

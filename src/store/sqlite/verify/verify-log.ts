@@ -24,6 +24,7 @@ import { type ChainPoint, chainPointOf, framesOf, type TailRow } from '../rows/t
 import { pairsIn } from '../tag-index/index-ranges.ts'
 import { addFrame } from '../tag-index/reindex.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from '../tag-index/tag-index.ts'
+import { RangeTimes } from '../time-index/range-times.ts'
 
 /** The result of verifying a log. */
 export interface VerifyReport {
@@ -211,12 +212,15 @@ class IndexCheck {
   readonly #problems: string[] = []
   #at = 0
   #builder: IndexBuilder | undefined
+  readonly #storedTimes: RangeTimes
+  #times: number[] = []
 
   constructor(database: DatabaseSync, number: StreamNumber, pruned: number, ranges: readonly IndexRange[]) {
     this.#database = database
     this.#number = number
     this.#pruned = pruned
     this.#ranges = ranges
+    this.#storedTimes = new RangeTimes(database)
   }
 
   add(frame: Frame): void {
@@ -224,6 +228,7 @@ class IndexCheck {
     if (range === undefined || frame.first < range.first) return
     this.#builder ??= new IndexBuilder(range.first)
     addFrame(this.#builder, frame)
+    for (const time of frame.times) this.#times.push(time)
     if (frame.first + frame.count >= range.first + range.count) this.#compare(range)
   }
 
@@ -240,7 +245,21 @@ class IndexCheck {
     const found = this.#stored(range)
     const same =
       found !== undefined && found.length === expected.length && found.every((pair, i) => pair === expected[i])
-    if (!same) this.#problems.push(`stream ${this.#number}: the index from ${range.first} on is damaged`)
+    if (!same || !this.#hasTimes(range))
+      this.#problems.push(`stream ${this.#number}: the index from ${range.first} on is damaged`)
+    this.#times = []
+  }
+
+  /** Times that are missing are added when the writer is idle. */
+  #hasTimes(range: IndexRange): boolean {
+    const pruned = Math.max(0, this.#pruned - range.first)
+    try {
+      const times = this.#storedTimes.of(range)
+      return times?.isOf([...new Array<number>(pruned).fill(0), ...this.#times], pruned) ?? true
+    } catch {
+      // The caller reports it as damaged.
+      return false
+    }
   }
 
   #stored(range: IndexRange): Float64Array | undefined {
