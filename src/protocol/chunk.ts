@@ -1,6 +1,7 @@
 import { format } from '../base/format.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
-import { checkFrame, type Frame } from './frame.ts'
+import type { Frame } from './frame.ts'
+import { checkFrame } from './read-frame.ts'
 import { type Head, heads } from './signed.ts'
 
 /**

@@ -2,11 +2,8 @@ import { createHash } from 'node:crypto'
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { isStorableTime } from '../base/timestamps.ts'
-import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
-import { checkLabels, skipLabels } from './labels.ts'
-import { type LegacyTime, legacyTimes } from './legacy-times.ts'
-import { checkPayload } from './payload.ts'
-import { saltLength, saltsOf, seedLength } from './salts.ts'
+import { ByteWriter } from './bytes.ts'
+import { saltLength, saltsOf } from './salts.ts'
 import { type Hash, hashLength, sha256 } from './stream.ts'
 
 /**
@@ -16,8 +13,8 @@ import { type Hash, hashLength, sha256 } from './stream.ts'
 const domain = 'shoal/frame/1\0'
 
 /** How a record encodes its salts: one seed, or after a redaction a list of salts and payload hashes. */
-const secretKinds = { seed: 0, list: 1 } as const
-const secret = { redacted: 0, salt: 1 } as const
+export const secretKinds = { seed: 0, list: 1 } as const
+export const secret = { redacted: 0, salt: 1 } as const
 
 /** The parts of a frame that the hash chain covers, as offsets into its bytes. */
 export interface Linkable {
@@ -32,18 +29,26 @@ export interface Linkable {
   readonly secretsAt: Int32Array
 }
 
-/** A parsed frame, as offsets into the bytes that it was read from. */
-export interface Frame extends Linkable {
-  /** Its times are lossy, see `legacyTimes`: the record cannot be encoded again from its parts. */
-  readonly hasLegacyTimes: boolean
+/** Consecutive events of a stream, as columns of offsets into the bytes that they were read from. */
+export interface EventColumns {
+  readonly bytes: Buffer
   readonly view: DataView
-  /** Start and end of the whole record. */
-  readonly record: readonly [number, number]
   readonly first: number
+  readonly count: number
   readonly lamports: Float64Array
   readonly times: Float64Array
   /** Start and end of the labels of each event. */
   readonly labels: Int32Array
+  /** Start and end of the payload text of each event; the start is -1 for a redacted payload. */
+  readonly payloads: Int32Array
+}
+
+/** A parsed frame. */
+export interface Frame extends Linkable, EventColumns {
+  /** Its times are lossy, see `legacyTimes`: the record cannot be encoded again from its parts. */
+  readonly hasLegacyTimes: boolean
+  /** Start and end of the whole record. */
+  readonly record: readonly [number, number]
   /** Start and end of the seed, or of the list of salts and payload hashes. */
   readonly secrets: readonly [number, number]
 }
@@ -147,145 +152,6 @@ export class FrameBuilder {
     }
     return this.#timeBytes
   }
-}
-
-/** Parses a trusted record: one that this node has written, or that `checkFrame` has validated. */
-export function readFrame(reader: ByteReader): Frame {
-  const start = reader.at
-  try {
-    return parseFrame(reader, skipLabels)
-  } catch (error) {
-    const legacy = error instanceof MalformedBytes ? readLegacyFrame(reader, start) : undefined
-    if (legacy === undefined) throw error
-    return legacy
-  }
-}
-
-/** Parses a record with legacy times, which earlier versions wrote while the clock was wrong; undefined for others. */
-function readLegacyFrame(reader: ByteReader, start: number): Frame | undefined {
-  for (const readTime of legacyTimes)
-    try {
-      reader.at = start
-      return parseFrame(reader, skipLabels, readTime)
-    } catch (error) {
-      if (!(error instanceof MalformedBytes)) throw error
-    }
-  return undefined
-}
-
-/** Parses and validates an untrusted record from a peer. Only its place in the hash chain is not checked. */
-export function checkFrame(reader: ByteReader): Frame {
-  const frame = parseFrame(reader, checkLabels)
-  let before = -1
-  for (const lamport of frame.lamports) {
-    if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame are not ascending')
-    before = lamport
-  }
-  for (let i = 0; i < frame.count; i++) {
-    const start = frame.payloads[2 * i] as number
-    if (start >= 0) checkPayload(frame.bytes, start, frame.payloads[2 * i + 1] as number)
-  }
-  return frame
-}
-
-function parseFrame(reader: ByteReader, passLabels: (reader: ByteReader) => void, readLegacyTime?: LegacyTime): Frame {
-  const recordStart = reader.at
-  const headLength = reader.uvarint()
-  const headStart = reader.at
-  if (headLength > reader.remaining) throw new MalformedBytes('unexpected end of bytes')
-  const first = reader.uvarint()
-  const count = reader.uvarint()
-  if (count < 1 || count > format.eventsPerFrame) throw new MalformedBytes('a frame holds 1 to 1024 events')
-  if (first + count > format.eventsPerStream) throw new MalformedBytes('a stream is too long')
-  const lamports = new Float64Array(count)
-  const times = new Float64Array(count)
-  const labels = new Int32Array(2 * count)
-  const { view } = reader
-  /** The offset of the last time. Fast path: the events of a request share one, so its bytes mostly repeat. */
-  let timeAt = -1
-  for (let i = 0; i < count; i++) {
-    lamports[i] = reader.uvarint()
-    const { at } = reader
-    if (readLegacyTime !== undefined) times[i] = readLegacyTime(reader)
-    else if (timeAt >= 0 && at + timeBytes <= reader.end && areSame(view, timeAt, at)) {
-      times[i] = times[i - 1] as number
-      reader.at = at + timeBytes
-    } else {
-      times[i] = reader.uvarint()
-      timeAt = reader.at - at === timeBytes ? at : -1
-    }
-    labels[2 * i] = reader.at
-    passLabels(reader)
-    labels[2 * i + 1] = reader.at
-  }
-  if (reader.at !== headStart + headLength) throw new MalformedBytes('the head of a frame has a wrong length')
-  const head = [headStart, reader.at] as const
-  const secretsAt = new Int32Array(count)
-  const secretsStart = reader.at
-  const { seed, redacted } = readSecrets(reader, secretsAt)
-  const secrets = [secretsStart, reader.at] as const
-  const payloads = readPayloads(reader, count, redacted)
-  const record = [recordStart, reader.at] as const
-  return {
-    hasLegacyTimes: readLegacyTime !== undefined,
-    bytes: reader.buffer,
-    view,
-    record,
-    first,
-    count,
-    lamports,
-    times,
-    labels,
-    payloads,
-    head,
-    secrets,
-    seed,
-    secretsAt,
-  }
-}
-
-/** Length of the varint of a present-day time. */
-const timeBytes = 8
-
-function areSame(view: DataView, a: number, b: number): boolean {
-  return view.getInt32(a) === view.getInt32(b) && view.getInt32(a + 4) === view.getInt32(b + 4)
-}
-
-interface Secrets {
-  readonly seed: Uint8Array | undefined
-  /** The events whose payloads are redacted; undefined when there are none. */
-  readonly redacted: ReadonlySet<number> | undefined
-}
-
-function readSecrets(reader: ByteReader, secretsAt: Int32Array): Secrets {
-  const kind = reader.byte()
-  if (kind === secretKinds.seed) return { seed: reader.bytes(seedLength), redacted: undefined }
-  const redacted = new Set<number>()
-  if (kind !== secretKinds.list) throw new MalformedBytes('the salts of a frame have an unknown encoding')
-  for (let i = 0; i < secretsAt.length; i++) {
-    const state = reader.byte()
-    if (state !== secret.redacted && state !== secret.salt) throw new MalformedBytes('a salt has an unknown encoding')
-    if (state === secret.redacted) redacted.add(i)
-    secretsAt[i] = reader.skip(state === secret.redacted ? hashLength : saltLength)
-  }
-  return { seed: undefined, redacted }
-}
-
-function readPayloads(reader: ByteReader, count: number, redacted: Secrets['redacted']): Int32Array {
-  const payloads = new Int32Array(2 * count)
-  for (let i = 0; i < count; i++) {
-    const length = reader.uvarint()
-    if (length > format.payloadBytes) throw new MalformedBytes('a payload is too large')
-    if ((length === 0) !== (redacted?.has(i) ?? false))
-      throw new MalformedBytes('a payload is missing, or present although it is redacted')
-    payloads[2 * i + 1] = length
-  }
-  for (let i = 0; i < count; i++) {
-    const start = reader.skip(payloads[2 * i + 1] as number)
-    payloads[2 * i] = start === reader.at ? -1 : start
-    payloads[2 * i + 1] = reader.at
-  }
-  return payloads
 }
 
 /** Links a frame to the hash chain: the hash after it, from the hash before it. */

@@ -51,6 +51,8 @@ export class BlockReader {
   #removals = -1
   readonly #sealed: SealedBlocks
   readonly #tail: TailBlocks
+  /** The last looked up lamport timestamp of each stream: mostly that of its newest event. */
+  readonly #lamports = new Map<StreamNumber, { readonly offset: number; readonly lamport: number }>()
 
   constructor(file: string, counts: SharedCounts, own: PublicKey, clock: Clock) {
     this.clock = clock
@@ -114,6 +116,17 @@ export class BlockReader {
   /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */
   prunedOf(stream: StreamNumber): number {
     return asDamage(() => this.#pruned(stream))
+  }
+
+  /** The lamport timestamp of an event, which never changes; undefined when it was pruned. Caches one per stream. */
+  lamportOf(stream: StreamNumber, offset: number): number | undefined {
+    const known = this.#lamports.get(stream)
+    if (known?.offset === offset) return known.lamport
+    const block = this.block(stream, offset, -1)
+    if (block === undefined) return undefined
+    const lamport = block.lamports[offset - block.first] as number
+    this.#lamports.set(stream, { offset, lamport })
+    return lamport
   }
 
   /** Binary search for the first offset in `first..last` with at least this lamport timestamp; else `last + 1`. */

@@ -38,6 +38,8 @@ export class LogCursor implements EventCursor {
   #removals: number
   /** Cursors whose offsets still have to be narrowed to the selected lamport timestamps. */
   readonly #toNarrow = new Set<StreamCursor>()
+  /** Whether cursors start with an estimate: the last events of all streams are mostly those of a few of them. */
+  #estimates: boolean
   /** `next` has returned the event on top. */
   #taken = false
   /** The cursor on top has not reached its next event yet. */
@@ -53,6 +55,7 @@ export class LogCursor implements EventCursor {
     this.#live = live && new Map()
     this.#descending = selection.order === 'desc'
     this.#byStream = selection.order === 'stream-asc'
+    this.#estimates = this.#descending
     this.#removals = reader.refresh()
     this.#snapshot = live ?? reader.snapshot()
     const { upper } = selection
@@ -152,7 +155,7 @@ export class LogCursor implements EventCursor {
     this.#isTopSeeking = false
     for (const cursor of this.#unpositioned) cursor.dropBlock()
     for (const cursor of positioned) {
-      if (cursor.reload()) this.#push(cursor)
+      if (cursor.isEstimate || cursor.reload()) this.#push(cursor)
       else this.#unpositioned.push(cursor)
     }
   }
@@ -168,13 +171,25 @@ export class LogCursor implements EventCursor {
     for (let moved = 1; this.#unpositioned.length > 0; moved++) {
       const cursor = this.#unpositioned.at(-1) as StreamCursor
       if (this.#toNarrow.delete(cursor)) this.#narrow(cursor)
-      const found = cursor.next(this.#deadline)
+      const found = (this.#estimates && cursor.estimate()) || cursor.next(this.#deadline)
       if (found === 'later') return false
       this.#unpositioned.pop()
       if (found) this.#push(cursor)
       // Not after the last stream: then it would look as if there were no events.
       const isDue = moved % streamsPerClock === 0 && this.#unpositioned.length > 0
       if (isDue && this.#reader.clock.steadyMs() >= this.#deadline) return false
+    }
+    this.#estimates = false
+    return this.#replaceEstimates()
+  }
+
+  /** Moves cursors with an estimate to their events, until the top cursor is at one. Returns false at the deadline. */
+  #replaceEstimates(): boolean {
+    for (let top = this.#heap[0]; top?.isEstimate; top = this.#heap[0]) {
+      this.#isTopSeeking = true
+      if (top.next(this.#deadline) === 'later') return false
+      this.#isTopSeeking = false
+      this.#siftDown()
     }
     return true
   }

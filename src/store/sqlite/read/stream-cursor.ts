@@ -15,6 +15,8 @@ export class StreamCursor {
   index = 0
   /** The lamport timestamp of the current event; infinite at the end. */
   lamport = 0
+  /** Whether `lamport` is only an upper bound, and the cursor is at no event yet. */
+  isEstimate = false
   readonly #reader: BlockReader
   /** Undefined when all events are selected. */
   readonly #matcher: LabelMatcher | undefined
@@ -47,6 +49,18 @@ export class StreamCursor {
     return this.block?.heldBytes ?? 0
   }
 
+  /**
+   * Before the first event: sets a bound instead, without looking for the event. In descending order no event has a
+   * greater lamport timestamp than the last one of the stream. Returns false when there is none.
+   */
+  estimate(): boolean {
+    const newest = this.#from > this.#to ? undefined : this.#reader.lamportOf(this.stream.number, this.#to)
+    if (newest === undefined) return false
+    this.lamport = newest
+    this.isEstimate = true
+    return true
+  }
+
   /** Raises the upper bound. Returns whether the cursor was at its end and has to be moved on. */
   extend(to: number): boolean {
     if (to <= this.#to) return false
@@ -76,6 +90,7 @@ export class StreamCursor {
 
   /** Moves to the next selected event. Returns false at the end, and `later` when the deadline passes before. */
   next(deadline = Number.POSITIVE_INFINITY): boolean | 'later' {
+    this.isEstimate = false
     for (let tried = 1; ; tried++) {
       const offset = this.#nextCandidate()
       if (offset === undefined) {

@@ -1,14 +1,20 @@
-import { ByteReader, ByteWriter, decodeLabels, type Labels } from '../../../protocol/index.ts'
+import { ByteReader, ByteWriter, decodeLabels, type EventColumns, type Labels } from '../../../protocol/index.ts'
 import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import { writeLabelHashes } from '../tag-index/tag-index.ts'
 import { lineEnd, linePrefix } from './event-line.ts'
 import { writeLabelJson } from './label-json.ts'
 import type { LabelledBlock } from './labelled-block.ts'
-import { heldBytesOf, type TailEvents } from './tail-events.ts'
 
 /** Initial capacity: number of lines, and their average size. */
 const initialLines = 16
 const averageLineBytes = 512
+
+/** Memory of columns, per event and in total. */
+const columnBytes = { perEvent: 32, total: 1024 } as const
+
+export function heldBytesOf({ bytes, count }: EventColumns): number {
+  return bytes.length + columnBytes.perEvent * count + columnBytes.total
+}
 
 /** A block of unsealed events. Lines are made on demand and cached, since several readers may follow a stream. */
 export class TailBlock implements LabelledBlock {
@@ -18,7 +24,7 @@ export class TailBlock implements LabelledBlock {
   readonly times: Float64Array
   readonly labelOf: Uint16Array
   readonly #streamId: string
-  readonly #events: TailEvents
+  readonly #events: EventColumns
   /** Index of the first event of the block in `#events`. */
   readonly #start: number
   readonly #lines: ByteWriter
@@ -26,7 +32,7 @@ export class TailBlock implements LabelledBlock {
   readonly #spans: Int32Array
 
   /** The events from one offset to another, which is excluded. */
-  constructor(events: TailEvents, streamId: string, [from, to]: readonly [number, number]) {
+  constructor(events: EventColumns, streamId: string, [from, to]: readonly [number, number]) {
     this.first = from
     this.count = to - from
     this.#streamId = streamId

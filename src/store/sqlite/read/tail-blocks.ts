@@ -1,20 +1,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Frame } from '../../../protocol/index.ts'
+import type { EventColumns } from '../../../protocol/index.ts'
 import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
-import { type TailRow, takeFrames } from '../rows/tail-row.ts'
+import { type TailRow, takeEvents } from '../rows/tail-row.ts'
 import { RangeCache } from './range-cache.ts'
-import { TailBlock } from './tail-block.ts'
-import { heldBytesOf, joinFrames, type TailEvents } from './tail-events.ts'
+import { heldBytesOf, TailBlock } from './tail-block.ts'
 
 /** Consecutive rows of the tail: about one block of small ones, or one large one. */
 interface TailRun {
   readonly start: number
   /** The key after the last event. */
   readonly end: number
-  readonly events: TailEvents
+  readonly events: EventColumns
   /** The blocks that were made of it, by the key of their first event. */
   readonly blocks: Map<number, TailBlock>
 }
@@ -100,16 +98,14 @@ export class TailBlocks {
   #run(rows: readonly TailRow[]): TailRun | undefined {
     if (rows[0] === undefined) return undefined
     const start = rows[0].key
-    const frames: Frame[] = []
-    let end = start
-    for (const row of rows) {
+    const taken: [TailRow, ...TailRow[]] = [rows[0]]
+    let end = start + rows[0].count
+    for (const row of rows.slice(1)) {
       if (row.key !== end) break
-      frames.push(...takeFrames(row))
+      taken.push(row)
       end = row.key + row.count
     }
-    const [first, ...others] = frames
-    assert(first !== undefined, 'a row of the tail has frames')
-    const events = joinFrames([first, ...others])
+    const events = takeEvents(taken)
     const run = { start, end, events, blocks: new Map() }
     // Twice the bytes: events and lines.
     this.#runs.put(start, end - start, run, 2 * heldBytesOf(events))

@@ -1,8 +1,17 @@
 import { tuning } from '../../../base/tuning.ts'
-import { ByteReader, type Frame, type Hash, hashLength, readFrame } from '../../../protocol/index.ts'
+import {
+  ByteReader,
+  type EventColumns,
+  type Frame,
+  type Hash,
+  hashLength,
+  readEvents,
+  readFrame,
+} from '../../../protocol/index.ts'
 import { hashThrough } from '../../../replication/index.ts'
 import { release } from '../../../runtime/buffers.ts'
 import { checksum, DamagedData } from './checksum.ts'
+import { offsetOf } from './row-key.ts'
 import { compress, decompress } from './zstd.ts'
 
 /** Unsealed events: one frame of an own stream, or the added frames of a received chunk. */
@@ -77,6 +86,15 @@ export function recordsOfFrames(frames: readonly Frame[]): Buffer {
 
 export function framesOf(row: TailRow): Frame[] {
   return framesIn(recordsOf(row))
+}
+
+/** Takes the events of contiguous rows, and releases their compressed records, which must not be used afterwards. */
+export function takeEvents(rows: readonly [TailRow, ...TailRow[]]): EventColumns {
+  const records = rows.map((row) => recordsOf(row))
+  for (const row of rows) if (isCompressed(row)) release(row.body)
+  const count = rows.reduce((sum, row) => sum + row.count, 0)
+  const [bytes, ...others] = records as [Buffer, ...Buffer[]]
+  return readEvents(others.length === 0 ? bytes : Buffer.concat(records), offsetOf(rows[0].key), count)
 }
 
 /** Takes the frames of a row, and releases its compressed records, which must not be used afterwards. */

@@ -15,8 +15,6 @@ const maxRecent = 256
 export class TailIndex implements IndexedEvents {
   readonly times = new TimeGroups()
   readonly first: number
-  /** The lamport timestamp of the last event. */
-  lamport = -1
   #sorted = new Float64Array()
   #recent: number[] = []
 
@@ -38,12 +36,11 @@ export class TailIndex implements IndexedEvents {
   }
 
   /** Adds the next event. */
-  add(hashes: readonly number[], count: number, time: number, lamport: number): void {
+  add(hashes: readonly number[], count: number, time: number): void {
     const position = this.count
     assert(position < eventsPerRange, 'a tail is not longer than an index range')
     for (let i = 0; i < count; i++) this.#recent.push((hashes[i] as number) * eventsPerRange + position)
     this.times.addGroup(1, time, time)
-    this.lamport = lamport
     if (this.#recent.length > Math.max(maxRecent, this.#sorted.length / 4)) this.#sort()
   }
 

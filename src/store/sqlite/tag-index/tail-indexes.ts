@@ -60,7 +60,7 @@ export class TailIndexes {
       if (block === undefined) return false
       for (let i = next - block.first; i < block.count; i++) {
         const count = block.writeLabelHashes(hashes, 0, i)
-        index.add(hashes, count, block.times[i] as number, block.lamports[i] as number)
+        index.add(hashes, count, block.times[i] as number)
       }
     }
     return true
