@@ -208,6 +208,12 @@ export class StreamCursor {
       this.#candidates = candidates.offsets
       this.#candidateAt = 0
       this.#scanEnd = -1
-    } else this.#scanEnd = this.#step > 0 ? candidates.to : candidates.from
+    } else if (this.#step > 0) {
+      this.#from = candidates.from
+      this.#scanEnd = candidates.to
+    } else {
+      this.#to = candidates.to
+      this.#scanEnd = candidates.from
+    }
   }
 }
