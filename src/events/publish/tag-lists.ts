@@ -1,7 +1,7 @@
 import { format } from '../../base/format.ts'
 import { nodeAppId } from '../../identity/index.ts'
 import { closeList, type JsonScanner, openList } from '../../json/json-scanner.ts'
-import { ByteReader, ByteWriter, decodeLabels, encodeLabels } from '../../protocol/index.ts'
+import { ByteWriter, encodeLabels } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
 
 /** Start and end of each tag of the current list. Shared by all scanners, since none yields within a list. */
@@ -62,9 +62,7 @@ export class TagLists {
   /** The stream for the labels in a range of the target. */
   streamOf(labels: number, labelsEnd: number): number {
     if (!this.#isRouted) return defaultStream.number
-    const { written } = this.#target
-    const tags = (): readonly string[] => decodeLabels(new ByteReader(written, labels, labelsEnd)).tags
-    return this.#routes.streamForLabels(written.toString('latin1', labels, labelsEnd), this.#appId, tags)
+    return this.#routes.streamForLabels(this.#appId, this.#target.written.subarray(labels, labelsEnd))
   }
 
   /** Labels of plain ASCII tags. */
