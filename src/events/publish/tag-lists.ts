@@ -2,6 +2,7 @@ import { format } from '../../base/format.ts'
 import { nodeAppId } from '../../identity/index.ts'
 import { closeList, type JsonScanner, openList } from '../../json/json-scanner.ts'
 import { wordsOf } from '../../json/plain-text.ts'
+import { unescapeTo } from '../../json/unescape.ts'
 import { ByteWriter } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
 import { isVerbatim } from './normal-form.ts'
@@ -96,9 +97,10 @@ export class TagLists {
   /** Writes a tag to the normalised ones. Returns its length. */
   #writeNormalised(start: number, end: number, at: number): number {
     const { bytes } = this.#json
-    if (!isVerbatim(bytes, start, end)) return normalised.write(this.#text(start, end), at)
-    if (end - start > format.tagBytes) throw this.#tooLong(start)
-    return bytes.copy(normalised, at, start, end)
+    // A text that is short with its escapes is short without them.
+    const after = end - start > format.tagBytes ? -1 : unescapeTo(normalised, at, bytes, start, end)
+    if (after >= 0 && isVerbatim(normalised, at, after)) return after - at
+    return normalised.write(this.#text(start, end), at)
   }
 
   /** A tag as normalised text. */
