@@ -9,8 +9,6 @@ export const tuning = {
   ownFrameBytes: 128 * 1024,
   /** Size above which a row of the tail is compressed; below it compression costs more than it saves. */
   compressFromBytes: 16 * 1024,
-  /** Entries of the routing cache: labels of published events and their streams. */
-  cachedRoutes: 8192,
   /** Batch size of sealing: chunks that are sealed and indexed together. */
   chunksPerSeal: 16,
   /** Backlog of unsealed chunks at which publishing waits for sealing (backpressure): the tail stays short. */

@@ -1,5 +1,6 @@
-import { tuning } from '../base/tuning.ts'
+import { format } from '../base/format.ts'
 import { nodeAppId } from '../identity/index.ts'
+import { ByteReader } from '../protocol/index.ts'
 import { matches, parseRoute, type SettingsDocument, type TagCondition } from '../settings/index.ts'
 
 export type RouteSettings = SettingsDocument['eventRouting']['routes']
@@ -28,8 +29,10 @@ export function streamNames(routes: RouteSettings): string[] {
 /** Maps events to own streams: the first route that matches the tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
-  /** Cache of streams by labels: many events of an app have the same. */
-  readonly #cache = new Map<string, number>()
+  /** The tags of all conditions, by their UTF-8 as a latin1 string. Other tags of an event are not decoded. */
+  readonly #tags: ReadonlyMap<string, string>
+  /** Whether a condition has a tag of a length in bytes. */
+  readonly #lengths = new Uint8Array(format.tagBytes + 1)
 
   /** @param numbers the numbers of all streams in the routes, by name */
   constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>) {
@@ -39,6 +42,9 @@ export class RoutingTable {
       nodeOnly,
     })
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
+    const tags = this.#routes.flatMap(({ condition }) => condition.anyOf.flat())
+    this.#tags = new Map(tags.map((tag) => [Buffer.from(tag).toString('latin1'), tag]))
+    for (const { length } of this.#tags.keys()) this.#lengths[length] = 1
   }
 
   /** Whether the stream of an app's event depends on its tags. */
@@ -46,14 +52,21 @@ export class RoutingTable {
     return this.#routes.some(({ nodeOnly }) => !nodeOnly)
   }
 
-  /** The stream for encoded labels, as a latin1 string. Calls `tags` only on a cache miss. */
-  streamForLabels(labels: string, appId: string, tags: () => readonly string[]): number {
-    const cached = this.#cache.get(labels)
-    if (cached !== undefined) return cached
-    if (this.#cache.size >= tuning.cachedRoutes) this.#cache.clear()
-    const stream = this.streamFor(appId, tags())
-    this.#cache.set(labels, stream)
-    return stream
+  /** The stream for encoded labels of an app. */
+  streamForLabels(appId: string, labels: Buffer): number {
+    const reader = new ByteReader(labels)
+    reader.skipText()
+    let found: string[] | undefined
+    for (let left = reader.uvarint(); left > 0; left--) {
+      const length = reader.uvarint()
+      const start = reader.skip(length)
+      if (this.#lengths[length] === 0) continue
+      const tag = this.#tags.get(labels.toString('latin1', start, reader.at))
+      if (tag === undefined) continue
+      found ??= []
+      found.push(tag)
+    }
+    return found === undefined ? defaultStream.number : this.streamFor(appId, found)
   }
 
   streamFor(appId: string, tags: readonly string[]): number {

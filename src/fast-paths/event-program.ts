@@ -9,6 +9,7 @@
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
+import { EventLocals, TagLocals } from './event-locals.ts'
 import { charCode, fourChars, ValueProgram, vectorBytes } from './value-program.ts'
 import {
   block,
@@ -37,8 +38,8 @@ export const maxAppIdBytes = format.appIdBytes + 2
 
 /** The i32 fields of an event record: start and end of its labels, start and end of its payload. */
 export const recordFields = 4
-/** In place of the start of labels: the tags are not sorted. The next field is then the address of their list. */
-export const unsortedTags = 0
+/** In place of the start of labels: the caller writes them. The next field is then the address of the list of tags. */
+export const noLabels = 0
 
 const pageBytes = 64 * 1024
 const pages = 8
@@ -87,7 +88,7 @@ export class EventProgram {
   readonly #delimiter = this.#locals.i32()
   readonly #start = this.#locals.i32()
   readonly #length = this.#locals.i32()
-  readonly #event = new EventLocals(this.#locals)
+  readonly #event = new EventLocals(this.#locals, layout.records)
   readonly #tag = new TagLocals(this.#locals)
 
   /** Parameters of `run`: addresses of input, output and output limit, length of the app ID, maximum of events. */
@@ -177,7 +178,7 @@ export class EventProgram {
     ]
   }
 
-  /** Parses a list of tags, after its bracket, and keeps the labels in the output if the tags are sorted. */
+  /** Parses a list of tags, after its bracket, and keeps the labels in the output if the tags are sorted ASCII. */
   #parseTags(fail: Label): Code {
     const [input, output, tag, event] = [this.#input, this.#output, this.#tag, this.#event]
     const countAddress = add(event.labels.get, this.#appIdBytes.get)
@@ -188,17 +189,17 @@ export class EventProgram {
       output.set(add(countAddress, i32.const(1))),
       tag.count.set(i32.const(0)),
       tag.previous.set(i32.const(0)),
-      tag.areSorted.set(i32.const(1)),
+      tag.areCanonical.set(i32.const(1)),
       this.#parseItems(this.#parseTag(fail)),
       fail.brIf(ne(this.#delimiter.get, charCode(']'))),
       store8(countAddress, tag.count.get),
       ifElse(
-        tag.areSorted.get,
+        tag.areCanonical.get,
         [event.storeField(0, event.labels.get), event.storeField(1, output.get)],
         [
-          event.storeField(0, i32.const(unsortedTags)),
+          event.storeField(0, i32.const(noLabels)),
           event.storeField(1, event.tagList.get),
-          // The caller sorts the tags and writes the labels after the output, so they still count.
+          // The caller sorts and normalises the tags and writes the labels after the output, so they still count.
           this.#outputLimit.set(sub(this.#outputLimit.get, sub(output.get, event.labels.get))),
           output.set(event.labels.get),
         ],
@@ -217,10 +218,16 @@ export class EventProgram {
           json.vector.set(v128.load(input.get, 0)),
           v128.store(this.#start.get, 0, json.vector.get),
           // Bytes that are not ASCII have their highest bit set.
-          or(json.stringDelimiters, i8x16.bitmask(json.vector.get)),
+          tag.nonAscii.set(i8x16.bitmask(json.vector.get)),
+          json.stringDelimiters,
         ],
-        [increment(this.#start, vectorBytes), fail.brIf(gtU(sub(input.get, tag.start.get), i32.const(maxTagBytes)))],
+        [
+          ifElse(tag.nonAscii.get, tag.areCanonical.set(i32.const(0))),
+          increment(this.#start, vectorBytes),
+          fail.brIf(gtU(sub(input.get, tag.start.get), i32.const(maxTagBytes))),
+        ],
       ),
+      ifElse(i32.and(tag.nonAscii.get, bitsBelowLowest(json.mask)), tag.areCanonical.set(i32.const(0))),
       tag.end.set(input.get),
       json.expect('"', fail),
       length.set(sub(tag.end.get, tag.start.get)),
@@ -236,9 +243,9 @@ export class EventProgram {
     ]
   }
 
-  /** Clears `areSorted` unless a tag is greater than the previous one. The comparison includes the closing quotes. */
+  /** Clears `areCanonical` unless a tag is greater than the previous one. The comparison includes the closing quotes. */
   #compareTags(): Code {
-    const { previous, previousEnd, start, end, areSorted } = this.#tag
+    const { previous, previousEnd, start, end, areCanonical } = this.#tag
     const [prefix, mask] = [this.#length, this.#json.mask]
     const afterPrefix = (tag: Local): Code => add(tag.get, prefix.get)
     return block((sorted) => [
@@ -258,49 +265,13 @@ export class EventProgram {
           gtU(afterPrefix(previous), previousEnd.get),
           or(eq(afterPrefix(start), end.get), gtU(load8(afterPrefix(previous)), load8(afterPrefix(start)))),
         ),
-        areSorted.set(i32.const(0)),
+        areCanonical.set(i32.const(0)),
       ),
     ])
   }
 }
 
-/** State of the event that is being parsed. */
-class EventLocals {
-  readonly hasTags: Local
-  readonly hasPayload: Local
-  readonly labels: Local
-  readonly tagList: Local
-  /** The offset of its record from that of the first event. */
-  readonly record: Local
-
-  constructor(locals: Locals) {
-    this.hasTags = locals.i32()
-    this.hasPayload = locals.i32()
-    this.labels = locals.i32()
-    this.tagList = locals.i32()
-    this.record = locals.i32()
-  }
-
-  storeField(index: number, value: Code): Code {
-    return i32.store(this.record.get, value, layout.records + 4 * index)
-  }
-}
-
-/** State of the list of tags that is being parsed: the current tag and the previous one. */
-class TagLocals {
-  readonly start: Local
-  readonly end: Local
-  readonly previous: Local
-  readonly previousEnd: Local
-  readonly count: Local
-  readonly areSorted: Local
-
-  constructor(locals: Locals) {
-    this.start = locals.i32()
-    this.end = locals.i32()
-    this.previous = locals.i32()
-    this.previousEnd = locals.i32()
-    this.count = locals.i32()
-    this.areSorted = locals.i32()
-  }
+/** The bits below the lowest one that is set. */
+function bitsBelowLowest(mask: Local): Code {
+  return sub(i32.and(mask.get, sub(i32.const(0), mask.get)), i32.const(1))
 }

@@ -6,9 +6,9 @@ import {
   maxAppIdBytes,
   maxEvents,
   maxOutputBytes,
+  noLabels,
   paddingBytes,
   recordFields,
-  unsortedTags,
 } from './event-program.ts'
 import { type WasmFunction, wasmFunction } from './wasm-code.ts'
 
@@ -64,17 +64,17 @@ export class EventSkimmer {
     return this.#toText(this.#words[layout.inputEnd / 4] as number)
   }
 
-  /** Whether the tags of an event are sorted. If not, its labels are not in the output. */
-  isOrdered(event: number): boolean {
-    return this.#field(event, 0) !== unsortedTags
+  /** Whether the labels of an event are in the output. If not, its tags are unsorted or not ASCII. */
+  hasLabels(event: number): boolean {
+    return this.#field(event, 0) !== noLabels
   }
 
-  /** The start of an unsorted list of tags in the text. */
+  /** The start of the list of tags in the text, if the labels of an event are not in the output. */
   tagList(event: number): number {
     return this.#toText(this.#field(event, 1))
   }
 
-  /** The start of the labels of an event in the output, if its tags are sorted. */
+  /** The start of the labels of an event in the output, if they are there. */
   labels(event: number): number {
     return this.#field(event, 0) - layout.output
   }
@@ -140,16 +140,17 @@ export function verified(make: () => WasmFunction | undefined): EventSkimmer | '
 
 function passesSelfTest(skimmer: EventSkimmer): boolean {
   const payload = '{"a":[true,false,null,-1.25,{}],"ä and more than sixteen bytes":"…"}'
-  const text = `[{"tags":["a","ab"],"payload":${payload}},{"payload":0,"tags":["b","a"]},{}]`
+  const text = `[{"tags":["a","ab"],"payload":${payload}},{"payload":0,"tags":["b","a"]},{"tags":["ä"],"payload":1},{}]`
   const bytes = Buffer.from(text)
-  if (skimmer.read(skimmer.newReader(), bytes, 1, Buffer.from('\x01x'), bytes.length, limits.eventsPerPublish) !== 2)
+  if (skimmer.read(skimmer.newReader(), bytes, 1, Buffer.from('\x01x'), bytes.length, limits.eventsPerPublish) !== 3)
     return false
   const part = (start: number, end: number): string => skimmer.output.toString('utf8', start, end)
   return (
     part(skimmer.labels(0), skimmer.labelsEnd(0)) === '\x01x\x02\x01a\x02ab' &&
     part(skimmer.payload(0), skimmer.payloadEnd(0)) === payload &&
-    skimmer.isOrdered(0) &&
-    !skimmer.isOrdered(1) &&
+    skimmer.hasLabels(0) &&
+    !skimmer.hasLabels(1) &&
+    !skimmer.hasLabels(2) &&
     skimmer.tagList(1) === Buffer.byteLength(text.slice(0, text.indexOf('["b"'))) &&
     part(skimmer.payload(1), skimmer.payloadEnd(1)) === '0' &&
     skimmer.end === bytes.length - ',{}]'.length

@@ -120,7 +120,8 @@ export class JsonScanner {
 
   /** Decodes the string between two quotes, given the range of bytes without the quotes. */
   text(start: number, end: number): string {
-    return JSON.parse(this.bytes.toString('utf8', start - 1, end + 1)) as string
+    const text = this.bytes.toString('utf8', start, end)
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
   }
 
   /** Checks that only whitespace follows. */
@@ -152,8 +153,10 @@ export class JsonScanner {
         return isPlain
       }
       isPlain = false
-      if (byte >= 0x80) at++
-      else at = this.#escape(at)
+      if (byte < 0x80) at = this.#escape(at)
+      else
+        do at++
+        while (at < end && (bytes[at] as number) >= 0x80)
     }
     throw this.error('EOF while parsing a string', end)
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FieldReader } from '../../src/aql/values/json-field.ts'
+import { FieldReader, missing } from '../../src/aql/values/json-field.ts'
 import { readJson } from '../../src/aql/values/json-read.ts'
-import { propertyOf } from '../../src/aql/values/value.ts'
+import { kindOf, propertyOf } from '../../src/aql/values/value.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import * as fc from '../support/property.ts'
 
@@ -97,13 +97,17 @@ const spaced = fc
     return text.replaceAll(/[:,{}]/g, (mark) => `${space()}${mark}${space()}`).trim()
   })
 
-test('an extracted field equals the field of the parsed payload', () => {
+test('an extracted field equals the field of the parsed payload, and a missing one is missing there', () => {
   const readers = names.map((name) => [name, new FieldReader(name)] as const)
   fc.assert(
     fc.property(fc.oneof(flat, json, spaced), (text) => {
       for (const [name, reader] of readers) {
         const found = reader.read(text)
-        if (found !== undefined) assert.deepEqual(found, propertyOf(readJson(text), name), `${name} of ${text}`)
+        if (found === undefined) continue
+        const payload = readJson(text)
+        if (found === missing) assert.equal(kindOf(payload), 'Object', text)
+        const expected = found === missing ? undefined : found
+        assert.deepEqual(propertyOf(payload, name), expected, `${name} of ${text}`)
       }
     }),
     { numRuns: 20_000 },
@@ -115,7 +119,25 @@ test('fields of common payloads are extracted without parsing', () => {
   const extracted = ['type', 'value', 'ok', 'n', 'minus', 'list', 'none'].map((name) =>
     new FieldReader(name).read(text),
   )
-  assert.deepEqual(extracted, ['measurement', 84.14709848078965, true, 12, -3, undefined, undefined])
+  assert.deepEqual(extracted, ['measurement', 84.14709848078965, true, 12, -3, undefined, missing])
+})
+
+test('a field is known to be missing only in an object without escapes, in which its name does not occur', () => {
+  const reader = new FieldReader('id')
+  for (const text of ['{}', '{"x":{"ids":1}}', '{"x":["i","d"]}']) assert.equal(reader.read(text), missing, text)
+  for (const text of [
+    '[]',
+    '"x"',
+    'null',
+    '1',
+    '["a"]',
+    '{"\\u0069d":1}',
+    '{"x":{"id":1}}',
+    '{"x":"id"}',
+    '{"x":["id"]}',
+  ])
+    assert.equal(reader.read(text), undefined, text)
+  assert.equal(new FieldReader('a"b').read('{}'), undefined)
 })
 
 test('an extracted string does not keep the whole payload in memory', () => {

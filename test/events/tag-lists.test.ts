@@ -7,6 +7,7 @@ import { JsonError, JsonScanner } from '../../src/json/json-scanner.ts'
 import { ByteWriter, encodeLabels } from '../../src/protocol/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
+import { anyTagText } from '../support/tag-texts.ts'
 
 const app = 'com.example.app'
 const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))
@@ -43,7 +44,8 @@ function readSpaced(text: string): Read | string {
 const plain = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, maxLength: 9 })
 const long = fc.integer({ min: 118, max: 134 }).map((length) => 'x'.repeat(length))
 const inOrder = (tags: string[]): string[] => [...new Set(tags)].sort()
-const some = fc.array(fc.oneof({ weight: 5, arbitrary: plain }, long), { maxLength: 8 })
+const oneTag = fc.oneof({ weight: 5, arbitrary: plain }, long, { weight: 2, arbitrary: anyTagText })
+const some = fc.array(oneTag, { maxLength: 8 })
 const many = fc
   .integer({ min: 120, max: format.tagsPerEvent })
   .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
@@ -55,9 +57,9 @@ test('tags in any order are encoded as labels', () => {
       const text = JSON.stringify(tags)
       const both = ['a', 'b'].every((tag) => tags.includes(tag))
       const labels = Buffer.from(encodeLabels(app, tags)).toString('hex')
-      assert.deepEqual(read(`${text},"payload":1}`), { stream: both ? 5 : 0, labels, end: text.length })
+      assert.deepEqual(read(`${text},"payload":1}`), { stream: both ? 5 : 0, labels, end: Buffer.byteLength(text) })
     }),
-    { numRuns: 3000 },
+    { numRuns: 5000 },
   )
 })
 
@@ -69,9 +71,45 @@ test('the fast path has the same result or error as the general path', () => {
   fc.assert(
     fc.property(lists, fc.array(mutation, { maxLength: 2 }), after, (tags, mutations, after) => {
       // The bracket is kept, because a space before it does not disable the fast path.
-      const text = mutated(JSON.stringify(tags), mutations, 1)
+      const text = mutated(JSON.stringify(tags), mutations, 1).toWellFormed()
       assert.deepEqual(read(text + after), readSpaced(text + after), text + after)
     }),
     { numRuns: 20_000 },
+  )
+})
+
+test('escaped tags have the labels of the same tags without escapes', () => {
+  const hex = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const escaped = (tag: string): string => Array.from({ length: tag.length }, (_, i) => hex(tag.charAt(i))).join('')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(oneTag, fc.boolean()), { maxLength: 8 }), (tags) => {
+      const text = tags.map(([tag, isEscaped]) => (isEscaped ? `"${escaped(tag)}"` : JSON.stringify(tag))).join(',')
+      const found = read(`[${text}]`)
+      const labels = encodeLabels(
+        app,
+        tags.map(([tag]) => tag),
+      ).toString('hex')
+      assert.equal(typeof found === 'string' ? found : found.labels, labels)
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('a lone surrogate in a tag is rejected, and a pair of escapes is one character', () => {
+  for (const tag of ['\\ud800', 'ü\\udc00', '\\udc00\\ud800', '\\ud83d!'])
+    assert.match(String(read(`["größe","${tag}"]`)), /^lone surrogate in hex escape at line 1 column \d+$/, tag)
+  assert.deepEqual(read('["\\ud83c\\udfed"]'), { ...(read('["🏭"]') as Read), end: 16 })
+})
+
+test('the limit of bytes of a tag applies to its normalised form', () => {
+  const fits = (tag: string): boolean => typeof read(JSON.stringify([tag, 'ü'])) !== 'string'
+  assert.ok(fits('ü'.repeat(format.tagBytes / 2)))
+  assert.ok(!fits(`${'ü'.repeat(format.tagBytes / 2)}x`))
+  assert.ok(fits('u\u0308'.repeat(format.tagBytes / 2)))
+  assert.ok(!fits('\u0958'.repeat(format.tagBytes / 6 + 1)))
+  assert.ok(!fits('x'.repeat(format.tagBytes + 1)))
+  assert.match(
+    String(read(JSON.stringify(['e\u0301', 'x'.repeat(format.tagBytes + 1)]))),
+    /^a tag of more than 1024 bytes at/,
   )
 })

@@ -12,6 +12,7 @@ import { ByteWriter } from '../../src/protocol/index.ts'
 import type { AppendRequest } from '../../src/store/index.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
 import * as fc from '../support/property.ts'
+import { anyTagText } from '../support/tag-texts.ts'
 
 const app = 'com.example.app'
 const routes = new RoutingTable([{ from: "'a' & 'b'", into: 'both' }], new Map([['both', 5]]))
@@ -32,11 +33,11 @@ interface ReadOptions {
 
 /** Returns the events of a body, or the error message. */
 function read(
-  text: string,
+  text: string | Buffer,
   { skimmer, appId = app, sliceBytes = tuning.scanSliceBytes }: ReadOptions,
 ): string[] | string {
   try {
-    const slices = new PublishScanner(Buffer.from(text), appId, routes, { skimmer }).whole(sliceBytes)
+    const slices = new PublishScanner(Buffer.from(text as string), appId, routes, { skimmer }).whole(sliceBytes)
     let slice = slices.next()
     while (slice.done !== true) slice = slices.next()
     return eventsOf(slice.value)
@@ -47,8 +48,12 @@ function read(
 }
 
 /** Asserts that the results with and without the skimmer are equal. */
-function assertSameResult(text: string, options: Omit<ReadOptions, 'skimmer'> = {}): void {
-  assert.deepEqual(read(text, { ...options, skimmer }), read(text, { ...options, skimmer: 'none' }), text.slice(0, 500))
+function assertSameResult(text: string | Buffer, options: Omit<ReadOptions, 'skimmer'> = {}): void {
+  assert.deepEqual(
+    read(text, { ...options, skimmer }),
+    read(text, { ...options, skimmer: 'none' }),
+    text.toString().slice(0, 500),
+  )
 }
 
 /** Returns how many events are skimmed, starting with the first one. */
@@ -73,9 +78,14 @@ const { value: simpleValue } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }))
 
-const plainTag = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, maxLength: 40 })
+const asciiTag = fc.string({ unit: fc.constantFrom(...'abcd:'), minLength: 1, maxLength: 40 })
+const foreignTag = anyTagText.filter((tag) => !/[\\"\p{Cc}]/u.test(tag) && Buffer.byteLength(tag) < 128)
+const plainTag = fc.oneof({ weight: 3, arbitrary: asciiTag }, foreignTag)
 const longTag = fc.integer({ min: 110, max: 134 }).map((length) => 'x'.repeat(length))
-const fewTags = fc.array(fc.oneof({ weight: 5, arbitrary: plainTag }, longTag), { minLength: 1, maxLength: 6 })
+const fewTags = fc.array(fc.oneof({ weight: 5, arbitrary: plainTag }, longTag, anyTagText), {
+  minLength: 1,
+  maxLength: 6,
+})
 const manyTags = fc
   .integer({ min: 120, max: format.tagsPerEvent })
   .map((count) => Array.from({ length: count }, (_, i) => `${1000 + i}`))
@@ -142,6 +152,50 @@ test('a body truncated at any byte is rejected, also when the memory holds the w
   }
 })
 
+test('a body with other alphabets is rejected without any one of its bytes, or truncated at any byte', () => {
+  const tags = ['größe', 'Машина', '机器', 'ガ', '🏭', 'e\u0301', 'abc']
+  const body = Buffer.from(
+    bodyOf([
+      { tags, payload: tags.join() },
+      { payload: 'ü', tags: tags.slice(1) },
+    ]),
+  )
+  assertSameResult(body)
+  for (let at = 0; at < body.length; at++) {
+    assertSameResult(body.subarray(0, at))
+    assertSameResult(Buffer.concat([body.subarray(0, at), body.subarray(at + 1)]))
+  }
+})
+
+test('a body with any byte in place of one of a tag is parsed or rejected as without the skimmer', () => {
+  const body = Buffer.from(bodyOf([{ tags: ['ß机🏭'], payload: 1 }]))
+  const [start, end] = [body.indexOf('ß'), body.indexOf('"],')]
+  for (let at = start; at < end; at++)
+    for (let byte = 0; byte < 256; byte++) {
+      const changed = Buffer.from(body)
+      changed[at] = byte
+      assertSameResult(changed)
+    }
+})
+
+test('only sorted ASCII tags are copied as labels, whatever follows them', () => {
+  const hasLabels = (tags: readonly string[]): boolean => {
+    const body = bodyOf([{ tags, payload: 'ü' }])
+    assert.equal(skimmedCount(body), 1)
+    assertSameResult(body)
+    return skimmer.hasLabels(0)
+  }
+  for (let length = 1; length < 40; length++) {
+    const tag = 'x'.repeat(length)
+    assert.ok(hasLabels([tag]))
+    assert.ok(hasLabels([tag, `${tag}y`]))
+    assert.ok(!hasLabels([`${tag}y`, tag]))
+    assert.ok(!hasLabels([tag, tag]))
+    for (let at = 0; at <= length; at++) assert.ok(!hasLabels([`${tag.slice(0, at)}é${tag.slice(at)}`]))
+    assert.ok(!hasLabels([tag, 'é']))
+  }
+})
+
 test('literals and numbers are skimmed only if complete, without exponents and not too long', () => {
   const digits = '1234567890'.repeat(5)
   const skimmed = [
@@ -195,7 +249,10 @@ test('up to 127 tags of up to 127 bytes each are skimmed', () => {
     [many(format.tagsPerEvent + 1), 0],
     [[], 0],
     [[''], 0],
-    [['ü'], 0],
+    [['ü'], 1],
+    [['ü'.repeat(63)], 1],
+    [['ü'.repeat(64)], 0],
+    [['\u0000'], 0],
   ] as const) {
     assert.equal(skimmedCount(tagsBody(tags)), isSkimmed)
     assertSameResult(tagsBody(tags))

@@ -4,7 +4,11 @@ import { TimeGroups } from '../../src/store/sqlite/time-index/time-groups.ts'
 import * as fc from '../support/property.ts'
 
 /** Equal times, small steps in both directions, and times far apart. */
-const time = fc.oneof(fc.constantFrom(0, 5, 8_999_999_999_999_999), fc.nat(20), fc.maxSafeNat().map((n) => n % 9e15))
+const time = fc.oneof(
+  fc.constantFrom(0, 5, 8_999_999_999_999_999),
+  fc.nat(20),
+  fc.maxSafeNat().map((n) => n % 9e15),
+)
 const times = fc.array(time, { minLength: 1, maxLength: 600, size: 'max' })
 const range = fc.tuple(time, time).map(([a, b]) => ({ from: Math.min(a, b), to: Math.max(a, b) + 1 }))
 

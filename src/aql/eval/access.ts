@@ -1,5 +1,5 @@
 import { Failure } from '../values/failure.ts'
-import { FieldReader } from '../values/json-field.ts'
+import { FieldReader, missing } from '../values/json-field.ts'
 import type { Metadata } from '../values/metadata.ts'
 import { isNatural } from '../values/numbers.ts'
 import { show } from '../values/show.ts'
@@ -30,23 +30,50 @@ export function inputField(head: SyncCode, name: string): Code {
   const whole = literalAccess(head.run, head.origin, [name])
   if (name in inherited) return whole
   const reader = new FieldReader(name)
-  return { sync: true, run: (frame) => frame.field(reader) ?? whole.run(frame), origin: head.origin }
+  const notFound = notFoundIn(emptyObject, name)
+  const tryRun = (frame: Frame): Value | Failure => {
+    const found = frame.field(reader)
+    if (found === undefined) return whole.tryRun(frame)
+    return found === missing ? notFound : found
+  }
+  return returningFailures(tryRun, head.origin)
+}
+
+const emptyObject: Value = {}
+
+interface AccessCode extends SyncCode {
+  readonly tryRun: (frame: Frame) => Value | Failure
+}
+
+function returningFailures(tryRun: AccessCode['tryRun'], origin: Code['origin']): AccessCode {
+  const run = (frame: Frame): Value => {
+    const result = tryRun(frame)
+    if (result instanceof Failure) throw result
+    return result
+  }
+  return { sync: true, run, tryRun, origin }
 }
 
 type Name = string | number | bigint
 
-function literalAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): SyncCode {
+function literalAccess(run: (frame: Frame) => Value, origin: Code['origin'], path: readonly Name[]): AccessCode {
+  const walk = (frame: Frame): Value | Failure => {
+    let value = run(frame)
+    for (const name of path) {
+      const found = propertyOf(value, name)
+      if (found === undefined) return notFoundIn(value, name)
+      value = found
+    }
+    return value
+  }
   const [only, ...others] = path
-  if (only === undefined || others.length > 0) {
-    return { sync: true, run: (frame) => path.reduce(property, run(frame)), origin }
-  }
-  if (typeof only !== 'string' || only in inherited)
-    return { sync: true, run: (frame) => property(run(frame), only), origin }
-  const field = (frame: Frame): Value => {
+  if (others.length > 0 || typeof only !== 'string' || only in inherited) return returningFailures(walk, origin)
+  const field = (frame: Frame): Value | Failure => {
     const value = run(frame)
-    return (isPlain(value) ? value[only] : undefined) ?? property(value, only)
+    const found = (isPlain(value) ? value[only] : undefined) ?? propertyOf(value, only)
+    return found === undefined ? notFoundIn(value, only) : found
   }
-  return { sync: true, run: field, origin }
+  return returningFailures(field, origin)
 }
 
 /** Inherited by every object: these names need an own-property check. */
@@ -54,8 +81,12 @@ const inherited: object = Object.prototype
 
 function property(container: Value, name: Name): Value {
   const found = propertyOf(container, name)
-  if (found === undefined) throw new Failure(`property \`${textOf(name)}\` not found in ${kindOf(container)}`)
+  if (found === undefined) throw notFoundIn(container, name)
   return found
+}
+
+function notFoundIn(container: Value, name: Name): Failure {
+  return new Failure(`property \`${textOf(name)}\` not found in ${kindOf(container)}`)
 }
 
 function asName(index: Value, metadata: Metadata): Name {

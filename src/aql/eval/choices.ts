@@ -1,5 +1,5 @@
 import type { Steps } from '../steps.ts'
-import { caught, Failure } from '../values/failure.ts'
+import { Failure } from '../values/failure.ts'
 import type { Value } from '../values/value.ts'
 import { attempt, attemptInSteps, type Code, computed, type SyncCode, sameOrigins } from './code.ts'
 import type { Frame } from './variable-frame.ts'
@@ -17,14 +17,13 @@ export function otherwise(options: readonly Code[]): Code {
 
 function first(frame: Frame, options: readonly SyncCode[]): Value {
   let failure: unknown
-  for (const { run, origin } of options) {
-    try {
-      const value = run(frame)
-      frame.computed = origin.of(frame)
-      return value
-    } catch (thrown) {
-      failure = caught(thrown)
+  for (const option of options) {
+    const result = attempt(option, frame)
+    if (!(result instanceof Failure)) {
+      frame.computed = option.origin.of(frame)
+      return result
     }
+    failure = result
   }
   throw failure
 }

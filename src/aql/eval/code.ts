@@ -13,6 +13,8 @@ export type Code = SyncCode | StepwiseCode
 export interface SyncCode {
   readonly sync: true
   readonly run: (frame: Frame) => Value
+  /** Like `run`, but returns failures that are common instead of throwing them, which takes longer than most code. */
+  readonly tryRun?: (frame: Frame) => Value | Failure
   readonly origin: Origin
 }
 
@@ -195,7 +197,7 @@ export function evaluate(code: Code, frame: Frame): Value {
 /** Evaluates synchronous code and catches its failure. */
 export function attempt(code: Code, frame: Frame): Value | Failure {
   try {
-    return evaluate(code, frame)
+    return code.sync && code.tryRun !== undefined ? code.tryRun(frame) : evaluate(code, frame)
   } catch (thrown) {
     return caught(thrown)
   }

@@ -4,7 +4,7 @@ import { Pace } from '../steps.ts'
 import { Allowance } from '../values/allowance.ts'
 import type { AqlEvent } from '../values/event.ts'
 import type { Failure } from '../values/failure.ts'
-import type { FieldReader } from '../values/json-field.ts'
+import type { FieldReader, missing } from '../values/json-field.ts'
 import { readJson } from '../values/json-read.ts'
 import { type Metadata, Span } from '../values/metadata.ts'
 import type { Value } from '../values/value.ts'
@@ -111,7 +111,7 @@ export class Frame {
   }
 
   /** A field extracted without parsing; `undefined` if the payload is parsed already or after too many lookups. */
-  field(reader: FieldReader): Value | undefined {
+  field(reader: FieldReader): Value | typeof missing | undefined {
     const event = this.metadata[0]
     if (event === undefined || event instanceof Span || this.values[0] !== undefined) return undefined
     if (this.#fields++ >= maxFieldLookups) return undefined

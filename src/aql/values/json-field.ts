@@ -1,8 +1,11 @@
 import type { Value } from './value.ts'
 
+/** An object has no such field. */
+export const missing = Symbol('missing')
+
 /**
  * Extracts one field of a JSON object without parsing all of it. It only handles common cases, found by a few string
- * searches. It returns `undefined` when it is not sure, or when there is no such field: then the text has to be parsed.
+ * searches. It returns `undefined` when it is not sure: then the text has to be parsed.
  */
 export class FieldReader {
   /** The quoted name, as it occurs in the text; `undefined` when it cannot be searched for. */
@@ -12,11 +15,13 @@ export class FieldReader {
     this.#name = unsearchable.test(name) ? undefined : `"${name}"`
   }
 
-  read(text: string): Value | undefined {
+  read(text: string): Value | typeof missing | undefined {
     const name = this.#name
     if (name === undefined || text.charCodeAt(0) !== brace) return undefined
     const at = text.indexOf(name)
-    if (at < 0 || text.charCodeAt(at + name.length) !== colon) return undefined
+    // Escapes allow other spellings of the name.
+    if (at < 0) return text.indexOf('\\') < 0 ? missing : undefined
+    if (text.charCodeAt(at + name.length) !== colon) return undefined
     // Not safe: in a nested object it may be the field of another object, of duplicates the last one wins, and escapes
     // allow other spellings and quotes within strings.
     if (text.indexOf('{', 1) >= 0 || text.indexOf(name, at + 1) >= 0 || text.indexOf('\\') >= 0) return undefined

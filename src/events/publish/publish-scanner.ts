@@ -97,11 +97,11 @@ export class PublishScanner {
     const first = source.length
     source.bytes(skimmer.output)
     for (let i = 0; i < count; i++) {
-      const isOrdered = skimmer.isOrdered(i)
-      const labels = isOrdered ? first + skimmer.labels(i) : source.length
-      if (!isOrdered) json.at = skimmer.tagList(i)
-      const stream = isOrdered ? this.#tagLists.streamOf(labels, first + skimmer.labelsEnd(i)) : this.#tagLists.next()
-      const labelsEnd = isOrdered ? first + skimmer.labelsEnd(i) : source.length
+      const hasLabels = skimmer.hasLabels(i)
+      const labels = hasLabels ? first + skimmer.labels(i) : source.length
+      if (!hasLabels) json.at = skimmer.tagList(i)
+      const stream = hasLabels ? this.#tagLists.streamOf(labels, first + skimmer.labelsEnd(i)) : this.#tagLists.next()
+      const labelsEnd = hasLabels ? first + skimmer.labelsEnd(i) : source.length
       this.#batch.add(stream, labels, labelsEnd, first + skimmer.payload(i), first + skimmer.payloadEnd(i))
     }
     json.at = skimmer.end

@@ -1,12 +1,20 @@
 import { format } from '../../base/format.ts'
 import { nodeAppId } from '../../identity/index.ts'
 import { closeList, type JsonScanner, openList } from '../../json/json-scanner.ts'
-import { ByteReader, ByteWriter, decodeLabels, encodeLabels } from '../../protocol/index.ts'
+import { viewOf } from '../../json/plain-text.ts'
+import { unescapeTo } from '../../json/unescape.ts'
+import { ByteWriter } from '../../protocol/index.ts'
 import { defaultStream, type RoutingTable } from '../routing-table.ts'
+import { isVerbatim } from './normal-form.ts'
+import { TagSet } from './tag-set.ts'
 
-/** Start and end of each tag of the current list. Shared by all scanners, since none yields within a list. */
-const starts = new Int32Array(format.tagsPerEvent)
-const ends = new Int32Array(format.tagsPerEvent)
+/** The tags of the current list. Shared by all scanners, since none yields within a list. */
+const tags = new TagSet()
+
+/** The normalised tags of the current list, if some of them are not verbatim in the text. */
+const normalised = Buffer.allocUnsafeSlow(format.tagsPerEvent * format.tagBytes)
+const normalisedView = viewOf(normalised)
+const normalisedTags = new TagSet()
 
 /** Cache of one entry: the encoded app ID of the last request. */
 let lastApp: { readonly id: string; readonly bytes: Buffer } | undefined
@@ -17,8 +25,8 @@ function appIdBytes(id: string): Buffer {
 }
 
 /**
- * Scans lists of tags and writes labels. Tags are a set, normalised and in byte order. Plain ASCII tags, the common
- * case, are sorted and copied as bytes, without creating strings.
+ * Scans lists of tags and writes labels. Tags are a set, normalised and in byte order. Tags that are in this form in
+ * the text, the common case in most alphabets, are sorted and copied as bytes, without creating strings.
  */
 export class TagLists {
   readonly #json: JsonScanner
@@ -28,10 +36,6 @@ export class TagLists {
   readonly appIdBytes: Buffer
   readonly #routes: RoutingTable
   readonly #isRouted: boolean
-  readonly #starts = starts
-  readonly #ends = ends
-  /** Whether the current list has duplicate tags. */
-  #hasDuplicates = false
 
   constructor(json: JsonScanner, target: ByteWriter, appId: string, routes: RoutingTable) {
     this.#json = json
@@ -44,108 +48,65 @@ export class TagLists {
 
   /** Scans a list and writes its labels. Returns the stream that the event is routed to. */
   next(): number {
-    const json = this.#json
-    json.open(openList, 'a sequence')
-    let count = 0
-    let arePlain = true
-    this.#hasDuplicates = false
-    for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
-      if (count === format.tagsPerEvent) throw json.error(`more than ${format.tagsPerEvent} tags of one event`)
-      json.next()
-      const start = json.at + 1
-      if (!json.string()) arePlain = false
-      this.#insertSorted(count++, start, json.at - 1)
-    }
-    return arePlain ? this.#plainLabels(count) : this.#decodedLabels(count)
+    const { length } = this.#target
+    this.#scan().writeTo(this.#target.bytes(this.appIdBytes))
+    return this.streamOf(length, this.#target.length)
   }
 
   /** The stream for the labels in a range of the target. */
   streamOf(labels: number, labelsEnd: number): number {
     if (!this.#isRouted) return defaultStream.number
-    const { written } = this.#target
-    const tags = (): readonly string[] => decodeLabels(new ByteReader(written, labels, labelsEnd)).tags
-    return this.#routes.streamForLabels(written.toString('latin1', labels, labelsEnd), this.#appId, tags)
+    return this.#routes.streamForLabels(this.#appId, this.#target.written.subarray(labels, labelsEnd))
   }
 
-  /** Labels of plain ASCII tags. */
-  #plainLabels(count: number): number {
-    const { length } = this.#target
-    this.#copySet(count)
-    return this.streamOf(length, this.#target.length)
-  }
-
-  /** Labels of tags with escapes or non-ASCII characters. */
-  #decodedLabels(count: number): number {
-    const tags = Array.from({ length: count }, (_, i) => this.#tag(i))
-    this.#target.bytes(encodeLabels(this.#appId, tags))
-    return this.#routes.streamFor(this.#appId, tags)
-  }
-
-  /** Insertion sort: adds a tag to those before it. */
-  #insertSorted(count: number, start: number, end: number): void {
-    if (end === start) throw this.#json.error('invalid value: expected non-empty string', start)
-    const starts = this.#starts
-    const ends = this.#ends
-    let i = count
-    for (; i > 0; i--) {
-      const order = this.#compare(starts[i - 1] as number, ends[i - 1] as number, start, end)
-      if (order === 0) this.#hasDuplicates = true
-      if (order <= 0) break
-      starts[i] = starts[i - 1] as number
-      ends[i] = ends[i - 1] as number
+  /** Scans a list. Returns its normalised tags. */
+  #scan(): TagSet {
+    const json = this.#json
+    const { bytes } = json
+    json.open(openList, 'a sequence')
+    let areVerbatim = true
+    tags.clear(bytes, json.view)
+    for (let more = json.begins(closeList); more; more = json.continues(closeList)) {
+      if (tags.count === format.tagsPerEvent) throw json.error(`more than ${format.tagsPerEvent} tags of one event`)
+      json.next()
+      const start = json.at + 1
+      const isPlain = json.string()
+      const end = json.at - 1
+      if (end === start) throw json.error('invalid value: expected non-empty string', start)
+      if (!isPlain && !isVerbatim(bytes, start, end)) areVerbatim = false
+      tags.add(start, end)
     }
-    starts[i] = start
-    ends[i] = end
+    if (!areVerbatim) return this.#normalise()
+    for (let i = 0; i < tags.count; i++)
+      if (tags.end(i) - tags.start(i) > format.tagBytes) throw this.#tooLong(tags.start(i))
+    return tags
   }
 
-  /** Writes the labels of sorted plain tags, without duplicates. */
-  #copySet(count: number): void {
-    const unique = this.#hasDuplicates ? this.#removeDuplicates(count) : count
-    const starts = this.#starts
-    const ends = this.#ends
-    const target = this.#target.bytes(this.appIdBytes).uvarint(unique)
-    const { view } = this.#json
-    for (let i = 0; i < unique; i++) {
-      const start = starts[i] as number
-      const end = ends[i] as number
-      if (end - start > format.tagBytes) throw this.#tooLong(start)
-      target.uvarint(end - start).shortBytes(view, start, end)
+  /** Decodes and normalises tags, and sorts them again. */
+  #normalise(): TagSet {
+    normalisedTags.clear(normalised, normalisedView)
+    let at = 0
+    for (let i = 0; i < tags.count; i++) {
+      const start = at
+      at += this.#writeNormalised(tags.start(i), tags.end(i), at)
+      normalisedTags.add(start, at)
     }
+    return normalisedTags
   }
 
-  /** Removes duplicates of the sorted tags. Returns the new count. */
-  #removeDuplicates(count: number): number {
-    const starts = this.#starts
-    const ends = this.#ends
-    let unique = 0
-    for (let i = 0; i < count; i++) {
-      const start = starts[i] as number
-      const end = ends[i] as number
-      if (unique > 0 && this.#compare(starts[unique - 1] as number, ends[unique - 1] as number, start, end) === 0)
-        continue
-      starts[unique] = start
-      ends[unique++] = end
-    }
-    return unique
-  }
-
-  #compare(start: number, end: number, otherStart: number, otherEnd: number): number {
-    const { bytes, view } = this.#json
-    const length = Math.min(end - start, otherEnd - otherStart)
-    let i = 0
-    while (i + 4 <= length && view.getInt32(start + i) === view.getInt32(otherStart + i)) i += 4
-    for (; i < length; i++) {
-      const difference = (bytes[start + i] as number) - (bytes[otherStart + i] as number)
-      if (difference !== 0) return difference
-    }
-    return end - start - (otherEnd - otherStart)
+  /** Writes a tag to the normalised ones. Returns its length. */
+  #writeNormalised(start: number, end: number, at: number): number {
+    const { bytes } = this.#json
+    // A text that is short with its escapes is short without them.
+    const after = end - start > format.tagBytes ? -1 : unescapeTo(normalised, at, bytes, start, end)
+    if (after >= 0 && isVerbatim(normalised, at, after)) return after - at
+    return normalised.write(this.#text(start, end), at)
   }
 
   /** A tag as normalised text. */
-  #tag(index: number): string {
+  #text(start: number, end: number): string {
     const json = this.#json
-    const start = this.#starts[index] as number
-    const text = json.text(start, this.#ends[index] as number)
+    const text = json.text(start, end)
     // Only an escape can be a lone surrogate: the bytes are valid UTF-8.
     if (!text.isWellFormed()) throw json.error('lone surrogate in hex escape', start)
     const tag = text.normalize('NFC')

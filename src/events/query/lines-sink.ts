@@ -9,7 +9,7 @@ import {
 import type { NdjsonWriter } from '../../store/reading/index.ts'
 import { StoredEvent } from './stored-event.ts'
 
-/** Writes the messages of a query as lines. Unchanged events are copied as stored bytes. */
+/** Writes the messages of a query as lines. Unchanged events and metadata are copied as stored bytes. */
 export class LinesSink implements Sink {
   readonly #lines: NdjsonWriter
   readonly #writer: MessageWriter
@@ -30,7 +30,9 @@ export class LinesSink implements Sink {
   }
 
   value(payload: JsonText, metadata: Metadata, anti: boolean): void {
-    this.#writer.value(payload, metadata, anti)
+    if (metadata instanceof StoredEvent && typeof payload === 'string' && !anti)
+      this.#lines.eventWith(payload, metadata.block, metadata.index)
+    else this.#writer.value(payload, metadata, anti)
   }
 
   diagnostic(severity: Severity, message: string): void {

@@ -1,7 +1,7 @@
 import { release } from '../../runtime/buffers.ts'
 import type { EventBlock, EventSink, ReadStream } from '../port/index.ts'
 
-const newline = 0x0a
+const [closeObject, newline] = [0x7d, 0x0a]
 /** With less free space the buffer counts as full. */
 const minFreeBytes = 512
 /** Initial size of the buffer: there may be many subscriptions, and most write little at a time. */
@@ -50,8 +50,7 @@ export class NdjsonWriter implements EventSink {
 
   /** Writes a line of text. */
   line(text: string): void {
-    // Counting bytes takes time: only for long texts, where the worst case of three bytes per unit wastes megabytes.
-    this.#reserve((text.length < this.#capacity ? 3 * text.length : Buffer.byteLength(text)) + 1)
+    this.#reserve(maxBytesOf(text, this.#capacity) + 1)
     this.#length += this.#buffer.write(text, this.#length)
     this.#buffer[this.#length++] = newline
   }
@@ -68,6 +67,17 @@ export class NdjsonWriter implements EventSink {
     this.#reserve(bytes.length)
     this.#buffer.set(bytes, this.#length)
     this.#length += bytes.length
+  }
+
+  /** Writes the line of an event with another payload. */
+  eventWith(payload: string, block: EventBlock, index: number): void {
+    const startBytes = block.lineStartBytes(index)
+    this.#reserve(startBytes + maxBytesOf(payload, this.#capacity) + 2)
+    block.copyLineStart(index, this.#buffer, this.#length)
+    this.#length += startBytes
+    this.#length += this.#buffer.write(payload, this.#length)
+    this.#buffer[this.#length++] = closeObject
+    this.#buffer[this.#length++] = newline
   }
 
   event(stream: ReadStream, block: EventBlock, index: number): boolean {
@@ -106,4 +116,9 @@ export class NdjsonWriter implements EventSink {
     if (previous.length > 0) release(previous)
     this.#size = allocated.length
   }
+}
+
+/** An upper bound of the bytes of a text. Counting takes time: only for long ones, where a bound wastes megabytes. */
+function maxBytesOf(text: string, long: number): number {
+  return text.length < long ? 3 * text.length : Buffer.byteLength(text)
 }

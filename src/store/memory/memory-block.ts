@@ -2,6 +2,8 @@ import type { Labels } from '../../protocol/index.ts'
 import type { EventBlock } from '../port/index.ts'
 import type { MemoryEvent } from './memory-stream.ts'
 
+const lineEnd = Buffer.from('}\n')
+
 /** A block of one event. */
 export class MemoryBlock implements EventBlock {
   readonly first: number
@@ -38,15 +40,19 @@ export class MemoryBlock implements EventBlock {
     if (to > from) this.#lineOf().copy(target, at)
   }
 
+  lineStartBytes(): number {
+    return this.#lineOf().length - this.#event.payload.length - lineEnd.length
+  }
+
+  copyLineStart(_index: number, target: Buffer, at: number): void {
+    this.#lineOf().copy(target, at, 0, this.lineStartBytes())
+  }
+
   #lineOf(): Buffer {
     const { offset, lamport, time, labels, payload } = this.#event
     const place = `{"type":"event","lamport":${lamport},"stream":"${this.#streamId}","offset":${offset}`
     const tags = `"tags":${JSON.stringify(labels.tags)},"appId":${JSON.stringify(labels.appId)}`
-    this.#line ??= Buffer.concat([
-      Buffer.from(`${place},"timestamp":${time},${tags},"payload":`),
-      payload,
-      Buffer.from('}\n'),
-    ])
+    this.#line ??= Buffer.concat([Buffer.from(`${place},"timestamp":${time},${tags},"payload":`), payload, lineEnd])
     return this.#line
   }
 }

@@ -15,4 +15,8 @@ export interface EventBlock {
   lineBytes(from: number, to: number): number
   /** Copies these lines to `target`, which must have enough space. */
   copyLines(from: number, to: number, target: Buffer, at: number): void
+  /** Bytes of the line of an event before its payload; the event was not removed. */
+  lineStartBytes(index: number): number
+  /** Copies that part of its line. */
+  copyLineStart(index: number, target: Buffer, at: number): void
 }

@@ -53,6 +53,25 @@ export const querying = rules(({ small, large }) => {
     }
   })
 
+  large('a computed value is sent in the line of its event, whatever its tags', async (t, open) => {
+    const { store } = await example(t, open)
+    const tags = ['größe', '机器', '🏭', 'e\u0301', '"', '\\', '\n', '\u007f', 'x'.repeat(1024)]
+    await store.append(
+      requestOf(tags.map((tag) => ({ appId: 'com.example.a', tags: ['t', tag], payload: `{"n":"${tag.length}"}` }))),
+    )
+    const start = (line: string): string => line.slice(0, line.indexOf('"payload":'))
+    const all = (await resultLines(store, { query: 'FROM allEvents' })).slice(0, -1)
+    const payload = (line: string): { n: unknown } => (JSON.parse(line) as { payload: { n: unknown } }).payload
+    const expected = (made: (n: unknown) => unknown): string[] =>
+      all.map((line) => `${start(line)}"payload":${JSON.stringify(made(payload(line).n))}}`)
+    const selected = async (value: string): Promise<string[]> =>
+      (await resultLines(store, { query: `FROM allEvents SELECT ${value}` })).slice(0, -1)
+    const objects = expected((n) => ({ x: [n, 'größe'] }))
+    assert.deepEqual(await selected("{ x: [_.n, 'größe'] }"), objects)
+    const arrays = expected((n) => [n, null])
+    assert.deepEqual(await selected('[_.n, _.missing ?? NULL]'), arrays)
+  })
+
   large('a query by tags, app or origin returns the matching events', async (t, open) => {
     const { store } = await example(t, open)
     const all = await linesOf(store)

@@ -1,3 +1,4 @@
+import { assert } from '../../../base/assert.ts'
 import { digitsOf, putDigits } from '../../../base/digits.ts'
 import { ByteReader, type Labels, MalformedBytes } from '../../../protocol/index.ts'
 import { release } from '../../../runtime/buffers.ts'
@@ -101,10 +102,27 @@ export class SealedBlock implements LabelledBlock {
   }
 
   copyLines(from: number, to: number, target: Buffer, at: number): void {
-    const { lines, lamports, first } = this
-    const middle = this.#middle
+    const { lines } = this
     const shift = at - (lines[from] as number)
     this.bytes.copy(target, at, lines[from], lines[to])
+    this.#putNumbers(from, to, target, shift)
+  }
+
+  lineStartBytes(index: number): number {
+    assert(!this.isRedacted(index), 'an event with a line')
+    return (this.#details.payloads[index] as number) - (this.lines[index] as number)
+  }
+
+  copyLineStart(index: number, target: Buffer, at: number): void {
+    const start = this.lines[index] as number
+    this.bytes.copy(target, at, start, this.#details.payloads[index])
+    this.#putNumbers(index, index + 1, target, at - start)
+  }
+
+  /** Fills in the lamport timestamps and offsets of lines, `shift` bytes after their position in the block. */
+  #putNumbers(from: number, to: number, target: Buffer, shift: number): void {
+    const { lines, lamports, first } = this
+    const middle = this.#middle
     let [lamportDigits, offsetDigits] = [1, 1]
     for (let i = from; i < to; i++) {
       if (lines[i] === lines[i + 1]) continue

@@ -1,3 +1,4 @@
+import { assert } from '../../../base/assert.ts'
 import { ByteReader, ByteWriter, decodeLabels, type EventColumns, type Labels } from '../../../protocol/index.ts'
 import type { LabelMatcher } from '../tag-index/label-matcher.ts'
 import { writeLabelHashes } from '../tag-index/tag-index.ts'
@@ -92,6 +93,18 @@ export class TailBlock implements LabelledBlock {
       const [start, end] = this.#line(i)
       length += this.#lines.written.copy(target, length, start, end)
     }
+  }
+
+  lineStartBytes(index: number): number {
+    const [payload, payloadEnd] = this.#payload(index)
+    const [start, end] = this.#line(index)
+    assert(end > start, 'an event with a line')
+    return end - start - (payloadEnd - payload) - lineEnd.length
+  }
+
+  copyLineStart(index: number, target: Buffer, at: number): void {
+    const [start] = this.#line(index)
+    this.#lines.written.copy(target, at, start, start + this.lineStartBytes(index))
   }
 
   /** Start and end of a line; empty for a removed event. */
