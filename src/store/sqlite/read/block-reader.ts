@@ -7,6 +7,7 @@ import { rethrowDiskError } from '../../disk/disk-io-error.ts'
 import {
   type Checkpoint,
   type ChunkSize,
+  type FrameTime,
   type NewestTime,
   newestTimeIn,
   type ReadStream,
@@ -23,7 +24,7 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
 import { soundRangeAt, soundRangesOf } from '../tag-index/index-ranges.ts'
 import { bucketOf, type IndexRange, lookUp, lookUpAll, type PostingRow, postingKey } from '../tag-index/tag-index.ts'
-import { chunkFrom } from './chunks.ts'
+import { chunkFrom, framesOfChunk } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
@@ -166,6 +167,10 @@ export class BlockReader {
     const time = newestTimeIn([block], from, to)
     assert(time !== undefined, 'the block contains the last event')
     return { first: Math.max(from, block.first), time }
+  }
+
+  framesOfChunk(stream: StreamNumber, from: number): FrameTime[] {
+    return asDamage(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
