@@ -157,6 +157,8 @@ export const limits = {
   diskProbeMs: 5000,
   /** Milliseconds between two retries of failed background work and of threads that have ended. */
   failureRetryMs: 10_000,
+  /** Batch size of copying facts out of a stream with limits, in events. */
+  factsPerCopy: 1000,
   /** Longest interval of pruning events beyond the retention limits, in milliseconds. */
   maxRetentionMs: 60_000,
   /** Shortest interval of pruning events beyond the retention limits, in milliseconds. */

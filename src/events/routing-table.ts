@@ -14,6 +14,18 @@ interface Route {
 /** The stream for events that match no route. */
 export const defaultStream = { name: 'default', number: 0 }
 
+/**
+ * The stream for facts whose own stream has retention limits. It never has any: settings cannot name it, since they allow
+ * no dot in the name of a stream.
+ */
+export const factsStream = 'node.facts'
+
+/** The tag of the events that assign numbers to stream names. */
+export const mappingTag = 'event_routing'
+
+/** The tags of facts: events of the node that are needed for as long as the node exists. */
+export const factTags: readonly string[] = [mappingTag, 'ans']
+
 /** Routes for events of the node itself, after those of the operator. */
 const builtInRoutes: RouteSettings = ['discovery', 'metrics', 'files'].map((name) => ({
   from: `'${name}'`,
@@ -25,20 +37,34 @@ export function streamNames(routes: RouteSettings): string[] {
   return [...new Set([defaultStream.name, ...[...routes, ...builtInRoutes].map(({ into }) => into)])]
 }
 
+/** Whether a stream with limits would get facts: the default stream, or one with a route for them. */
+export function needsFactsStream(routes: RouteSettings, limited: ReadonlySet<string>): boolean {
+  if (limited.has(defaultStream.name)) return true
+  const tags = factTags.map((tag) => new Set([tag]))
+  return routes.some(({ from, into }) => limited.has(into) && tags.some((tag) => matches(parseRoute(from), tag)))
+}
+
 /** Maps events to own streams: the first route that matches the tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
+  readonly #limited: ReadonlySet<number>
+  readonly #facts: number | undefined
   /** Cache of streams by labels: many events of an app have the same. */
   readonly #cache = new Map<string, number>()
 
-  /** @param numbers the numbers of all streams in the routes, by name */
-  constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>) {
+  /**
+   * @param numbers the numbers of all streams in the routes, by name
+   * @param limited the names of the streams with retention limits
+   */
+  constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>, limited: ReadonlySet<string> = new Set()) {
     const route = (nodeOnly: boolean) => (setting: RouteSettings[number]) => ({
       condition: parseRoute(setting.from),
       stream: numbers.get(setting.into) ?? defaultStream.number,
       nodeOnly,
     })
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
+    this.#limited = new Set([...limited].flatMap((name) => numbers.get(name) ?? []))
+    this.#facts = numbers.get(factsStream)
   }
 
   /** Whether the stream of an app's event depends on its tags. */
@@ -60,6 +86,8 @@ export class RoutingTable {
     const set = new Set(tags)
     const isOwn = appId === nodeAppId
     const route = this.#routes.find(({ condition, nodeOnly }) => (isOwn || !nodeOnly) && matches(condition, set))
-    return route?.stream ?? defaultStream.number
+    const stream = route?.stream ?? defaultStream.number
+    const isFact = isOwn && factTags.some((tag) => set.has(tag))
+    return isFact && this.#limited.has(stream) ? (this.#facts ?? stream) : stream
   }
 }

@@ -5,17 +5,18 @@ import { tuning } from '../../base/tuning.ts'
 import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Retention } from '../../settings/index.ts'
-import type { ChunkSize, EventLog, RetentionQueries, StreamStatus } from '../../store/index.ts'
-import { defaultStream } from '../routing-table.ts'
+import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockJumps } from './clock-jumps.ts'
+import { FactCopies } from './fact-copies.ts'
 import { type Bounds, boundsOf, endOfBeyond, type IsBefore, isOverdue, prunable } from './prunable.ts'
 import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
 /** Prunes own streams by their retention limits. All of its state is in the store, so a restart changes nothing. */
 export class Pruner {
-  readonly #store: EventLog & RetentionQueries
+  readonly #store: EventStore
   readonly #names: StreamNames
+  readonly #facts: FactCopies
   readonly #clock: Clock
   readonly #clockJumps: ClockJumps
   readonly #log: Logger
@@ -24,9 +25,10 @@ export class Pruner {
   #trustedFrom = 0
   #stopped = false
 
-  constructor(store: EventLog & RetentionQueries, names: StreamNames, clock: Clock, log: Logger) {
+  constructor(store: EventStore, names: StreamNames, clock: Clock, log: Logger) {
     this.#store = store
     this.#names = names
+    this.#facts = new FactCopies(store, names)
     this.#clock = clock
     this.#clockJumps = new ClockJumps(clock)
     this.#log = log
@@ -106,13 +108,13 @@ export class Pruner {
   }
 
   /** Prunes up to each of the given ends, in batches. */
-  async #remove({ key }: StreamStatus, ends: readonly number[]): Promise<void> {
+  async #remove(stream: StreamStatus, ends: readonly number[]): Promise<void> {
     const last = ends.at(-1)
     assert(last !== undefined, 'there is something to remove')
-    if (key.number === defaultStream.number) await this.#names.republishBefore(last)
+    await this.#facts.copyBefore(stream, last)
     for (let i = 0; i < ends.length; i += tuning.chunksPerPrune) {
       if (this.#stopped) return
-      await this.#store.prune(key.number, ends[i + tuning.chunksPerPrune - 1] ?? last)
+      await this.#store.prune(stream.key.number, ends[i + tuning.chunksPerPrune - 1] ?? last)
     }
   }
 
