@@ -157,8 +157,14 @@ export const limits = {
   diskProbeMs: 5000,
   /** Milliseconds between two retries of failed background work and of threads that have ended. */
   failureRetryMs: 10_000,
-  /** Interval of pruning events beyond the retention limits, in milliseconds. */
-  retentionMs: 30 * 60_000,
-  /** Microseconds by which the wall clock may jump between two runs before pruning by age is skipped. */
+  /** Batch size of copying facts out of a stream with limits, in events. */
+  factsPerCopy: 1000,
+  /** Longest interval of pruning events beyond the retention limits, in milliseconds. */
+  maxRetentionMs: 60_000,
+  /** Shortest interval of pruning events beyond the retention limits, in milliseconds. */
+  minRetentionMs: 1000,
+  /** Microseconds by which the wall clock may jump between two runs before pruning by age is suspended. */
   clockJump: 3_600_000_000,
+  /** Milliseconds for which pruning by age is suspended after the wall clock has jumped. */
+  clockSettleMs: 30 * 60_000,
 } as const

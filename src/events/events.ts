@@ -11,7 +11,7 @@ import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
-import { Pruner, type StreamSettings } from './retention/index.ts'
+import { Pruner, type StreamSettings, streamLimits } from './retention/index.ts'
 import { Routing } from './routing.ts'
 import type { RouteSettings } from './routing-table.ts'
 import { StreamNames } from './stream-names.ts'
@@ -82,6 +82,7 @@ export class Events {
 
   set streams(streams: StreamSettings) {
     this.#pruner.settings = streams
+    this.#routing.limited = new Set(streamLimits(streams).keys())
     for (const name of Object.keys(streams))
       if (!this.#routing.hasStream(name))
         this.#options.log.warn(`/eventRouting/streams/${name} has no effect: no route leads into '${name}'`)

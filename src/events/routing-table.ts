@@ -15,6 +15,18 @@ interface Route {
 /** The stream for events that match no route. */
 export const defaultStream = { name: 'default', number: 0 }
 
+/**
+ * The stream for facts whose own stream has retention limits. It never has any: settings cannot name it, since they allow
+ * no dot in the name of a stream.
+ */
+export const factsStream = 'node.facts'
+
+/** The tag of the events that assign numbers to stream names. */
+export const mappingTag = 'event_routing'
+
+/** The tags of facts: events of the node that are needed for as long as the node exists. */
+export const factTags: readonly string[] = [mappingTag, 'ans']
+
 /** Routes for events of the node itself, after those of the operator. */
 const builtInRoutes: RouteSettings = ['discovery', 'metrics', 'files'].map((name) => ({
   from: `'${name}'`,
@@ -26,6 +38,13 @@ export function streamNames(routes: RouteSettings): string[] {
   return [...new Set([defaultStream.name, ...[...routes, ...builtInRoutes].map(({ into }) => into)])]
 }
 
+/** Whether a stream with limits would get facts: the default stream, or one with a route for them. */
+export function needsFactsStream(routes: RouteSettings, limited: ReadonlySet<string>): boolean {
+  if (limited.has(defaultStream.name)) return true
+  const tags = factTags.map((tag) => new Set([tag]))
+  return routes.some(({ from, into }) => limited.has(into) && tags.some((tag) => matches(parseRoute(from), tag)))
+}
+
 /** Maps events to own streams: the first route that matches the tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
@@ -33,9 +52,14 @@ export class RoutingTable {
   readonly #tags: ReadonlyMap<string, string>
   /** Whether a condition has a tag of a length in bytes. */
   readonly #lengths = new Uint8Array(format.tagBytes + 1)
+  readonly #limited: ReadonlySet<number>
+  readonly #facts: number | undefined
 
-  /** @param numbers the numbers of all streams in the routes, by name */
-  constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>) {
+  /**
+   * @param numbers the numbers of all streams in the routes, by name
+   * @param limited the names of the streams with retention limits
+   */
+  constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>, limited: ReadonlySet<string> = new Set()) {
     const route = (nodeOnly: boolean) => (setting: RouteSettings[number]) => ({
       condition: parseRoute(setting.from),
       stream: numbers.get(setting.into) ?? defaultStream.number,
@@ -45,6 +69,8 @@ export class RoutingTable {
     const tags = this.#routes.flatMap(({ condition }) => condition.anyOf.flat())
     this.#tags = new Map(tags.map((tag) => [Buffer.from(tag).toString('latin1'), tag]))
     for (const { length } of this.#tags.keys()) this.#lengths[length] = 1
+    this.#limited = new Set([...limited].flatMap((name) => numbers.get(name) ?? []))
+    this.#facts = numbers.get(factsStream)
   }
 
   /** Whether the stream of an app's event depends on its tags. */
@@ -73,6 +99,8 @@ export class RoutingTable {
     const set = new Set(tags)
     const isOwn = appId === nodeAppId
     const route = this.#routes.find(({ condition, nodeOnly }) => (isOwn || !nodeOnly) && matches(condition, set))
-    return route?.stream ?? defaultStream.number
+    const stream = route?.stream ?? defaultStream.number
+    const isFact = isOwn && factTags.some((tag) => set.has(tag))
+    return isFact && this.#limited.has(stream) ? (this.#facts ?? stream) : stream
   }
 }

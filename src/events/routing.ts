@@ -1,6 +1,13 @@
 import { type ErrorCode, messageOf, ShoalError } from '../base/errors.ts'
 import type { Logger } from '../logging/index.ts'
-import { type RouteSettings, RoutingTable, streamNames } from './routing-table.ts'
+import {
+  defaultStream,
+  factsStream,
+  needsFactsStream,
+  type RouteSettings,
+  RoutingTable,
+  streamNames,
+} from './routing-table.ts'
 import type { StreamNames } from './stream-names.ts'
 
 /** Temporary failures to store events. */
@@ -11,6 +18,8 @@ export class Routing {
   readonly #names: StreamNames
   readonly #log: Logger
   #routes: RouteSettings
+  /** The names of the streams with retention limits. */
+  #limited: ReadonlySet<string> = new Set()
   #table: RoutingTable | undefined
   #updating: Promise<void> | undefined
 
@@ -31,6 +40,13 @@ export class Routing {
     this.#table = undefined
     // Eagerly, so that new streams are visible before the first event.
     this.current().catch((error) => this.#log.error(`the new routes are not in force yet: ${messageOf(error)}`))
+  }
+
+  /** Replaces the names of the streams with retention limits, which facts avoid from now on. */
+  set limited(names: ReadonlySet<string>) {
+    const isChanged = names.symmetricDifference(this.#limited).size > 0
+    this.#limited = names
+    if (isChanged) this.#table = undefined
   }
 
   /**
@@ -63,9 +79,11 @@ export class Routing {
   }
 
   async #update(): Promise<void> {
-    const routes = this.#routes
-    await this.#names.add(streamNames(routes))
-    // Outdated if the routes were changed in the meantime: `current` updates again.
-    if (routes === this.#routes) this.#table = new RoutingTable(routes, this.#names.numbers)
+    const [routes, limited] = [this.#routes, this.#limited]
+    const facts = needsFactsStream(routes, limited) ? [factsStream] : []
+    await this.#names.add([...streamNames(routes), ...facts], limited.has(defaultStream.name))
+    // Outdated if they were changed in the meantime: `current` updates again.
+    if (routes === this.#routes && limited === this.#limited)
+      this.#table = new RoutingTable(routes, this.#names.numbers, limited)
   }
 }

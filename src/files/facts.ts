@@ -44,6 +44,28 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
   return type === 'removed' ? { kind: 'upload', cid: String(parsed), isPinned: false } : undefined
 }
 
+/**
+ * The key of an event in the total order: the copy of a fact has that of its original. Only a node itself can copy
+ * its facts, and only to later keys.
+ */
+export function keyOf({ lamport, stream, payload }: Omit<FileEvent, 'timestamp' | 'offset'>): EventKey {
+  const original = isObject(payload) ? payload['copyOf'] : undefined
+  if (!isObject(original)) return { lamport, stream }
+  const { lamport: earlier, stream: other } = original
+  const isValid =
+    Number.isSafeInteger(earlier) &&
+    (earlier as number) >= 0 &&
+    (earlier as number) < lamport &&
+    typeof other === 'string' &&
+    nodeOf(other) !== undefined &&
+    nodeOf(other) === nodeOf(stream)
+  return isValid ? { lamport: earlier as number, stream: other } : { lamport, stream }
+}
+
+function nodeOf(stream: string): string | undefined {
+  return /^(.{43})-[0-9]{1,15}$/.exec(stream)?.[1]
+}
+
 /** A name with the form of a CID is ignored: it could never be looked up. */
 function nameFact(name: unknown, cid: unknown, isPrivate: boolean): Fact | undefined {
   if (typeof name !== 'string' || parseCid(name) !== undefined) return undefined

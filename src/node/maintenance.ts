@@ -1,5 +1,4 @@
-import { limits } from '../base/limits.ts'
-import type { Events } from '../events/index.ts'
+import { type Events, retentionInterval } from '../events/index.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import { type Clock, nowMs } from '../runtime/clock.ts'
 import { PeriodicTask } from '../runtime/periodic-task.ts'
@@ -25,10 +24,7 @@ export class Maintenance {
   readonly #unsubscribe: () => void
   #stopped = false
 
-  constructor(
-    { events, settings, metrics, clock, timers, background }: Parts,
-    retentionMs: number = limits.retentionMs,
-  ) {
+  constructor({ events, settings, metrics, clock, timers, background }: Parts, retentionMs?: number) {
     const reporter = new BackgroundReporter((notice) => {
       if (!this.#stopped) background(notice)
     })
@@ -38,12 +34,20 @@ export class Maintenance {
         failed: (error) => reporter.failed(name, error, refusalIn(error) !== undefined),
       })
     this.#retention = task('prune', (opened) => opened.prune())
-    this.#retention.every(retentionMs)
+    const pruneMs = ({ eventRouting }: SettingsDocument): number =>
+      retentionMs ?? retentionInterval(eventRouting.streams)
+    this.#retention.every(pruneMs(settings.document))
+    // Events may have got old while the node was stopped. Whoever opens the events reports why they cannot be opened.
+    void events.then(
+      () => this.prune(),
+      () => {},
+    )
     this.#metricsEvents = task('metrics_event', (opened) =>
       opened.system.publish(['metrics'], metricsPayload(metrics, nowMs(clock))),
     )
     this.#metricsEvents.every(metricsMs(settings.document))
     this.#unsubscribe = settings.onChange(({ paths, after }) => {
+      if (paths.some((path) => path.startsWith('/eventRouting'))) this.#retention.every(pruneMs(after))
       if (!paths.includes('/swarm/metricsInterval')) return
       this.#metricsEvents.every(metricsMs(after))
       // Disabled metrics events no longer count as failing.

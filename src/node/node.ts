@@ -33,7 +33,7 @@ export interface NodeOptions {
   readonly logFilter?: string
   /** Memory limit for all clients together, in bytes; by default derived from the memory of the process. */
   readonly memoryLimit?: number
-  /** Interval of pruning in milliseconds; half an hour by default. */
+  /** Interval of pruning in milliseconds; by default it follows from the limits in the settings. */
   readonly retentionMs?: number
   /** Called on a fatal failure: the node should be stopped then. */
   readonly failed?: (error: Error) => void

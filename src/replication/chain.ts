@@ -57,4 +57,10 @@ export class ChainWalk {
     this.hash = hashAfter(frame, this.hash)
     this.count += frame.count
   }
+
+  /** Adds frames up to a number of events. Returns whether a frame ends there. */
+  reach(count: number, frames: readonly Frame[]): boolean {
+    for (const frame of frames) if (this.count < count) this.add(frame)
+    return this.count === count
+  }
 }

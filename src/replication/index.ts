@@ -11,7 +11,7 @@ export {
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
 export { LamportClock } from './lamport-clock.ts'
-export { effectOfPrune, noCheckpoint, type PruneStart, signPrune, verifyPrune } from './prune.ts'
+export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
 export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
@@ -20,6 +20,7 @@ export {
   isChunkFull,
   type StreamPosition,
   startAtCheckpoint,
+  startChunkAt,
   startOfStream,
 } from './stream-position.ts'
 export {

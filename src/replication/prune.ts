@@ -1,8 +1,10 @@
 import { ShoalError } from '../base/errors.ts'
 import { type Head, heads, type PruneRecord, pruneRecords } from '../protocol/index.ts'
+import type { ChainWalk } from './chain.ts'
 import { isTooFarAhead } from './lamport-clock.ts'
+import { signCheckpointAt } from './stream-heads.ts'
 import type { StreamPosition } from './stream-position.ts'
-import { isSameStream, ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
+import { isOwnStream, isSameStream, ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
 /** Signs a prune record: the events of an own stream before a checkpoint are to be removed. */
 export function signPrune(number: number, count: number, context: TopicContext): Buffer {
@@ -22,7 +24,7 @@ export function verifyPrune(signed: Uint8Array, context: TopicContext): PruneRec
 export type PruneEffect =
   /** None: as much is pruned already. */
   | { readonly is: 'none' }
-  /** All events before the checkpoint are removed. The checkpoint has to be stored here, see `noCheckpoint`. */
+  /** All events before the checkpoint are removed. If it is not stored here, `earlyCheckpoint` provides it. */
   | { readonly is: 'remove' }
   | PruneStart
 
@@ -49,6 +51,30 @@ export function effectOfPrune(
   return { is: 'start', head: verifyCheckpoint(signedHead, record, context), signedHead }
 }
 
+/**
+ * The checkpoint head for a prune record that ends a chunk early, after any of its frames: signed for an own stream, for
+ * other streams the head that came with the record.
+ * @param at the chain of the stream after `count` events; undefined when no frame ends there
+ */
+export function earlyCheckpoint(
+  record: PruneRecord,
+  signedHead: Uint8Array | undefined,
+  at: ChainWalk | undefined,
+  context: TopicContext,
+): Uint8Array {
+  // An imported stream has no signatures, so nothing could be verified from there.
+  if (at === undefined || context.kind === 'imported') throw noCheckpoint(record.count)
+  if (isOwnStream(record.stream, context)) return signCheckpointAt(at, record.stream, context)
+  if (signedHead === undefined) throw noCheckpoint(record.count)
+  const head = verifyCheckpoint(signedHead, record, context)
+  if (head.hash !== at.hash || head.lamport !== at.lamport)
+    throw new ShoalError(
+      'ERR_INVALID_INPUT',
+      'The checkpoint of the prune record contradicts the events of its stream.',
+    )
+  return signedHead
+}
+
 /** Verifies that a head is the checkpoint that a prune record names. */
 function verifyCheckpoint(signedHead: Uint8Array, record: PruneRecord, { topic, now }: TopicContext): Head {
   const head = heads.verify(signedHead)
@@ -60,7 +86,7 @@ function verifyCheckpoint(signedHead: Uint8Array, record: PruneRecord, { topic, 
   return head
 }
 
-/** The error for a prune record whose count is not a checkpoint. */
-export function noCheckpoint(count: number): ShoalError {
+/** The error for a prune record whose count is not a checkpoint, and cannot become one. */
+function noCheckpoint(count: number): ShoalError {
   return new ShoalError('ERR_INVALID_INPUT', `There is no checkpoint after ${count} events of this stream.`)
 }

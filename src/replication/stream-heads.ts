@@ -1,4 +1,5 @@
-import { heads } from '../protocol/index.ts'
+import { type Head, heads, type StreamKey } from '../protocol/index.ts'
+import type { ChainWalk } from './chain.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { storableNow, type TopicContext } from './streams.ts'
 
@@ -8,8 +9,20 @@ export function signHead(
   checkpoint: boolean,
   context: TopicContext,
 ): Buffer {
-  const { topic, key } = context
-  return heads.sign({ topic, stream, count, lamport, hash, checkpoint, time: storableNow(context) }, key)
+  return sign({ stream, count, lamport, hash, checkpoint }, context)
+}
+
+/** Signs a checkpoint head after any frame of an own stream. */
+export function signCheckpointAt(
+  { count, lamport, hash }: ChainWalk,
+  stream: StreamKey,
+  context: TopicContext,
+): Buffer {
+  return sign({ stream, count, lamport, hash, checkpoint: true }, context)
+}
+
+function sign(head: Omit<Head, 'topic' | 'time'>, context: TopicContext): Buffer {
+  return heads.sign({ ...head, topic: context.topic, time: storableNow(context) }, context.key)
 }
 
 /** The newest head of a stream: freshly signed for an own stream, the last received one for other streams. */

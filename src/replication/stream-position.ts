@@ -67,6 +67,19 @@ export function endChunk(position: StreamPosition): void {
   position.bytesSince = 0
 }
 
+/**
+ * Continues after an early checkpoint, where the events before it are pruned. If it is in the unfinished chunk, that
+ * chunk starts there now.
+ * @param bytes size of the frame records between the checkpoint and the end of the stream
+ */
+export function startChunkAt(position: StreamPosition, checkpoint: number, bytes: number): void {
+  assert(checkpoint <= position.count, 'a checkpoint is not beyond the end of its stream')
+  if (checkpoint <= position.checkpoint) return
+  position.checkpoint = checkpoint
+  position.eventsSince = position.count - checkpoint
+  position.bytesSince = bytes
+}
+
 /** Moves a stream to a checkpoint. The caller has to call `endChunk`, too. */
 export function startAtCheckpoint(position: StreamPosition, { count, lamport, hash }: Head): void {
   position.count = count

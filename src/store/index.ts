@@ -45,6 +45,7 @@ export type {
   EventLog,
   EventReader,
   EventStore,
+  FrameTime,
   Reading,
   Readings,
   Received,

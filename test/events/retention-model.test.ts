@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prunable } from '../../src/events/retention/prunable.ts'
-import type { ChunkSize } from '../../src/store/index.ts'
+import { boundsOf, prunable } from '../../src/events/retention/prunable.ts'
+import type { ChunkSize, FrameTime } from '../../src/store/index.ts'
 import * as fc from '../support/property.ts'
 import { type Limits, publish, type Stored, World } from './retention/world.ts'
 
@@ -41,6 +41,27 @@ function expected(
   return pruned
 }
 
+/**
+ * Where a chunk is cut that is not pruned as a whole: if it has 128 events too many, or its first one is half too old,
+ * after all frames without an event that must be retained.
+ */
+function expectedWithin(
+  events: readonly Pick<Stored, 'offset' | 'time'>[],
+  frames: readonly FrameTime[],
+  first: number,
+  count: number,
+  now: number,
+  rule: Rule,
+): number {
+  const time = events.find(({ offset }) => offset === first)?.time ?? now
+  if (count - rule.maxEvents - first < 128 && time >= now - 1.5 * rule.maxMicros) return first
+  const retained = events.find(({ offset, time }) => {
+    const rest = { ...rule, maxBytes: Infinity }
+    return offset >= first && isRetained({ offset, time }, 0, count, now, rest)
+  })
+  return Math.max(first, ...frames.map(({ end }) => end).filter((end) => end <= (retained?.offset ?? Infinity)))
+}
+
 const noRule: Rule = { maxEvents: Infinity, maxBytes: Infinity, maxMicros: Infinity }
 
 test('complete chunks are pruned up to the first one with an event within all limits', async () => {
@@ -63,7 +84,8 @@ test('complete chunks are pruned up to the first one with an event within all li
         maxBytes: limits.maxBytes ?? Infinity,
         maxMicros: (limits.maxAgeSeconds ?? Infinity) * 1e6,
       }
-      const found = await prunable(chunks, defined(limits), now, async ({ first, end }, from, before) =>
+      const bounds = boundsOf(chunks, defined(limits), now)
+      const found = await prunable(chunks, defined(limits), bounds, async ({ first, end }, from, before) =>
         events
           .filter(({ offset }) => offset >= Math.max(first, from) && offset < end)
           .every(({ time }) => time < before),
@@ -119,7 +141,7 @@ async function perform(world: World, events: Awaited<ReturnType<World['open']>>,
   else await publish(events, 1, 'logs', step.publish === 'large' ? 'x'.repeat(1_100_000) : null)
 }
 
-test('a node retains the events within its limits, and prunes all other complete chunks', async () => {
+test('a node retains the events within its limits, and prunes all other complete chunks and overdue frames', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.array(step, { maxLength: 8 }), someLimits), { minLength: 1, maxLength: 3 }),
@@ -140,6 +162,9 @@ test('a node retains the events within its limits, and prunes all other complete
           all.push(...before.filter(({ offset }) => offset >= all.length))
           const number = (await world.store.streams()).find(({ key }) => key.number === 1)?.number
           const chunks = number === undefined ? [] : await world.store.chunkSizes(number)
+          const frames = await Promise.all(
+            chunks.map(({ first }) => world.store.framesOfChunk(number as number, first)),
+          )
           await again.prune()
           const rule = {
             ...noRule,
@@ -148,7 +173,10 @@ test('a node retains the events within its limits, and prunes all other complete
             ...(maxAge !== undefined && { maxMicros: maxAge.value * 1e6 }),
           }
           const left = (await world.events()).filter(({ stream }) => stream === 1)
-          const start = expected(all, chunks, world.clock.wall, rule)
+          const whole = expected(all, chunks, world.clock.wall, rule)
+          const rest = chunks.findIndex(({ end }) => end > whole)
+          const within = [frames[rest] ?? [], whole, all.length, world.clock.wall, rule] as const
+          const start = rest === -1 ? whole : expectedWithin(all, ...within)
           assert.deepEqual(
             left,
             before.filter(({ offset }) => offset >= start),

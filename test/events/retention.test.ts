@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventStore } from '../../src/store/index.ts'
-import { limitsOf, publish, World } from './retention/world.ts'
+import { limitsOf, publish, type Stored, World } from './retention/world.ts'
 
 const routes = [
   { from: "'logs'", into: 'logs' },
@@ -18,12 +18,13 @@ test('without limits nothing is pruned', async () => {
   assert.equal(await world.firstOf(logs), 0)
 })
 
-test('chunks beyond maxEvents are pruned as a whole, and offsets do not change', async () => {
+test('frames beyond maxEvents are pruned when they have 128 events, and offsets do not change', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: { maxEvents: 1025 } } })
   for (let i = 0; i < 3; i++) await publish(events, 1024, 'logs')
   await events.prune()
-  assert.equal(await world.firstOf(logs), 1024)
+  // The last frame before 3072 - 1025 ends at 1920.
+  assert.equal(await world.firstOf(logs), 1920)
   await publish(events, 1, 'logs')
   await events.prune()
   assert.equal(await world.firstOf(logs), 2048)
@@ -37,7 +38,7 @@ test('streams without limits keep their events', async () => {
   for (const tag of ['logs', 'more', 'none']) await publish(events, 2048, tag)
   await events.prune()
   const first = await Promise.all([0, logs, more].map((stream) => world.firstOf(stream)))
-  assert.deepEqual(first, [0, 1024, 0])
+  assert.deepEqual(first, [0, 1920, 0])
 })
 
 test('a restarted node applies the limits of its settings', async () => {
@@ -75,47 +76,72 @@ test('discovery and metrics keep their newest 1000 events, also after a restart,
   }
 })
 
-test('names and numbers of streams survive the pruning of their events', async () => {
+const isMapping = ({ tags }: Stored) => tags.includes('event_routing')
+
+/** The number of the stream without limits, if it is the last one of the node. */
+const facts = 6
+
+test('names of streams are stored once, in the stream without limits if the default stream has limits', async () => {
   const world = new World()
   const streams = { default: { maxEvents: 1 } }
   const events = await world.open({ routes, streams })
-  const names = async () =>
-    (await world.events()).filter(({ tags }) => tags.includes('event_routing')).map(({ payload }) => payload)
+  const names = async () => (await world.events()).filter(isMapping)
   const before = await names()
-  assert.equal(before.length, 6)
+  assert.deepEqual(
+    before.map(({ stream, payload }) => [stream, payload]),
+    ['default', 'logs', 'more', 'discovery', 'metrics', 'files', 'node.facts'].map((streamName, streamNr) => [
+      facts,
+      { streamName, streamNr },
+    ]),
+  )
   for (let round = 0; round < 2; round++) {
     for (let i = 0; i < 2; i++) await publish(events, 1024, 'none')
     await events.prune()
     assert.deepEqual(await names(), before)
   }
-  // A mapping that is still stored is not published again.
-  await events.prune()
-  const [first] = await world.events()
-  assert.deepEqual([first?.tags, first?.payload], [['event_routing'], before[0]])
-  assert.deepEqual(await names(), before)
-  const again = await world.open({ routes: [...routes, { from: "'new'", into: 'new' }] })
+  const again = await world.open({ routes: [...routes, { from: "'new'", into: 'new' }], streams })
   await publish(again, 1, 'more')
   await publish(again, 1, 'new')
   assert.deepEqual(
-    (await world.events()).slice(-2).map(({ stream }) => stream),
-    [more, 6],
+    (await world.events()).slice(-3).map(({ stream }) => stream),
+    [facts, more, 7],
   )
 })
 
-test('nothing is pruned before the names of streams are published again', async () => {
+test('names of streams from before there were limits are copied once, before their events are pruned', async () => {
+  const world = new World()
+  const streams = { default: { maxEvents: 1 } }
+  await publish(await world.open({ routes }), 1024, 'none')
+  const before = (await world.events()).filter(isMapping).map(({ payload }) => payload)
+  for (let start = 0; start < 3; start++) {
+    const events = await world.open({ routes, streams })
+    await publish(events, 1024, 'none')
+    await events.prune()
+    const mappings = (await world.events()).filter(isMapping)
+    assert.ok(mappings.every(({ stream }) => stream === facts))
+    assert.deepEqual(mappings.map(({ payload }) => payload).slice(1), before)
+    assert.deepEqual(mappings[0]?.payload, { streamName: 'node.facts', streamNr: facts })
+  }
+})
+
+test('nothing is pruned before the facts in it are copied', async () => {
   const world = new World()
   const store = refusing(world.store, 'append')
-  const events = await world.open({ routes, streams: { default: { maxEvents: 1 }, logs: { maxEvents: 1 } } }, store)
+  const events = await world.open({ routes }, store)
   await publish(events, 2048, 'none')
   for (let i = 0; i < 2; i++) await publish(events, 1024, 'logs')
+  events.streams = limitsOf({ default: { maxEvents: 1 }, logs: { maxEvents: 1 } })
   store.refuses = true
   await assert.rejects(events.prune(), { message: "stream 'default': refused" })
   assert.equal(await world.firstOf(0), 0)
   // Other streams are pruned all the same.
-  assert.equal(await world.firstOf(logs), 1024)
+  assert.equal(await world.firstOf(logs), 1920)
+  store.refuses = false
+  await events.prune()
+  assert.ok((await world.events()).filter(isMapping).every(({ stream }) => stream === facts))
 })
 
-test('after the clock was set, maxAge applies again from the second run on', async () => {
+test('after the clock was set, maxAge applies again after half an hour', async () => {
   for (const jump of [3601, -3601]) {
     const world = new World()
     const streams = { logs: { maxAge: '30m' }, more: { maxEvents: 1 } }
@@ -125,9 +151,12 @@ test('after the clock was set, maxAge applies again from the second run on', asy
     world.pass(4 * 3600)
     world.clock.wall += jump * 1e6
     await events.prune()
-    assert.deepEqual([await world.firstOf(logs), await world.firstOf(more)], [0, 1024])
+    assert.deepEqual([await world.firstOf(logs), await world.firstOf(more)], [0, 1920])
     assert.ok(world.log.some((line) => line.includes(`WARN events: the clock was set by ${jump} seconds`)))
-    world.pass(1800)
+    world.pass(1799)
+    await events.prune()
+    assert.equal(await world.firstOf(logs), 0)
+    world.pass(1)
     await events.prune()
     assert.equal(await world.firstOf(logs), undefined)
   }

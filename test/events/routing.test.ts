@@ -78,6 +78,25 @@ test("the node's own streams get its own events, and routes of the operator take
   assert.equal(table.streamFor('com.actyx.cli', ['metrics']), 0)
 })
 
+test('facts avoid streams with limits, other events and events of apps do not', () => {
+  const names = ['default', 'mine', 'discovery', 'metrics', 'files', 'node.facts']
+  const numbers = new Map(names.map((name, i) => [name, i]))
+  const route = { from: "'ans' & 'x'", into: 'mine' }
+  const streams = (...limited: string[]) => {
+    const table = new RoutingTable([route], numbers, new Set(limited))
+    const lists = [['ans'], ['ans', 'x'], ['event_routing'], ['other'], ['files']]
+    return lists.map((tags) => table.streamFor('com.actyx', tags))
+  }
+  assert.deepEqual(streams(), [0, 1, 0, 0, 4])
+  assert.deepEqual(streams('default', 'files'), [5, 1, 5, 0, 4])
+  assert.deepEqual(streams('mine'), [0, 5, 0, 0, 4])
+  const table = new RoutingTable([route], numbers, new Set(['default', 'mine']))
+  assert.deepEqual(
+    [table.streamFor('com.example.app', ['ans']), table.streamFor('com.example.app', ['ans', 'x'])],
+    [0, 1],
+  )
+})
+
 test('changed routes apply to the next event, and their streams are recorded at once', async () => {
   const store = memoryStore()
   const events = await open(store, [])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { Events } from '../../src/events/index.ts'
+import { Events, retentionInterval } from '../../src/events/index.ts'
 import { Maintenance } from '../../src/node/maintenance.ts'
 import { metricsPayload } from '../../src/node/metrics-event.ts'
 import { Metrics } from '../../src/observability/metrics.ts'
@@ -22,6 +22,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
   const metrics = new Metrics()
   metrics.counter('a_total', 'Things.').add(3)
   const runtime = virtualRuntime()
+  const prune = t.mock.method(events, 'prune')
   const maintenance = new Maintenance({
     ...runtime,
     events: Promise.resolve(events),
@@ -35,6 +36,7 @@ async function begin(t: TestContext, routes: { from: string; into: string }[] = 
     settings,
     maintenance,
     found,
+    prunes: () => prune.mock.callCount(),
     /** Advances the timers by seconds, and checks the number of metrics events. */
     async tick(seconds: number, count: number) {
       runtime.timers.advance(seconds * 1000)
@@ -127,4 +129,33 @@ test('the payload of a metrics event has the type, labels and values of every me
       ],
     ],
   ])
+})
+
+test('the interval of retention follows the shortest maxAge, within a second and a minute', () => {
+  const interval = (...ages: (string | null)[]) =>
+    retentionInterval(
+      Object.fromEntries(ages.map((maxAge, i) => [`s${i}`, { maxEvents: 0, maxSize: '0', maxAge }] as const)),
+    )
+  assert.equal(interval(), 60_000)
+  assert.equal(interval(null), 60_000)
+  assert.equal(interval('10s'), 2500)
+  assert.equal(interval('24h', '20s', null), 5000)
+  assert.equal(interval('24h'), 60_000)
+})
+
+test('retention runs at the start and at its interval, which a change of settings replaces', async (t) => {
+  const { settings, prunes, tick } = await begin(t)
+  const streams = ['eventRouting', 'streams']
+  await tick(0, 0)
+  assert.equal(prunes(), 1)
+  await tick(59, 0)
+  assert.equal(prunes(), 1)
+  await tick(1, 0)
+  assert.equal(prunes(), 2)
+  await settings.set(streams, { default: { maxAge: '10s' } }, 'test')
+  for (let i = 0; i < 4; i++) await tick(2.5, 0)
+  assert.equal(prunes(), 6)
+  await settings.unset(streams, 'test')
+  await tick(59, 0)
+  assert.equal(prunes(), 6)
 })

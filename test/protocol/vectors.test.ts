@@ -16,6 +16,9 @@ import {
   saltsOf,
   withoutPayload,
 } from '../../src/protocol/index.ts'
+import { systemRandom } from '../../src/runtime/random.ts'
+import { systemRuntime } from '../../src/runtime/system-runtime.ts'
+import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { frameOf } from '../support/events.ts'
 import type { NaiveEvent } from './naive.ts'
 
@@ -30,6 +33,8 @@ interface Vectors extends Record<string, unknown> {
   pruneTime: number
   redactionOffset: number
   redactionTime: number
+  nextEvents: NaiveEvent[]
+  nextHead: { count: number; lamport: number; checkpoint: boolean; time: number }
 }
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
@@ -87,4 +92,22 @@ test('a chunk matches the test vectors of the protocol', () => {
     head.hash,
   )
   assert.deepEqual([first, head.count], [0, 2])
+})
+
+test('a chunk after an early checkpoint matches the test vectors, and a store that starts there accepts it', async () => {
+  const made = frameOf(hash('hash'), vectors.head.count, vectors.nextEvents, bytes('nextSeed'))
+  assert.equal(hex(made.record), vectors['nextRecord'])
+  assert.equal(hex(made.hash), vectors['nextHash'])
+  const head = heads.sign({ topic, stream, ...vectors.nextHead, hash: made.hash }, key)
+  assert.equal(hex(head), `${String(vectors['nextHeadBytes'])}${String(vectors['nextHeadSignature'])}`)
+  assert.equal(hex(encodeChunk([bytes('nextRecord')], head)), vectors['nextChunk'])
+  const record = Buffer.concat([bytes('pruneBytes'), bytes('pruneSignature')])
+  const checkpoint = Buffer.concat([bytes('headBytes'), bytes('headSignature')])
+  const other = KeyPair.generate(systemRandom)
+  for (const first of [undefined, bytes('chunk')]) {
+    const store = new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key: other, now: () => 1.8e15 })
+    if (first !== undefined) assert.deepEqual(await store.receive(first), { state: 'stored', count: 2 })
+    await store.applyPrune(record, checkpoint)
+    assert.deepEqual(await store.receive(bytes('nextChunk')), { state: 'stored', count: 3 })
+  }
 })

@@ -1,6 +1,7 @@
 import { test } from 'node:test'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
+import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
@@ -12,7 +13,8 @@ import type { OpenStore } from './acceptance/support.ts'
 
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
-const rules = [appending, reading, receiving, pruning, redacting, replicating, sizing, querying, subscribing].flat()
+const pruned = [...pruning, ...endingChunksEarly]
+const rules = [appending, reading, receiving, pruned, redacting, replicating, sizing, querying, subscribing].flat()
 
 type Which = 'all' | 'large'
 

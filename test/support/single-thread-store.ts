@@ -71,6 +71,10 @@ export class SingleThreadStore implements EventStore {
     return this.#open().newestTime(stream, from, to)
   }
 
+  async framesOfChunk(stream: number, from: number) {
+    return this.#open().framesOfChunk(stream, from)
+  }
+
   onCommit(listener: () => void): () => void {
     return this.#listeners.add(listener)
   }

@@ -1,2 +1,3 @@
+export { retentionInterval } from './interval.ts'
 export { Pruner } from './pruner.ts'
-export type { StreamSettings } from './stream-limits.ts'
+export { type StreamSettings, streamLimits } from './stream-limits.ts'

@@ -1,29 +1,34 @@
+import { assert } from '../../base/assert.ts'
 import { messageOf } from '../../base/errors.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { Logger } from '../../logging/index.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Retention } from '../../settings/index.ts'
-import type { ChunkSize, EventLog, RetentionQueries, StreamStatus } from '../../store/index.ts'
-import { defaultStream } from '../routing-table.ts'
+import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockJumps } from './clock-jumps.ts'
-import { type IsBefore, prunable } from './prunable.ts'
+import { FactCopies } from './fact-copies.ts'
+import { type Bounds, boundsOf, endOfBeyond, type IsBefore, isOverdue, prunable } from './prunable.ts'
 import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
 /** Prunes own streams by their retention limits. All of its state is in the store, so a restart changes nothing. */
 export class Pruner {
-  readonly #store: EventLog & RetentionQueries
+  readonly #store: EventStore
   readonly #names: StreamNames
+  readonly #facts: FactCopies
   readonly #clock: Clock
   readonly #clockJumps: ClockJumps
   readonly #log: Logger
   #limits = streamLimits({})
+  /** The reading of the monotonic clock from which the wall clock is trusted again. */
+  #trustedFrom = 0
   #stopped = false
 
-  constructor(store: EventLog & RetentionQueries, names: StreamNames, clock: Clock, log: Logger) {
+  constructor(store: EventStore, names: StreamNames, clock: Clock, log: Logger) {
     this.#store = store
     this.#names = names
+    this.#facts = new FactCopies(store, names)
     this.#clock = clock
     this.#clockJumps = new ClockJumps(clock)
     this.#log = log
@@ -57,33 +62,60 @@ export class Pruner {
     this.#stopped = true
   }
 
-  /**
-   * False once after the clock was set: it may be wrong, and pruned events are lost. The operator has until the next
-   * run to correct it.
-   */
+  /** False for a while after the clock was set: it may be wrong, and the operator needs time to correct it. */
   #isClockTrusted(): boolean {
     const jump = this.#clockJumps.sinceLastCall()
-    if (Math.abs(jump) <= limits.clockJump) return true
-    if ([...this.#limits.values()].some(({ maxAgeSeconds }) => maxAgeSeconds !== undefined))
-      this.#log.warn(
-        `the clock was set by ${Math.round(jump / 1e6)} seconds: no event is removed for its age until the next run`,
-      )
-    return false
+    if (Math.abs(jump) > limits.clockJump) {
+      this.#trustedFrom = this.#clock.steadyMs() + limits.clockSettleMs
+      if ([...this.#limits.values()].some(({ maxAgeSeconds }) => maxAgeSeconds !== undefined))
+        this.#log.warn(
+          `the clock was set by ${Math.round(jump / 1e6)} seconds: no event is removed for its age for ${limits.clockSettleMs / 60_000} minutes`,
+        )
+    }
+    return this.#clock.steadyMs() >= this.#trustedFrom
   }
 
-  async #prune(name: string, { key, number }: StreamStatus, kept: Retention): Promise<void> {
+  async #prune(name: string, stream: StreamStatus, kept: Retention): Promise<void> {
+    const { number } = stream
     const chunks = await this.#store.chunkSizes(number)
+    const bounds = boundsOf(chunks, kept, this.#clock.now())
     const isBefore: IsBefore = (chunk, from, time) => this.#isBefore(number, chunk, from, time)
-    const end = await prunable(chunks, kept, this.#clock.now(), isBefore)
-    if (end === 0) return
-    if (key.number === defaultStream.number) await this.#names.republishBefore(end)
-    const gone = chunks.filter((chunk) => chunk.end <= end)
-    for (let i = 0; i < gone.length; i += tuning.chunksPerPrune) {
-      if (this.#stopped) return
-      const last = gone[Math.min(i + tuning.chunksPerPrune, gone.length) - 1]
-      await this.#store.prune(key.number, last?.end ?? end)
+    const end = await prunable(chunks, kept, bounds, isBefore)
+    const whole = chunks.filter((chunk) => chunk.end <= end)
+    if (whole.length > 0) {
+      await this.#remove(
+        stream,
+        whole.map((chunk) => chunk.end),
+      )
+      this.#log.info(
+        `removed ${end - (whole[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`,
+      )
     }
-    this.#log.info(`removed ${end - (gone[0]?.first ?? 0)} events that were beyond the limits of the stream '${name}'`)
+    await this.#pruneWithin(name, stream, chunks[whole.length], bounds)
+  }
+
+  /** Prunes the first frames of a chunk that is kept, if they are far beyond the limits. */
+  async #pruneWithin(name: string, stream: StreamStatus, chunk: ChunkSize | undefined, bounds: Bounds): Promise<void> {
+    if (chunk === undefined || this.#stopped) return
+    const { number } = stream
+    const { first } = chunk
+    const firstTime = async (): Promise<number> => (await this.#store.newestTime(number, first, first)).time
+    if (!(await isOverdue(chunk, bounds, firstTime))) return
+    const end = endOfBeyond(await this.#store.framesOfChunk(number, first), bounds)
+    if (end === undefined) return
+    await this.#remove(stream, [end])
+    this.#log.debug(`removed ${end - first} events of a chunk that were beyond the limits of the stream '${name}'`)
+  }
+
+  /** Prunes up to each of the given ends, in batches. */
+  async #remove(stream: StreamStatus, ends: readonly number[]): Promise<void> {
+    const last = ends.at(-1)
+    assert(last !== undefined, 'there is something to remove')
+    await this.#facts.copyBefore(stream, last)
+    for (let i = 0; i < ends.length; i += tuning.chunksPerPrune) {
+      if (this.#stopped) return
+      await this.#store.prune(stream.key.number, ends[i + tuning.chunksPerPrune - 1] ?? last)
+    }
   }
 
   /** Starts with the newest events: usually they are too young, and no others have to be read. */

@@ -6,6 +6,8 @@ import {
   encodeChunk,
   type Frame,
   FrameBuilder,
+  genesis,
+  type PruneRecord,
   randomSeed,
   readFrame,
   type StreamKey,
@@ -14,6 +16,7 @@ import {
   type Addition,
   admitChunk,
   admitWaiting,
+  earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
   endOfChunk,
@@ -25,7 +28,6 @@ import {
   isSameStream,
   LamportClock,
   newestHead,
-  noCheckpoint,
   ownStreamKey,
   type PruneStart,
   type Received,
@@ -54,6 +56,7 @@ import {
   addToRuns,
   type ChunkSize,
   type EventStore,
+  type FrameTime,
   type NewestTime,
   type Reading,
   type Run,
@@ -195,6 +198,11 @@ export class MemoryEventStore implements EventStore {
     return { first: from, time }
   }
 
+  async framesOfChunk(number: number, from: number): Promise<FrameTime[]> {
+    this.#check()
+    return this.#streams[number]?.framesOfChunk(from) ?? []
+  }
+
   async chunk(number: number, from: number): Promise<Uint8Array | undefined> {
     this.#check()
     const stream = this.#streams[number]
@@ -302,10 +310,18 @@ export class MemoryEventStore implements EventStore {
     if (effect.is === 'none') return
     const stream = known ?? this.#newStream(record.stream)
     if (effect.is === 'start') this.#startAt(stream, effect)
-    else if (!stream.checkpoints.has(record.count)) throw noCheckpoint(record.count)
+    else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
     stream.prune(record.count)
     if (effect.is === 'start')
       for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+  }
+
+  #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {
+    const { topic, kind } = this.#options
+    const at = stream.chainAt(record.count, genesis(topic, stream.key, kind))
+    // Copied, because the caller may reuse its memory.
+    const head = Uint8Array.from(earlyCheckpoint(record, signedHead, at, this.#options))
+    stream.addEarlyCheckpoint(record.count, head)
   }
 
   /** Moves a stream to a checkpoint, without the events before it. */

@@ -1,14 +1,25 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import { ByteReader, type Chunk, decodeLabels, type Frame, type Labels, type StreamKey } from '../../protocol/index.ts'
 import {
+  ByteReader,
+  type Chunk,
+  decodeLabels,
+  type Frame,
+  type Hash,
+  heads,
+  type Labels,
+  type StreamKey,
+} from '../../protocol/index.ts'
+import {
+  ChainWalk,
   endChunk,
   type LamportClock,
   mayWait,
   type ReceivingStream,
   type StreamPosition,
+  startChunkAt,
   withoutPayloads,
 } from '../../replication/index.ts'
-import { type ChunkSize, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
+import { type ChunkSize, type FrameTime, frameTime, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -66,6 +77,24 @@ export class MemoryStream implements ReadStream {
     endChunk(this.position)
   }
 
+  /** Adds a checkpoint after any frame, where the stream is pruned. */
+  addEarlyCheckpoint(count: number, head: Uint8Array): void {
+    const later = [...this.checkpoints].filter(([end]) => end > count)
+    for (const [end] of later) this.checkpoints.delete(end)
+    for (const [end, kept] of [[count, head] as const, ...later]) this.checkpoints.set(end, kept)
+    const after = this.#frames.filter(({ first }) => first >= count)
+    const bytes = after.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+    startChunkAt(this.position, count, bytes)
+  }
+
+  /** The chain after `count` events, from the checkpoint before; undefined when no frame ends there. */
+  chainAt(count: number, genesis: Hash): ChainWalk | undefined {
+    const [from, head] = [...this.checkpoints].findLast(([end]) => end < count) ?? [0]
+    const walk = new ChainWalk(from, head === undefined ? { lamport: -1, hash: genesis } : heads.decodeStored(head))
+    const frames = this.#frames.filter(({ first }) => first >= from && first < count)
+    return walk.reach(count, frames) ? walk : undefined
+  }
+
   /** Buffers an out-of-order chunk. */
   keepWaiting(chunk: Chunk): void {
     const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
@@ -108,6 +137,12 @@ export class MemoryStream implements ReadStream {
         complete: this.checkpoints.has(first + count),
       })),
     )
+  }
+
+  /** The frames of the chunk that starts at an offset. */
+  framesOfChunk(from: number): FrameTime[] {
+    const end = [...this.checkpoints.keys()].find((count) => count > from) ?? this.position.count
+    return this.#frames.filter(({ first }) => first >= from && first < end).map(frameTime)
   }
 
   /** Removes everything before an offset. */

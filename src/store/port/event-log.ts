@@ -12,9 +12,15 @@ export interface EventLog {
   append(request: AppendRequest): Promise<Appended>
   /** Verifies and stores a chunk of a stream of another node. */
   receive(chunk: Uint8Array): Promise<Received>
-  /** Prunes an own stream up to a checkpoint. Returns the signed prune record. */
+  /**
+   * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
+   * Returns the signed prune record.
+   */
   prune(stream: number, count: number): Promise<Uint8Array>
-  /** Applies the prune record of another node. A stream that is behind it continues from the checkpoint head. */
+  /**
+   * Applies the prune record of another node. The head of its checkpoint is needed unless the checkpoint is stored here;
+   * a stream that is behind it continues from there.
+   */
   applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void>
   /** Redacts an event of an own stream. Returns the signed redaction record. */
   redact(stream: number, offset: number): Promise<Uint8Array>

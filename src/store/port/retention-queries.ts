@@ -1,4 +1,4 @@
-import type { Checkpoint, ChunkSize, NewestTime, StreamNumber } from './streams.ts'
+import type { Checkpoint, ChunkSize, FrameTime, NewestTime, StreamNumber } from './streams.ts'
 
 /** Queries for retention. Backup, verification and statistics work on the database file instead. */
 export interface RetentionQueries {
@@ -8,4 +8,6 @@ export interface RetentionQueries {
   chunkSizes(stream: StreamNumber): Promise<ChunkSize[]>
   /** The newest timestamp of the events in a range, or of those at its end that can be read at once. */
   newestTime(stream: StreamNumber, from: number, to: number): Promise<NewestTime>
+  /** The frames of the chunk that starts at an offset, in ascending order. */
+  framesOfChunk(stream: StreamNumber, from: number): Promise<FrameTime[]>
 }

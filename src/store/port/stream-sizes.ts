@@ -1,4 +1,4 @@
-import type { ChunkSize } from './streams.ts'
+import type { ChunkSize, FrameTime } from './streams.ts'
 
 /** Joins consecutive parts of a stream (segments, rows, frames) to chunks: a chunk ends where a part ends it. */
 export function joinChunks(parts: Iterable<ChunkSize>): ChunkSize[] {
@@ -14,6 +14,11 @@ export function joinChunks(parts: Iterable<ChunkSize>): ChunkSize[] {
 interface TimedEvents {
   readonly first: number
   readonly times: Float64Array
+}
+
+/** The end and the newest time of a frame. */
+export function frameTime({ first, times }: TimedEvents): FrameTime {
+  return { end: first + times.length, time: times.reduce((newest, time) => Math.max(newest, time), 0) }
 }
 
 /** The newest time of the events with offsets `from..to`; undefined if the parts contain none of them. */

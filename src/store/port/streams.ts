@@ -35,6 +35,14 @@ export interface ChunkSize {
   readonly complete: boolean
 }
 
+/** A frame of a chunk. */
+export interface FrameTime {
+  /** The offset after its last event. */
+  readonly end: number
+  /** Its newest timestamp, in microseconds since 1970. */
+  readonly time: number
+}
+
 /** The newest timestamp of a range of events. */
 export interface NewestTime {
   /** The first offset of the range that was read. */

@@ -17,6 +17,7 @@ import type {
   AppendRequest,
   ChunkSize,
   EventStore,
+  FrameTime,
   NewestTime,
   Reading,
   Selection,
@@ -252,6 +253,10 @@ export class SqliteEventStore implements EventStore {
 
   newestTime(stream: number, from: number, to: number): Promise<NewestTime> {
     return this.#read({ type: 'newestTime', stream, from, to }) as Promise<NewestTime>
+  }
+
+  framesOfChunk(stream: number, from: number): Promise<FrameTime[]> {
+    return this.#read({ type: 'framesOfChunk', stream, from }) as Promise<FrameTime[]>
   }
 
   async chunk(stream: number, from: number): Promise<Uint8Array | undefined> {

@@ -24,18 +24,24 @@ export interface WorldOptions {
   readonly streams?: Readonly<Record<string, Limits>>
 }
 
+export type StoreOptions = ConstructorParameters<typeof MemoryEventStore>[0]
+
 /** The events of a node with a clock that the test controls. */
 export class World {
   /** The wall clock and the elapsed time, in microseconds. */
   readonly clock = { wall: 1_700_000_000e6, passed: 0 }
-  readonly store: EventStore = new MemoryEventStore({
-    runtime: systemRuntime,
-    topic: 'default-topic',
-    kind: 'live',
-    key,
-    now: () => this.clock.wall,
-  })
+  readonly store: EventStore
   readonly log: string[] = []
+
+  constructor(makeStore: (options: StoreOptions) => EventStore = (options) => new MemoryEventStore(options)) {
+    this.store = makeStore({
+      runtime: systemRuntime,
+      topic: 'default-topic',
+      kind: 'live',
+      key,
+      now: () => this.clock.wall,
+    })
+  }
 
   /** Starts a node on the store; may be called repeatedly. */
   open({ routes = [], streams = {} }: WorldOptions = {}, store = this.store): Promise<Events> {

@@ -154,16 +154,20 @@ export class World {
   async #prune(stream: number, pick: number): Promise<void> {
     const own = (await this.#first.streams()).find(({ own, key }) => own && key.number === stream)
     const checkpoints = own === undefined ? [] : await this.#first.checkpoints(own.number)
-    // Some counts are not those of a checkpoint.
-    const count = pick % 5 === 0 ? pick % 2000 : (at(checkpoints, pick)?.count ?? 7)
+    // Some counts are those of another frame, or of none.
+    const frames = own === undefined ? [] : await this.#first.framesOfChunk(own.number, own.pruned)
+    const count = [pick % 2000, at(frames, pick)?.end, at(checkpoints, pick)?.count][pick % 3] ?? 7
     if ((await this.#same((store) => outcome(store.prune(stream, count)))) === 'done') this.#count('pruned')
   }
 
   async #pruneElsewhere({ store: source }: Node, pick: number, withHead: boolean): Promise<void> {
-    const checkpoint = at((await source.streams()).length > 0 ? await source.checkpoints(0) : [], pick)
-    if (checkpoint === undefined) return
-    const record = await source.prune(0, checkpoint.count)
-    const head = withHead ? checkpoint.head : undefined
+    const [stream] = await source.streams()
+    if (stream === undefined) return
+    const places = pick % 2 === 0 ? await source.framesOfChunk(0, stream.pruned) : await source.checkpoints(0)
+    const place = at<{ count: number } | { end: number }>(places, pick)
+    if (place === undefined) return
+    const record = await source.prune(0, 'end' in place ? place.end : place.count)
+    const head = withHead ? (await source.checkpoints(0))[0]?.head : undefined
     await this.#same((store) => outcome(store.applyPrune(record, head)))
     this.#count('pruned by others')
   }

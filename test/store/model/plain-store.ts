@@ -173,12 +173,15 @@ export class PlainStore {
     }
   }
 
-  /** Returns whether it is possible: the checkpoint has to exist here, or come with the record. */
+  /** Returns whether it is possible: the checkpoint exists, is the end of an own stream, or comes with the record. */
   prune(node: string, number: number, count: number, head?: Checkpoint): boolean {
     const known = this.find(node, number)
     if (known !== undefined && count <= known.pruned) return true
     if (known !== undefined && count <= known.count) {
-      if (known.checkpoints.every((checkpoint) => checkpoint.count !== count)) return false
+      if (known.checkpoints.every((checkpoint) => checkpoint.count !== count)) {
+        if (node !== this.node || count !== known.count) return false
+        known.checkpoints.push({ count, lamport: this.#at(known, count - 1).lamport })
+      }
       this.#drop(known, count)
       return true
     }

@@ -6,6 +6,7 @@ import type { Clock } from '../../../runtime/clock.ts'
 import {
   type Checkpoint,
   type ChunkSize,
+  type FrameTime,
   type NewestTime,
   newestTimeIn,
   type ReadStream,
@@ -22,7 +23,7 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
 import { IndexReader } from '../tag-index/index-reader.ts'
 import { TailIndexes } from '../tag-index/tail-indexes.ts'
-import { chunkFrom } from './chunks.ts'
+import { chunkFrom, framesOfChunk } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
@@ -168,6 +169,10 @@ export class BlockReader {
     const time = newestTimeIn([block], from, to)
     assert(time !== undefined, 'the block contains the last event')
     return { first: Math.max(from, block.first), time }
+  }
+
+  framesOfChunk(stream: StreamNumber, from: number): FrameTime[] {
+    return asDamage(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {

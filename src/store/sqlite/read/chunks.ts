@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { encodeChunk, type Frame } from '../../../protocol/index.ts'
 import { endOfChunk } from '../../../replication/index.ts'
-import type { StreamNumber } from '../../port/index.ts'
+import { type FrameTime, frameTime, type StreamNumber } from '../../port/index.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
@@ -26,6 +26,14 @@ export function chunkFrom(
       frames.map(({ bytes, record }) => bytes.subarray(...record)),
       end.signedHead,
     )
+  })
+}
+
+/** The frames of the chunk that starts at an offset, of a stream with `count` events. */
+export function framesOfChunk(database: DatabaseSync, stream: StreamNumber, from: number, count: number): FrameTime[] {
+  return inTransaction(database, () => {
+    const end = checkpointsAfter(database, stream, from, 1)[0]?.count ?? count
+    return framesBetween(database, stream, from, end).map(frameTime)
   })
 }
 

@@ -232,10 +232,15 @@ export class LogState {
     return (this.#statements.getStream.get(number)?.['head'] ?? undefined) as Uint8Array | undefined
   }
 
-  insertCheckpoint(state: StreamState, signed: Uint8Array): void {
+  /** Writes the row of a checkpoint. */
+  putCheckpoint(key: number, before: number, head: Uint8Array): void {
     this.#begin()
-    const row = { key: rowKey(state.number, state.count), before: state.checkpoint, head: signed }
-    this.#statements.insertCheckpoint.run(row.key, row.before, signed, checkpointCrc(row))
+    this.#statements.insertCheckpoint.run(key, before, head, checkpointCrc({ key, before, head }))
+  }
+
+  /** Ends the last chunk of a stream with a checkpoint. */
+  insertCheckpoint(state: StreamState, signed: Uint8Array): void {
+    this.putCheckpoint(rowKey(state.number, state.count), state.checkpoint, signed)
     endChunk(state)
     state.unsealedChunksAtMost++
     this.chunksEnded++

@@ -1,7 +1,8 @@
+import type { PruneRecord } from '../../../protocol/index.ts'
 import {
+  earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
-  noCheckpoint,
   ownStreamKey,
   type PruneStart,
   signPrune,
@@ -23,6 +24,7 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import { deleteRange, soundRanges } from '../tag-index/index-ranges.ts'
+import { chainAt, insertEarlyCheckpoint } from './early-checkpoint.ts'
 import type { LogState } from './log-state.ts'
 import type { Receiver } from './receive.ts'
 import { keepRedaction } from './redactions.ts'
@@ -44,7 +46,7 @@ export class Remover {
     return signed
   }
 
-  /** Applies a prune record. The head of its checkpoint is needed if the stream has fewer events than that. */
+  /** Applies a prune record. The head of its checkpoint is needed if that is not stored, except for own streams. */
   prune(signed: Uint8Array, signedHead?: Uint8Array): void {
     const record = verifyPrune(signed, this.#log.options)
     const { stream, count } = record
@@ -52,9 +54,10 @@ export class Remover {
     const effect = effectOfPrune(record, signedHead, state, this.#log.options)
     if (effect.is === 'none') return
     this.#log.transaction(() => {
-      const known = state ?? this.#log.addStream(stream)
+      // Looked up again: beginning the transaction may have reloaded all streams.
+      const known = this.#log.stream(stream) ?? this.#log.addStream(stream)
       if (effect.is === 'start') this.#startAt(known, effect)
-      else this.#requireCheckpoint(known, count)
+      else this.#ensureCheckpoint(known, record, signedHead)
       this.#removeUpTo(known, count, signed)
       if (effect.is === 'start') this.#receiver.appendWaiting(known)
     })
@@ -73,11 +76,17 @@ export class Remover {
     this.#log.clock.follow(head.lamport)
   }
 
-  #requireCheckpoint({ number }: StreamState, count: number): void {
-    if (this.#log.database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(rowKey(number, count)) === undefined)
-      throw noCheckpoint(count)
-    // Throws if it is damaged: the rest of the stream is verified from it.
-    checkpointAt(this.#log.database, number, count)
+  #ensureCheckpoint(state: StreamState, record: PruneRecord, signedHead: Uint8Array | undefined): void {
+    const { database, options } = this.#log
+    const key = rowKey(state.number, record.count)
+    if (database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(key) !== undefined) {
+      // Throws if it is damaged: the rest of the stream is verified from it.
+      checkpointAt(database, state.number, record.count)
+      return
+    }
+    const at = chainAt(this.#log, state, record.count)
+    const signed = earlyCheckpoint(record, signedHead, at, options)
+    if (at !== undefined) insertEarlyCheckpoint(this.#log, state, at, signed)
   }
 
   #removeUpTo(state: StreamState, count: number, signed: Uint8Array): void {

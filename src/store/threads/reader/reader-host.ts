@@ -36,6 +36,7 @@ export type ToReader =
       readonly from: number
       readonly to: number
     }
+  | { readonly type: 'framesOfChunk'; readonly id: number; readonly stream: number; readonly from: number }
   | {
       readonly type: 'chunk'
       readonly id: number
@@ -110,6 +111,8 @@ class ReaderHost {
         return this.#reader.chunkSizes(message.stream)
       case 'newestTime':
         return this.#reader.newestTime(message.stream, message.from, message.to)
+      case 'framesOfChunk':
+        return this.#reader.framesOfChunk(message.stream, message.from)
       case 'chunk':
         return this.#reader.chunk(message.stream, message.from, message.newest)
       case 'close':
