@@ -25,6 +25,8 @@ export const tuning = {
   sliceMs: 10,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
+  /** Milliseconds after which the slice of a long job ends early for a new query or subscription. */
+  longSliceMs: 1,
   /** Total run time in milliseconds after which a query is a long job and goes behind the short ones. */
   shortJobMs: 20,
   /** Milliseconds of waiting after which a long job gets a slice, so that it does not starve. */

@@ -7,12 +7,14 @@ import { runReader } from '../../src/store/threads/reader/reader-host.ts'
 /** Ends the thread, like running out of memory. */
 const end: JobMaker = () => process.exit(1)
 
+const noOutput = { begin: () => {}, isFull: false, take: () => new Uint8Array() }
+
 /** Never yields. */
 const hang: JobMaker = () => ({
   run: () => {
     for (;;);
   },
-  take: () => new Uint8Array(),
+  ...noOutput,
 })
 
 /** Fails like SQLite on a read error of the disk. */
@@ -20,7 +22,7 @@ const refuse: JobMaker = () => ({
   run: () => {
     throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
   },
-  take: () => new Uint8Array(),
+  ...noOutput,
 })
 
 runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse } }, systemRuntime)

@@ -25,12 +25,13 @@ import type {
 import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './backup/backup-thread.ts'
 import { PendingCalls } from './pending-calls.ts'
+import { PostSignal } from './post-signal.ts'
+import { newLink } from './reader/reader-link.ts'
 import { ReaderSupervisor } from './reader/reader-supervisor.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { fromMessage, Gate, type Opened, packRequest, toMessage, unpackAppended } from './thread-messages.ts'
 import { AppendOrder } from './writer/append-order.ts'
-import { PostSignal } from './writer/post-signal.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer/writer-thread.ts'
 
 export interface EventStoreOptions {
@@ -87,24 +88,24 @@ export class SqliteEventStore implements EventStore {
     this.#disk = new DiskReporter(options.disk)
     this.#threads = options.threads ?? noWatch
     const counts = new SharedCounts().memory
-    const commits = new MessageChannel()
-    const ports = { sealer: this.#seals.port1, commits: commits.port1 }
+    const [reader, ownEnd] = newLink()
+    const sealer = this.#seals.port1
     const shared = { counts, sealerEnded: this.#sealerEnded.memory, posts: this.#posts.memory }
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
-    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, Object.values(ports))
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, reader, ...shared }
+    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, [sealer, reader.port])
     this.#reader = new ReaderSupervisor(
       {
         timers: options.runtime.timers,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
-        connect: (port) => this.#post({ commits: port }, [port]),
+        connect: (reader) => this.#post({ reader }, [reader.port]),
         // The writer reports failures. The next query that meets the damage retries.
         damagedIndex: (...position) => void this.#write('dropIndexAt', ...position).catch(() => {}),
         failed: (error) => this.#fail(error),
         threads: this.#threads,
         disk: this.#disk,
       },
-      commits.port2,
+      ownEnd,
     )
     const order = new AppendOrder()
     const appended = (results: Float64Array): void => {

@@ -5,11 +5,14 @@ import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
 import type { JobSet } from '../../jobs/job.ts'
-import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
+import type { Piece } from '../../jobs/job-output.ts'
+import { JobRunner } from '../../jobs/job-runner.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
-import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
-import { joinPieces, type Pieces } from './pieces.ts'
+import { PostSignal } from '../post-signal.ts'
+import { openAndReport, toMessage } from '../thread-messages.ts'
+import { joinPieces } from './pieces.ts'
 import { PublishPriority } from './publish-priority.ts'
+import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
 
 export interface ReaderData {
   readonly file: string
@@ -17,40 +20,12 @@ export interface ReaderData {
   readonly counts: SharedArrayBuffer
   /** From the writer: wakes the reader after commits. The event counts are in shared memory. */
   readonly commits: MessagePort
+  /** The signal that is raised for every message of `commits`, and for every message of the main thread that is work. */
+  readonly posts: SharedArrayBuffer
   readonly gate: SharedArrayBuffer
   /** The account of client memory that queries are charged to. */
   readonly clientMemory: SharedArrayBuffer | undefined
 }
-
-export type ToReader =
-  | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
-  /** Bytes that the consumer has taken: the job may send as many again. */
-  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
-  | { readonly type: 'cancel'; readonly id: number }
-  | { readonly type: 'streams' | 'close'; readonly id: number }
-  | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
-  | {
-      readonly type: 'newestTime'
-      readonly id: number
-      readonly stream: number
-      readonly from: number
-      readonly to: number
-    }
-  | {
-      readonly type: 'chunk'
-      readonly id: number
-      readonly stream: number
-      readonly from: number
-      readonly newest: Uint8Array | undefined
-    }
-
-export type FromReader =
-  | { readonly pieces: Pieces }
-  | { readonly started: number }
-  | { readonly id: number; readonly result: unknown }
-  /** The index range of this event is damaged. */
-  | { readonly damagedIndex: readonly [stream: number, offset: number] }
-  | { readonly id: number; readonly error: ErrorMessage }
 
 /** Runs jobs in the reader thread: dispatches messages to the job runner, and posts its output. */
 class ReaderHost {
@@ -58,16 +33,19 @@ class ReaderHost {
   readonly #reader: LogReader
   readonly #runner: JobRunner
   readonly #timers: Runtime['timers']
+  /** Number of received messages for which the signal was raised. */
+  #received = 0
 
   constructor(
     port: MessagePort,
-    { file, own, counts: memory, commits, clientMemory }: ReaderData,
+    { file, own, counts: memory, commits, posts, clientMemory }: ReaderData,
     jobs: JobSet,
     runtime: Runtime,
   ) {
     this.#port = port
     this.#timers = runtime.timers
     const counts = new SharedCounts(memory)
+    const signal = new PostSignal(posts)
     const priority = new PublishPriority(counts, runtime.clock)
     this.#reader = new LogReader(file, counts, own as PublicKey, runtime.clock)
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
@@ -82,14 +60,19 @@ class ReaderHost {
         ended: (id, outcome) => this.#post('error' in outcome ? failed(id, outcome.error) : { id, result: undefined }),
       },
       sliceMs: (hasLongJob) => priority.sliceMs(hasLongJob),
+      hasMessages: () => signal.isAheadOf(this.#received),
       setWakeFilter: (events) =>
         counts.setWakeupFilter(typeof events === 'string' ? events : { app: appHash(events.appId) }),
     })
     port.on('message', (message: ToReader) => this.#receive(message))
-    commits.on('message', () => this.#runner.wake())
+    commits.on('message', () => {
+      this.#received++
+      this.#runner.wake()
+    })
   }
 
   #receive(message: ToReader): void {
+    if (isWork(message)) this.#received++
     try {
       if (message.type === 'start') this.#runner.start(message.id, message.job, message.request)
       else if (message.type === 'credit') this.#runner.credit(message.id, message.bytes)

@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { limits } from '../../../base/limits.ts'
 import { tuning } from '../../../base/tuning.ts'
@@ -9,23 +9,32 @@ import type { DiskReporter } from '../../disk/disk-notice.ts'
 import { PieceQueue } from '../../jobs/piece-queue.ts'
 import type { Reading } from '../../port/index.ts'
 import { newId, PendingCalls } from '../pending-calls.ts'
+import { PostSignal } from '../post-signal.ts'
 import { spawn, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
 import { fromMessage, type Opened } from '../thread-messages.ts'
 import { splitPieces } from './pieces.ts'
-import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
+import type { ReaderData } from './reader-host.ts'
+import { newLink, type ReaderLink } from './reader-link.ts'
+import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
 
 interface ReaderOptions {
   readonly timers: Timers
   readonly module: URL
-  readonly data: Omit<ReaderData, 'commits'>
-  /** Gives the writer the port of a new reader thread, to wake it after commits. */
-  readonly connect: (commits: MessagePort) => void
+  readonly data: Omit<ReaderData, 'commits' | 'posts'>
+  /** Gives the writer the link to a new reader thread, to wake it after commits. */
+  readonly connect: (link: ReaderLink) => void
   readonly damagedIndex: (stream: number, offset: number) => void
   /** Called when the thread cannot be restarted. */
   readonly failed: (error: Error) => void
   /** Notified of starts, failed starts, which are retried, and ends of the thread. */
   readonly threads: ThreadWatch
   readonly disk: DiskReporter
+}
+
+/** A running thread, and the signal for messages to it. */
+interface Thread {
+  readonly worker: Worker
+  readonly posts: PostSignal
 }
 
 /**
@@ -36,7 +45,7 @@ export class ReaderSupervisor {
   readonly #options: ReaderOptions
   readonly #pending = new PendingCalls()
   readonly #readings = new Map<number, PieceQueue>()
-  #worker: Worker
+  #thread: Thread
   /** Whether the first thread has opened. */
   #hasOpened = false
   #isClosing = false
@@ -44,31 +53,32 @@ export class ReaderSupervisor {
   #unavailable: Error | undefined
   #retry: Timer | undefined
 
-  constructor(options: ReaderOptions, commits: MessagePort) {
+  /** Starts a thread with its end of a link, whose other end the writer has. */
+  constructor(options: ReaderOptions, link: ReaderLink) {
     this.#options = options
-    this.#worker = this.#start(commits)
+    this.#thread = this.#start(link)
   }
 
   /** Resolves when the first thread is open. */
   async opened(): Promise<void> {
-    await untilOpen(this.#worker)
+    await untilOpen(this.#thread.worker)
     this.#hasOpened = true
   }
 
   call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
     if (this.#unavailable !== undefined) return Promise.reject(this.#unavailable)
-    return this.#pending.add((id) => this.#worker.postMessage({ ...message, id }))
+    return this.#pending.add((id) => post(this.#thread, { ...message, id }))
   }
 
   /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
     const id = newId()
-    const worker = this.#worker
+    const thread = this.#thread
     const queue = new PieceQueue(
-      (bytes) => worker.postMessage({ type: 'credit', id, bytes } satisfies ToReader),
+      (bytes) => post(thread, { type: 'credit', id, bytes }),
       () => {
         this.#readings.delete(id)
-        worker.postMessage({ type: 'cancel', id } satisfies ToReader)
+        post(thread, { type: 'cancel', id })
       },
     )
     if (this.#unavailable !== undefined) {
@@ -76,7 +86,7 @@ export class ReaderSupervisor {
       return queue
     }
     this.#readings.set(id, queue)
-    worker.postMessage({ type: 'start', id, job, request } satisfies ToReader)
+    post(thread, { type: 'start', id, job, request })
     return queue
   }
 
@@ -98,18 +108,18 @@ export class ReaderSupervisor {
     // A thread that has ended needs no close.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), timeout])
     timers.clear(timer)
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
   async terminate(): Promise<void> {
     this.#isClosing = true
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
-  #start(commits: MessagePort): Worker {
+  #start({ port, posts }: ReaderLink): Thread {
     const { module, data } = this.#options
-    const readerData: ReaderData = { ...data, commits }
-    const worker = spawn(module, readerData, [commits], { maxYoungGenerationSizeMb: tuning.readerYoungGenerationMb })
+    const readerData: ReaderData = { ...data, commits: port, posts }
+    const worker = spawn(module, readerData, [port], { maxYoungGenerationSizeMb: tuning.readerYoungGenerationMb })
     let cause: Error = new Error('the thread that reads has ended')
     let state: 'starting' | 'open' | 'failed' = 'starting'
     const failed = (error: Error): void => {
@@ -134,31 +144,31 @@ export class ReaderSupervisor {
         this.#replace(cause)
       }
     })
-    return worker
+    return { worker, posts: new PostSignal(posts) }
   }
 
   #replace(cause: Error): void {
-    const { port1, port2 } = new MessageChannel()
+    const [link, ownEnd] = newLink()
     // The memory of the ended thread is freed.
     const { clientMemory } = this.#options.data
     if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
     this.#unavailable = undefined
     try {
-      this.#worker = this.#start(port2)
+      this.#thread = this.#start(ownEnd)
     } catch (error) {
       // The system refuses another thread.
-      port1.close()
+      link.port.close()
       this.#retryLater(error instanceof Error ? error : new Error(String(error)))
       return
     }
-    this.#options.connect(port1)
+    this.#options.connect(link)
     this.failAll(cause)
   }
 
   /** Retries a start that failed for want of file descriptors. If the first start fails, `opened` rejects. */
   #startFailed(error: Error): void {
     if (this.#isClosing || !this.#hasOpened) return
-    void this.#worker.terminate()
+    void this.#thread.worker.terminate()
     if (!isOutOfDescriptors(error)) {
       this.#isClosing = true
       this.#options.failed(error)
@@ -197,6 +207,11 @@ export class ReaderSupervisor {
     this.#readings.delete(message.id)
     queue.end(error)
   }
+}
+
+function post({ worker, posts }: Thread, message: ToReader): void {
+  worker.postMessage(message)
+  if (isWork(message)) posts.raise()
 }
 
 /** Whether this is the first message of a thread, which `untilOpen` handles. */

@@ -12,6 +12,8 @@ import { type BackgroundNotice, BackgroundReporter } from '../../disk/background
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import { LogWriter, SharedCounts } from '../../sqlite/index.ts'
+import { PostSignal } from '../post-signal.ts'
+import { type ReaderLink, ReaderWaker } from '../reader/reader-link.ts'
 import {
   type ErrorMessage,
   Gate,
@@ -21,7 +23,6 @@ import {
   toMessage,
   unpackRequest,
 } from '../thread-messages.ts'
-import { PostSignal } from './post-signal.ts'
 import { SealScheduler } from './seal-scheduler.ts'
 
 export interface WriterData {
@@ -32,8 +33,8 @@ export interface WriterData {
   readonly counts: SharedArrayBuffer
   /** To the sealer thread. */
   readonly sealer: MessagePort
-  /** To the reader thread: a message for each commit that matches its wake-up filter. */
-  readonly commits: MessagePort
+  /** To the reader thread: it is woken after each commit that matches its wake-up filter. */
+  readonly reader: ReaderLink
   /** A gate that is opened when the sealer thread has ended. */
   readonly sealerEnded: SharedArrayBuffer
   /** The signal that is raised for every message to this thread. */
@@ -54,10 +55,10 @@ export type WriterCall =
   | 'probe'
   | 'close'
 
-/** A message to the writer: a call, the port of a new reader thread, or an append request by `packRequest`. */
+/** A message to the writer: a call, the link to a new reader thread, or an append request by `packRequest`. */
 export type ToWriter =
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
-  | { readonly commits: MessagePort }
+  | { readonly reader: ReaderLink }
   | ArrayBuffer
 
 interface CallResult {
@@ -107,11 +108,11 @@ class WriterThread {
   readonly #posts: PostSignal
   readonly #writer: LogWriter
   readonly #seals: SealScheduler
-  #commits: MessagePort
+  #reader: ReaderWaker
   #isClosed = false
 
   constructor(port: MessagePort, data: WriterData, { clock, timers, random }: Runtime) {
-    const { file, topic, kind, privateKey, counts, sealer, commits } = data
+    const { file, topic, kind, privateKey, counts, sealer, reader } = data
     this.#port = port
     this.#clock = clock
     this.#timers = timers
@@ -128,7 +129,7 @@ class WriterThread {
       new SharedCounts(counts),
     )
     this.#writer = writer
-    this.#commits = commits
+    this.#reader = new ReaderWaker(reader)
     const sealerEnded = new Gate(data.sealerEnded)
     this.#seals = new SealScheduler({ writer, sealer, sealerEnded, timers, disk, background })
     this.#posts = new PostSignal(data.posts)
@@ -171,7 +172,7 @@ class WriterThread {
       } else {
         // Requests that were posted before a call are committed before it.
         this.#commit(appends.splice(0))
-        if ('commits' in next) this.#connectReader(next.commits)
+        if ('reader' in next) this.#connectReader(next.reader)
         else this.#process(next.id, next.call, next.args)
         if (this.#isClosed) return false
         // Each call gets a batch, so that calls without a pause cannot delay sealing.
@@ -192,11 +193,11 @@ class WriterThread {
     return receiveMessageOnPort(this.#port)?.message as ToWriter | undefined
   }
 
-  #connectReader(commits: MessagePort): void {
-    this.#commits.close()
-    this.#commits = commits
+  #connectReader(link: ReaderLink): void {
+    this.#reader.close()
+    this.#reader = new ReaderWaker(link)
     // The last notifications went to the reader that has ended, and the new one may not have seen these commits.
-    commits.postMessage(null)
+    this.#reader.wake()
   }
 
   #commit(appends: readonly ReceivedRequest[]): void {
@@ -226,7 +227,7 @@ class WriterThread {
 
   /** Called after the results were posted: a publisher waits for these. */
   #notifyReader(): void {
-    if (this.#writer.takeWakeup()) this.#commits.postMessage(null)
+    if (this.#writer.takeWakeup()) this.#reader.wake()
   }
 
   #process(id: number, call: WriterCall, args: readonly unknown[]): void {
@@ -248,7 +249,7 @@ class WriterThread {
     if (call === 'close') {
       this.#isClosed = true
       this.#seals.close()
-      this.#commits.close()
+      this.#reader.close()
       this.#writer.close()
       // After the reply, which a closed port would not deliver.
       this.#timers.setImmediate(() => this.#port.close())
