@@ -33,9 +33,11 @@ export const tuning = {
   starvingMs: 50,
   /** Young generation of a thread's heap in MiB: a scavenge frees buffers that are garbage. */
   youngGenerationMb: 4,
-  /** Young generation of the reader thread in MiB: queries allocate much, and get slower with less. */
+  /** Young generation of a reader thread in MiB: queries allocate much, and get slower with less. */
   readerYoungGenerationMb: 8,
-  /** Milliseconds for the reader thread to finish when the node stops. */
+  /** Maximum number of reader threads. There is one less than processors, but at least one. */
+  maxReaderThreads: 4,
+  /** Milliseconds for a reader thread to finish when the node stops. */
   readerStopTimeoutMs: 300,
   /** Milliseconds for the sealer thread to finish its task when the node stops. */
   sealerStopTimeoutMs: 10_000,

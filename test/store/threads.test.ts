@@ -131,7 +131,6 @@ const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http',
 test('a new reader thread is woken once the writer is connected to it', async (t) => {
   const sealer = new MessageChannel()
   const [link, end] = newLink()
-  const [newEndOfWriter, newEnd] = newLink()
   const data: WriterData = {
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
@@ -141,23 +140,21 @@ test('a new reader thread is woken once the writer is connected to it', async (t
     sealerEnded: new Gate().memory,
     posts: new PostSignal().memory,
     sealer: sealer.port1,
-    reader: link,
   }
   const writer = spawn(new URL('../../src/store/threads/writer/writer-thread.ts', import.meta.url), data, [
     sealer.port1,
-    link.port,
   ])
   t.after(async () => {
     await writer.terminate()
-    for (const port of [sealer.port2, end.port, newEnd.port]) port.close()
+    for (const port of [sealer.port2, end.port]) port.close()
   })
   await untilOpen(writer)
-  const woken = once(newEnd.port, 'message')
-  writer.postMessage({ reader: newEndOfWriter }, [newEndOfWriter.port])
+  const woken = once(end.port, 'message')
+  writer.postMessage({ reader: 0, link }, [link.port])
   await woken
-  const posts = new PostSignal(newEnd.posts)
+  const posts = new PostSignal(end.posts)
   await until(
-    () => posts.count === 1,
+    () => posts.count === 1 || undefined,
     () => `the signal was raised ${posts.count} times`,
   )
 })

@@ -6,9 +6,7 @@ import type { EventReader } from '../port/index.ts'
 import type { Job, JobSet, Preparation } from './job.ts'
 import type { JobOutput, Piece } from './job-output.ts'
 import { isLong, JobQueue, type Queued } from './job-queue.ts'
-
-/** The apps whose new events wake live jobs. */
-export type WakeFilter = 'all' | 'none' | { readonly appId: string }
+import { type WakeFilter, wakeFilterOf } from './wake-filter.ts'
 
 /** The clock and the event loop that jobs are scheduled with. */
 export type JobRuntime = Pick<Runtime, 'clock' | 'timers'>
@@ -24,6 +22,8 @@ export interface JobRunnerOptions {
   readonly sliceMs?: (hasLongJob: boolean) => number
   /** Whether messages wait for the event loop: slices end early for them. */
   readonly hasMessages?: () => boolean
+  /** Called when the number of waiting jobs may have changed. */
+  readonly setWaiting?: (jobs: number) => void
   /** Called before a job takes the snapshot from which it waits, so that no commit is missed. */
   readonly setWakeFilter?: (events: WakeFilter) => void
 }
@@ -63,11 +63,14 @@ export class JobRunner {
   readonly #runtime: JobRuntime
   readonly #sliceMs: (hasLongJob: boolean) => number
   readonly #hasMessages: () => boolean
+  readonly #setWaiting: (jobs: number) => void
   readonly #setWakeFilter: (events: WakeFilter) => void
   readonly #jobs = new Map<number, Running>()
   /** Jobs that are ready to run. */
   readonly #queue = new JobQueue<Running>()
   #scheduled = false
+  /** Number of jobs that wait for commits. */
+  #waiting = 0
   /** Whether a job of the last round needs more slices. */
   #hasLongJob = false
 
@@ -79,6 +82,7 @@ export class JobRunner {
     this.#runtime = options.runtime
     this.#sliceMs = options.sliceMs ?? (() => tuning.sliceMs)
     this.#hasMessages = options.hasMessages ?? (() => false)
+    this.#setWaiting = options.setWaiting ?? (() => {})
     this.#setWakeFilter = options.setWakeFilter ?? (() => {})
     this.#setWakeFilter('none')
   }
@@ -130,7 +134,7 @@ export class JobRunner {
     const woken: Running[] = []
     for (const running of this.#jobs.values()) {
       if (running.state !== 'waiting') continue
-      running.state = 'busy'
+      this.#setState(running, 'busy')
       // The new events are about as much work as a new query.
       running.ranMs = 0
       if (running.credit > 0) woken.push(running)
@@ -150,9 +154,17 @@ export class JobRunner {
   #drop(id: number): void {
     const running = this.#jobs.get(id)
     if (running === undefined) return
-    running.state = 'done'
+    this.#setState(running, 'done')
     running.holding.close()
     this.#jobs.delete(id)
+  }
+
+  #setState(running: Running, state: Running['state']): void {
+    const waiting = this.#waiting + Number(state === 'waiting') - Number(running.state === 'waiting')
+    running.state = state
+    if (waiting === this.#waiting) return
+    this.#waiting = waiting
+    this.#setWaiting(waiting)
   }
 
   /** Adjusts the charged memory of a job. Throws at the limit. */
@@ -162,13 +174,8 @@ export class JobRunner {
     else if (!holding.charge(more)) throw outOfClientMemory(this.#account)
   }
 
-  /** Updates the wake-up filter: only commits with events of these apps wake the reader. */
   #updateWakeFilter(): void {
-    const apps = new Set<string | undefined>()
-    for (const { job } of this.#jobs.values()) if (job?.isLive === true) apps.add(job.appId)
-    const [appId] = apps
-    if (apps.size === 0) this.#setWakeFilter('none')
-    else this.#setWakeFilter(apps.size > 1 || appId === undefined ? 'all' : { appId })
+    this.#setWakeFilter(wakeFilterOf(this.#jobs.values()))
   }
 
   #scheduleRound(): void {
@@ -236,7 +243,7 @@ export class JobRunner {
         this.#hasLongJob = true
         return
       }
-      running.state = this.#run(job, end)
+      this.#setState(running, this.#run(job, end))
       const bytes = job.take()
       if (bytes.length > 0) {
         running.credit -= bytes.length
@@ -246,7 +253,7 @@ export class JobRunner {
       if (running.state !== 'done') return
       ended.push({ id, outcome: {} })
     } catch (error) {
-      running.state = 'done'
+      this.#setState(running, 'done')
       ended.push({ id, outcome: { error } })
     }
     running.holding.close()

@@ -26,8 +26,7 @@ import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './backup/backup-thread.ts'
 import { PendingCalls } from './pending-calls.ts'
 import { PostSignal } from './post-signal.ts'
-import { newLink } from './reader/reader-link.ts'
-import { ReaderSupervisor } from './reader/reader-supervisor.ts'
+import { defaultReaderCount, type ReaderCount, ReaderPool } from './reader/reader-pool.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { fromMessage, Gate, type Opened, packRequest, toMessage, unpackAppended } from './thread-messages.ts'
@@ -40,7 +39,9 @@ export interface EventStoreOptions {
   readonly kind: TopicKind
   readonly key: KeyPair
   readonly runtime: Runtime
-  /** The module of the reader thread: it may have more jobs than the store has. */
+  /** The number of reader threads; by default it follows from the processors. */
+  readonly readers?: ReaderCount
+  /** The module of the reader threads: it may have more jobs than the store has. */
   readonly readerModule?: URL
   /** The account of client memory that queries are charged to; without one they are not. */
   readonly clientMemory?: SharedArrayBuffer
@@ -58,18 +59,18 @@ export interface EventStoreOptions {
   readonly background?: (notice: BackgroundNotice) => void
 }
 
-/** The events of a topic in an SQLite database, with a writer thread, a reader thread and a sealer thread. */
+/** The events of a topic in an SQLite database, with a writer thread, reader threads and a sealer thread. */
 export class SqliteEventStore implements EventStore {
   readonly #options: EventStoreOptions
   readonly #posts = new PostSignal()
   readonly #writer: Worker
-  readonly #reader: ReaderSupervisor
+  readonly #readers: ReaderPool
   /** Gets its tasks from the writer thread, not from here. */
   #sealer: Worker | undefined
   /** Why the sealer could not be started, and when the start is retried. */
   #sealerFailure: { readonly error: Error; readonly retryAt: number } | undefined
   readonly #writerCalls = new PendingCalls()
-  /** Reports disk errors of the reader thread. */
+  /** Reports disk errors of the reader threads. */
   readonly #disk: DiskReporter
   readonly #threads: ThreadWatch
   readonly #listeners = new CommitListeners()
@@ -88,24 +89,23 @@ export class SqliteEventStore implements EventStore {
     this.#disk = new DiskReporter(options.disk)
     this.#threads = options.threads ?? noWatch
     const counts = new SharedCounts().memory
-    const [reader, ownEnd] = newLink()
     const sealer = this.#seals.port1
     const shared = { counts, sealerEnded: this.#sealerEnded.memory, posts: this.#posts.memory }
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, reader, ...shared }
-    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, [sealer, reader.port])
-    this.#reader = new ReaderSupervisor(
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, ...shared }
+    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, [sealer])
+    this.#readers = new ReaderPool(
       {
-        timers: options.runtime.timers,
+        ...options.runtime,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
-        connect: (reader) => this.#post({ reader }, [reader.port]),
+        connect: (reader, link) => this.#post({ reader, link }, [link.port]),
         // The writer reports failures. The next query that meets the damage retries.
         damagedIndex: (...position) => void this.#write('dropIndexAt', ...position).catch(() => {}),
         failed: (error) => this.#fail(error),
         threads: this.#threads,
         disk: this.#disk,
       },
-      ownEnd,
+      options.readers ?? defaultReaderCount(),
     )
     const order = new AppendOrder()
     const appended = (results: Float64Array): void => {
@@ -135,9 +135,9 @@ export class SqliteEventStore implements EventStore {
   async #open(): Promise<void> {
     try {
       const writer = untilOpen(this.#writer, this.#options.onDamage)
-      await Promise.all([writer.then(() => this.#gate.open()), this.#reader.opened()])
+      await Promise.all([writer.then(() => this.#gate.open()), this.#readers.opened()])
     } catch (error) {
-      await Promise.all([this.#writer.terminate(), this.#reader.terminate()])
+      await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
     this.#watch('writer', this.#writer)
@@ -290,7 +290,7 @@ export class SqliteEventStore implements EventStore {
 
   /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
-    if (this.#ended === undefined) return this.#reader.start(job, request)
+    if (this.#ended === undefined) return this.#readers.start(job, request)
     const ended = new PieceQueue(
       () => {},
       () => {},
@@ -307,7 +307,7 @@ export class SqliteEventStore implements EventStore {
   async #close(): Promise<void> {
     try {
       // The writer last: the last connection to close checkpoints the WAL, and only the writer's can write.
-      await this.#reader.close()
+      await this.#readers.close()
       this.#sealerEnded.open()
       await this.#stopSealer()
       if (this.#ended === undefined) await this.#write('close')
@@ -349,8 +349,8 @@ export class SqliteEventStore implements EventStore {
     this.#posts.raise()
   }
 
-  #read(message: Parameters<ReaderSupervisor['call']>[0]): Promise<unknown> {
-    return this.#ended === undefined ? this.#reader.call(message) : Promise.reject(this.#ended)
+  #read(message: Parameters<ReaderPool['call']>[0]): Promise<unknown> {
+    return this.#ended === undefined ? this.#readers.call(message) : Promise.reject(this.#ended)
   }
 
   /** Handles the unexpected end of a thread. */
@@ -364,7 +364,7 @@ export class SqliteEventStore implements EventStore {
   #refuse(error: Error): void {
     this.#ended ??= error
     this.#sealerEnded.open()
-    this.#reader.failAll(error)
+    this.#readers.failAll(error)
   }
 
   /** Rejects everything that waits or follows: the writer has ended, and its last replies have arrived. */

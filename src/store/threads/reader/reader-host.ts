@@ -12,16 +12,21 @@ import { PostSignal } from '../post-signal.ts'
 import { openAndReport, toMessage } from '../thread-messages.ts'
 import { joinPieces } from './pieces.ts'
 import { PublishPriority } from './publish-priority.ts'
+import { WaitingJobs } from './reader-load.ts'
 import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
 
 export interface ReaderData {
   readonly file: string
+  /** The index of this thread among the reader threads. */
+  readonly index: number
   readonly own: Uint8Array
   readonly counts: SharedArrayBuffer
   /** From the writer: wakes the reader after commits. The event counts are in shared memory. */
   readonly commits: MessagePort
   /** The signal that is raised for every message of `commits`, and for every message of the main thread that is work. */
   readonly posts: SharedArrayBuffer
+  /** Where it reports its waiting jobs. */
+  readonly waiting: SharedArrayBuffer
   readonly gate: SharedArrayBuffer
   /** The account of client memory that queries are charged to. */
   readonly clientMemory: SharedArrayBuffer | undefined
@@ -38,7 +43,7 @@ class ReaderHost {
 
   constructor(
     port: MessagePort,
-    { file, own, counts: memory, commits, posts, clientMemory }: ReaderData,
+    { file, index, own, counts: memory, commits, posts, waiting, clientMemory }: ReaderData,
     jobs: JobSet,
     runtime: Runtime,
   ) {
@@ -46,6 +51,7 @@ class ReaderHost {
     this.#timers = runtime.timers
     const counts = new SharedCounts(memory)
     const signal = new PostSignal(posts)
+    const waitingJobs = new WaitingJobs(waiting)
     const priority = new PublishPriority(counts, runtime.clock)
     this.#reader = new LogReader(file, counts, own as PublicKey, runtime.clock)
     this.#reader.onDamagedIndex = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
@@ -53,7 +59,9 @@ class ReaderHost {
       reader: this.#reader,
       jobs,
       runtime,
-      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.maxClientMemory).memory, 'reader'),
+      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.maxClientMemory).memory, {
+        reader: index,
+      }),
       output: {
         started: (id) => this.#post({ started: id }),
         written: (pieces) => this.#send(pieces),
@@ -61,8 +69,11 @@ class ReaderHost {
       },
       sliceMs: (hasLongJob) => priority.sliceMs(hasLongJob),
       hasMessages: () => signal.isAheadOf(this.#received),
+      setWaiting: (jobs) => {
+        waitingJobs.count = jobs
+      },
       setWakeFilter: (events) =>
-        counts.setWakeupFilter(typeof events === 'string' ? events : { app: appHash(events.appId) }),
+        counts.setWakeupFilter(index, typeof events === 'string' ? events : { app: appHash(events.appId) }),
     })
     port.on('message', (message: ToReader) => this.#receive(message))
     commits.on('message', () => {

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { limits } from '../../../base/limits.ts'
 import { tuning } from '../../../base/tuning.ts'
@@ -15,14 +15,17 @@ import { fromMessage, type Opened } from '../thread-messages.ts'
 import { splitPieces } from './pieces.ts'
 import type { ReaderData } from './reader-host.ts'
 import { newLink, type ReaderLink } from './reader-link.ts'
+import { WaitingJobs } from './reader-load.ts'
 import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
 
-interface ReaderOptions {
+export interface ReaderOptions {
+  /** The index of the thread among the reader threads. */
+  readonly index: number
   readonly timers: Timers
   readonly module: URL
-  readonly data: Omit<ReaderData, 'commits' | 'posts'>
+  readonly data: Omit<ReaderData, 'index' | 'commits' | 'posts' | 'waiting'>
   /** Gives the writer the link to a new reader thread, to wake it after commits. */
-  readonly connect: (link: ReaderLink) => void
+  readonly connect: (reader: number, link: ReaderLink) => void
   readonly damagedIndex: (stream: number, offset: number) => void
   /** Called when the thread cannot be restarted. */
   readonly failed: (error: Error) => void
@@ -31,14 +34,15 @@ interface ReaderOptions {
   readonly disk: DiskReporter
 }
 
-/** A running thread, and the signal for messages to it. */
+/** A running thread, the signal for messages to it, and what it reports in shared memory. */
 interface Thread {
   readonly worker: Worker
+  readonly waiting: WaitingJobs
   readonly posts: PostSignal
 }
 
 /**
- * Starts the reader thread, sends it calls and jobs, and restarts it when it ends, say because a query ran out of
+ * Starts a reader thread, sends it calls and jobs, and restarts it when it ends, say because a query ran out of
  * memory. Pending calls and readings fail then; later ones go to the new thread.
  */
 export class ReaderSupervisor {
@@ -53,10 +57,20 @@ export class ReaderSupervisor {
   #unavailable: Error | undefined
   #retry: Timer | undefined
 
-  /** Starts a thread with its end of a link, whose other end the writer has. */
-  constructor(options: ReaderOptions, link: ReaderLink) {
+  constructor(options: ReaderOptions) {
     this.#options = options
-    this.#thread = this.#start(link)
+    this.#thread = this.#start()
+  }
+
+  /** Number of open readings. */
+  get readings(): number {
+    return this.#readings.size
+  }
+
+  /** Number of open readings without subscriptions that have caught up. Infinite while there is no thread. */
+  get load(): number {
+    if (this.#unavailable !== undefined) return Number.POSITIVE_INFINITY
+    return Math.max(0, this.#readings.size - this.#thread.waiting.count)
   }
 
   /** Resolves when the first thread is open. */
@@ -116,10 +130,24 @@ export class ReaderSupervisor {
     await this.#thread.worker.terminate()
   }
 
-  #start({ port, posts }: ReaderLink): Thread {
-    const { module, data } = this.#options
-    const readerData: ReaderData = { ...data, commits: port, posts }
-    const worker = spawn(module, readerData, [port], { maxYoungGenerationSizeMb: tuning.readerYoungGenerationMb })
+  /** Starts a thread and connects the writer to it. Throws when the system refuses another thread. */
+  #start(): Thread {
+    const [link, { port: commits, posts }] = newLink()
+    try {
+      const thread = this.#spawn(commits, posts)
+      this.#options.connect(this.#options.index, link)
+      return thread
+    } catch (error) {
+      link.port.close()
+      throw error
+    }
+  }
+
+  #spawn(commits: MessagePort, posts: SharedArrayBuffer): Thread {
+    const { index, module, data } = this.#options
+    const waiting = new WaitingJobs()
+    const readerData: ReaderData = { ...data, index, commits, posts, waiting: waiting.memory }
+    const worker = spawn(module, readerData, [commits], { maxYoungGenerationSizeMb: tuning.readerYoungGenerationMb })
     let cause: Error = new Error('the thread that reads has ended')
     let state: 'starting' | 'open' | 'failed' = 'starting'
     const failed = (error: Error): void => {
@@ -144,24 +172,20 @@ export class ReaderSupervisor {
         this.#replace(cause)
       }
     })
-    return { worker, posts: new PostSignal(posts) }
+    return { worker, waiting, posts: new PostSignal(posts) }
   }
 
   #replace(cause: Error): void {
-    const [link, ownEnd] = newLink()
     // The memory of the ended thread is freed.
-    const { clientMemory } = this.#options.data
-    if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
+    const { index, data } = this.#options
+    if (data.clientMemory !== undefined) new MemoryAccount(data.clientMemory, 'main').refundAll({ reader: index })
     this.#unavailable = undefined
     try {
-      this.#thread = this.#start(ownEnd)
+      this.#thread = this.#start()
     } catch (error) {
-      // The system refuses another thread.
-      link.port.close()
       this.#retryLater(error instanceof Error ? error : new Error(String(error)))
       return
     }
-    this.#options.connect(link)
     this.failAll(cause)
   }
 
