@@ -41,9 +41,9 @@ export const tuning = {
   readerStopTimeoutMs: 300,
   /** Milliseconds for the sealer thread to finish its task when the node stops. */
   sealerStopTimeoutMs: 10_000,
-  /** Cache of decompressed rows of the tail, per reader thread. */
+  /** Cache of decompressed rows of the tail, where the setting `branchCacheSize` does not apply. */
   tailCacheBytes: 4 * 1024 * 1024,
-  /** Cache of decoded blocks, per reader thread. */
+  /** Cache of decoded blocks, where the setting `branchCacheSize` does not apply. */
   blockCacheBytes: 8 * 1024 * 1024,
   /** Index ranges that are merged into one. */
   rangesPerMerge: 8,

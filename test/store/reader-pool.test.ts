@@ -51,6 +51,9 @@ async function openStore(t: TestContext, readers: NonNullable<EventStoreOptions[
   return Object.assign(opened, { store, account })
 }
 
+/** Less than a block of 128 events takes in the cache. */
+const blockBytes = 128 * 256
+
 async function append(store: SqliteEventStore, count: number): Promise<void> {
   const events = Array.from({ length: count }, (_, i) => ({
     appId: 'com.example.a',
@@ -116,6 +119,8 @@ test('a reader thread that ends fails only its own subscriptions, and frees only
   await append(store, 5)
   const subscriptions = [1, 2, 3].map(() => new Counted(store))
   await allCaughtUp(subscriptions)
+  // On each thread, after the memory of its subscription was charged.
+  await Promise.all([1, 2, 3].map(() => countEvents(store)))
   const used = account.usedBytes
   assert.ok(used > 0)
   await assert.rejects(async () => {
@@ -157,6 +162,38 @@ test('further reader threads are started when there are more queries than thread
       () => 'a query does not get to the new thread',
     )
   }
+})
+
+async function isCached(store: SqliteEventStore): Promise<boolean> {
+  try {
+    for await (const _ of store.start('cached', {}));
+  } catch (error) {
+    if (error instanceof Error && /^(not )?cached$/.test(error.message)) return error.message === 'cached'
+    throw error
+  }
+  throw new Error('the job ends with an error')
+}
+
+test('the capacity of the caches is divided among the reader threads, and changes while they run', async (t) => {
+  const { store } = await openStore(t, { atOpen: 2, most: 2 })
+  await append(store, 2048)
+  await store.settle()
+  const onBoth = (): Promise<boolean[]> => Promise.all([isCached(store), isCached(store)])
+  assert.deepEqual(await onBoth(), [true, true])
+  store.cacheBytes = 0
+  assert.deepEqual(await onBoth(), [false, false])
+  // A thread that is restarted has the same capacity.
+  await assert.rejects(async () => {
+    for await (const _ of store.start('end', {}));
+  })
+  assert.deepEqual(await onBoth(), [false, false])
+  store.cacheBytes = 1024 * 1024
+  assert.deepEqual(await onBoth(), [true, true])
+  // Half of it is too little for the block.
+  store.cacheBytes = blockBytes
+  assert.deepEqual(await onBoth(), [false, false])
+  store.cacheBytes = 8 * blockBytes
+  assert.deepEqual(await onBoth(), [true, true])
 })
 
 test('a store can be closed while another reader thread starts', async (t) => {

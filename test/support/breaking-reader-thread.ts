@@ -2,6 +2,7 @@ import { makeSubscribeJob } from '../../src/events/query/subscribe-job.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { JobMaker } from '../../src/store/jobs/job.ts'
 import { makeReadJob } from '../../src/store/jobs/read-job.ts'
+import type { LogReader } from '../../src/store/sqlite/index.ts'
 import { runReader } from '../../src/store/threads/reader/reader-host.ts'
 
 /** Ends the thread, like running out of memory. */
@@ -25,4 +26,14 @@ const refuse: JobMaker = () => ({
   ...noOutput,
 })
 
-runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse } }, systemRuntime)
+/** Ends with an error that says whether the first block of the log is cached. */
+const cached: JobMaker = (reader) => ({
+  run: () => {
+    const log = reader as LogReader
+    const block = log.block(0, 0)
+    throw new Error(log.block(0, 0) === block ? 'cached' : 'not cached')
+  },
+  ...noOutput,
+})
+
+runReader({ makers: { read: makeReadJob, subscribe: makeSubscribeJob, end, hang, refuse, cached } }, systemRuntime)

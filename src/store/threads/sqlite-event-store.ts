@@ -41,6 +41,8 @@ export interface EventStoreOptions {
   readonly runtime: Runtime
   /** The number of reader threads; by default it follows from the processors. */
   readonly readers?: ReaderCount
+  /** The capacity of the caches of all reader threads together. */
+  readonly cacheBytes?: number
   /** The module of the reader threads: it may have more jobs than the store has. */
   readonly readerModule?: URL
   /** The account of client memory that queries are charged to; without one they are not. */
@@ -104,6 +106,7 @@ export class SqliteEventStore implements EventStore {
         failed: (error) => this.#fail(error),
         threads: this.#threads,
         disk: this.#disk,
+        cacheBytes: options.cacheBytes ?? tuning.blockCacheBytes + tuning.tailCacheBytes,
       },
       options.readers ?? defaultReaderCount(),
     )
@@ -270,6 +273,11 @@ export class SqliteEventStore implements EventStore {
   async probe(): Promise<void> {
     await this.#write('probe')
     this.#disk.succeeded('query')
+  }
+
+  /** Changes the capacity of the caches of all reader threads together. */
+  set cacheBytes(bytes: number) {
+    this.#readers.cacheBytes = bytes
   }
 
   /** Copies a consistent snapshot of the store into a new file, while the store is in use. */

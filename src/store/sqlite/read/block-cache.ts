@@ -15,6 +15,10 @@ export class BlockCache {
   /** Of each bucket: the first keys of the blocks that have events in it. */
   readonly #buckets = new Map<number, number[]>()
 
+  set capacity(bytes: number) {
+    this.#blocks.capacity = bytes
+  }
+
   /** The block that contains an event. It is shared between its readers. */
   get(key: number): SealedBlock | undefined {
     for (const first of this.#buckets.get(Math.floor(key / keysPerBucket)) ?? []) {

@@ -80,6 +80,12 @@ export class BlockReader {
     }
   }
 
+  /** Sets the capacity of its caches together: a quarter is for the tail. */
+  set cacheBytes(bytes: number) {
+    this.#sealed.cacheBytes = bytes * (3 / 4)
+    this.#tail.cacheBytes = bytes / 4
+  }
+
   streams(): readonly ReadStream[] {
     if (this.#streams.length < this.counts.streams) {
       const rows = asDamage(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]

@@ -13,7 +13,7 @@ import { openAndReport, toMessage } from '../thread-messages.ts'
 import { joinPieces } from './pieces.ts'
 import { PublishPriority } from './publish-priority.ts'
 import { WaitingJobs } from './reader-load.ts'
-import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
+import { type FromReader, isWork, type ReaderCall, type ToReader } from './reader-messages.ts'
 
 export interface ReaderData {
   readonly file: string
@@ -84,6 +84,10 @@ class ReaderHost {
 
   #receive(message: ToReader): void {
     if (isWork(message)) this.#received++
+    if (message.type === 'cacheBytes') {
+      this.#reader.cacheBytes = message.bytes
+      return
+    }
     try {
       if (message.type === 'start') this.#runner.start(message.id, message.job, message.request)
       else if (message.type === 'credit') this.#runner.credit(message.id, message.bytes)
@@ -94,7 +98,7 @@ class ReaderHost {
     }
   }
 
-  #call(message: Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>): unknown {
+  #call(message: ReaderCall): unknown {
     switch (message.type) {
       case 'streams':
         return this.#reader.status()

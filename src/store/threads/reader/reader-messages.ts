@@ -7,6 +7,8 @@ export type ToReader =
   /** Bytes that the consumer has taken: the job may send as many again. */
   | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
   | { readonly type: 'cancel'; readonly id: number }
+  /** The capacity of its caches. */
+  | { readonly type: 'cacheBytes'; readonly bytes: number }
   | { readonly type: 'streams' | 'close'; readonly id: number }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
@@ -24,6 +26,9 @@ export type ToReader =
       readonly newest: Uint8Array | undefined
     }
 
+/** A message that is replied to with a result. */
+export type ReaderCall = Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' | 'cacheBytes' }>
+
 /** A message of a reader thread. */
 export type FromReader =
   | { readonly pieces: Pieces }
@@ -35,5 +40,5 @@ export type FromReader =
 
 /** Whether a message must not wait for the slice of a long job: the signal is raised for it. */
 export function isWork({ type }: ToReader): boolean {
-  return type !== 'credit' && type !== 'cancel'
+  return type !== 'credit' && type !== 'cancel' && type !== 'cacheBytes'
 }

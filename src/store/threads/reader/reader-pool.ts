@@ -17,7 +17,10 @@ export function defaultReaderCount(available = processors()): ReaderCount {
   return { atOpen: 1, most: Math.max(1, Math.min(available - 1, tuning.maxReaderThreads)) }
 }
 
-type PoolOptions = Omit<ReaderOptions, 'index'> & Pick<Runtime, 'clock'>
+interface PoolOptions extends Omit<ReaderOptions, 'index'>, Pick<Runtime, 'clock'> {
+  /** The capacity of the caches of all threads together. */
+  readonly cacheBytes: number
+}
 
 /**
  * The reader threads of a store. A job goes to the thread with the least load, and stays there. Further threads are
@@ -32,17 +35,25 @@ export class ReaderPool {
   /** When to start another thread, after a start has failed. */
   #retryAt = Number.NEGATIVE_INFINITY
   #isClosing = false
+  #cacheBytes: number
 
   constructor(options: PoolOptions, { atOpen, most }: ReaderCount) {
     assert(1 <= atOpen && atOpen <= most && most <= tuning.maxReaderThreads, 'the number of reader threads is allowed')
     this.#options = options
     this.#most = most
+    this.#cacheBytes = options.cacheBytes
     this.#readers = Array.from({ length: atOpen }, (_, index) => new ReaderSupervisor({ ...options, index }))
+    this.#divideCache()
   }
 
   /** Resolves when the first threads are open. */
   async opened(): Promise<void> {
     await Promise.all(this.#readers.map((reader) => reader.opened()))
+  }
+
+  set cacheBytes(bytes: number) {
+    this.#cacheBytes = bytes
+    this.#divideCache()
   }
 
   call(message: Parameters<ReaderSupervisor['call']>[0]): Promise<unknown> {
@@ -79,6 +90,11 @@ export class ReaderPool {
     return least
   }
 
+  /** Among the threads that were started: a single one gets all of it. */
+  #divideCache(): void {
+    for (const reader of this.#readers) reader.cacheBytes = this.#cacheBytes / this.#readers.length
+  }
+
   #startAnother(): void {
     const { clock, threads } = this.#options
     if (this.#starting !== undefined || this.#isClosing || this.#readers.length >= this.#most) return
@@ -93,7 +109,9 @@ export class ReaderPool {
       reader
         .opened()
         .then(() => {
-          if (!this.#isClosing) this.#readers.push(reader)
+          if (this.#isClosing) return
+          this.#readers.push(reader)
+          this.#divideCache()
         })
         .catch(async (error: unknown) => {
           failed(error)

@@ -16,7 +16,7 @@ import { splitPieces } from './pieces.ts'
 import type { ReaderData } from './reader-host.ts'
 import { newLink, type ReaderLink } from './reader-link.ts'
 import { WaitingJobs } from './reader-load.ts'
-import { type FromReader, isWork, type ToReader } from './reader-messages.ts'
+import { type FromReader, isWork, type ReaderCall, type ToReader } from './reader-messages.ts'
 
 export interface ReaderOptions {
   /** The index of the thread among the reader threads. */
@@ -53,6 +53,7 @@ export class ReaderSupervisor {
   /** Whether the first thread has opened. */
   #hasOpened = false
   #isClosing = false
+  #cacheBytes: number | undefined
   /** Why there is no thread at the moment: the last start failed, and is retried. */
   #unavailable: Error | undefined
   #retry: Timer | undefined
@@ -60,6 +61,12 @@ export class ReaderSupervisor {
   constructor(options: ReaderOptions) {
     this.#options = options
     this.#thread = this.#start()
+  }
+
+  /** The capacity of the caches of the thread, also when it is restarted. */
+  set cacheBytes(bytes: number) {
+    this.#cacheBytes = bytes
+    post(this.#thread, { type: 'cacheBytes', bytes })
   }
 
   /** Number of open readings. */
@@ -79,7 +86,7 @@ export class ReaderSupervisor {
     this.#hasOpened = true
   }
 
-  call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
+  call(message: DistributiveOmit<ReaderCall, 'id'>): Promise<unknown> {
     if (this.#unavailable !== undefined) return Promise.reject(this.#unavailable)
     return this.#pending.add((id) => post(this.#thread, { ...message, id }))
   }
@@ -182,6 +189,7 @@ export class ReaderSupervisor {
     this.#unavailable = undefined
     try {
       this.#thread = this.#start()
+      if (this.#cacheBytes !== undefined) this.cacheBytes = this.#cacheBytes
     } catch (error) {
       this.#retryLater(error instanceof Error ? error : new Error(String(error)))
       return
