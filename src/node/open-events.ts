@@ -99,8 +99,9 @@ export async function openEvents(parts: Parts): Promise<Events> {
   }
 }
 
+/** Half of the setting: a cached event takes more memory than its bytes (decision 38). */
 function cacheBytesOf(document: SettingsDocument): number {
-  return clampSettings(document).settings.swarm.branchCacheSize
+  return clampSettings(document).settings.swarm.branchCacheSize / 2
 }
 
 /** Includes the write-ahead log, which is checkpointed from time to time. */

