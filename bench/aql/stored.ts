@@ -86,6 +86,7 @@ function answered(file: string, writer: LogWriter, key: { publicKey: LogReaderKe
   const job = runToEnd(makeQueryJob(reader, request, systemClock))
   let count = -1
   for (let state = 'busy'; state !== 'done'; ) {
+    job.begin()
     state = job.run(Number.POSITIVE_INFINITY)
     const lines = Buffer.from(job.take())
     for (let at = lines.indexOf(newline); at >= 0; at = lines.indexOf(newline, at + 1)) count++

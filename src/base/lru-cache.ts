@@ -1,7 +1,7 @@
 /** An LRU cache with a capacity in bytes: evicts the least recently used entries. */
 export class LruCache<K, V> {
   readonly #entries = new Map<K, { value: V; size: number }>()
-  readonly #capacity: number
+  #capacity: number
   /** Called for each evicted entry. */
   readonly #evicted: (value: V, key: K) => void
   #size = 0
@@ -9,6 +9,12 @@ export class LruCache<K, V> {
   constructor(capacity: number, evicted: (value: V, key: K) => void = () => {}) {
     this.#capacity = capacity
     this.#evicted = evicted
+  }
+
+  /** Changes the capacity; evicts what exceeds a smaller one. */
+  set capacity(bytes: number) {
+    this.#capacity = bytes
+    this.#evict()
   }
 
   get(key: K): V | undefined {
@@ -30,11 +36,7 @@ export class LruCache<K, V> {
     if (size > this.#capacity) return false
     this.#entries.set(key, { value, size })
     this.#size += size
-    for (const [oldest, { value: evicted }] of this.#entries) {
-      if (this.#size <= this.#capacity) break
-      this.#remove(oldest)
-      this.#evicted(evicted, oldest)
-    }
+    this.#evict()
     return true
   }
 
@@ -46,6 +48,14 @@ export class LruCache<K, V> {
   clear(): void {
     this.#entries.clear()
     this.#size = 0
+  }
+
+  #evict(): void {
+    for (const [oldest, { value: evicted }] of this.#entries) {
+      if (this.#size <= this.#capacity) break
+      this.#remove(oldest)
+      this.#evicted(evicted, oldest)
+    }
   }
 
   #remove(key: K): void {

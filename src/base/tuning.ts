@@ -23,25 +23,31 @@ export const tuning = {
   sliceMs: 10,
   /** First time slice of a query while others wait, in milliseconds: most queries finish within it. */
   firstSliceMs: 2,
+  /** Milliseconds after which the slice of a long job ends early for a new query or subscription. */
+  longSliceMs: 1,
   /** Total run time in milliseconds after which a query is a long job and goes behind the short ones. */
   shortJobMs: 20,
   /** Milliseconds of waiting after which a long job gets a slice, so that it does not starve. */
   starvingMs: 50,
   /** Young generation of a thread's heap in MiB: a scavenge frees buffers that are garbage. */
   youngGenerationMb: 4,
-  /** Young generation of the reader thread in MiB: queries allocate much, and get slower with less. */
+  /** Young generation of a reader thread in MiB: queries allocate much, and get slower with less. */
   readerYoungGenerationMb: 8,
-  /** Milliseconds for the reader thread to finish when the node stops. */
+  /** Maximum number of reader threads. There is one less than processors, but at least one. */
+  maxReaderThreads: 4,
+  /** Milliseconds for a reader thread to finish when the node stops. */
   readerStopTimeoutMs: 300,
   /** Milliseconds for the sealer thread to finish its task when the node stops. */
   sealerStopTimeoutMs: 10_000,
-  /** Cache of decompressed rows of the tail, per reader thread. */
+  /** Caches of all reader threads together, where the setting `branchCacheSize` does not apply. */
+  readerCacheBytes: 64 * 1024 * 1024,
+  /** Cache of decompressed rows of the tail, of a reader without threads. */
   tailCacheBytes: 4 * 1024 * 1024,
-  /** In-memory index of unsealed events of all streams, per reader thread. Streams beyond it are scanned. */
-  tailIndexBytes: 24 * 1024 * 1024,
+  /** In-memory index of unsealed events, of a reader without threads. */
+  tailIndexBytes: 16 * 1024 * 1024,
   /** Cache of the times of index ranges, per reader thread. */
   timesCacheBytes: 2 * 1024 * 1024,
-  /** Cache of decoded blocks, per reader thread. */
+  /** Cache of decoded blocks, of a reader without threads. */
   blockCacheBytes: 8 * 1024 * 1024,
   /** Index ranges that are merged into one. */
   rangesPerMerge: 8,

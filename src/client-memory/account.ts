@@ -10,11 +10,19 @@ const unitBytes = 1024
 const reserveShare = 3 / 8
 
 /** The threads that charge. Each has its own counter, which is reset when the thread ends and its memory is gone. */
-const threads = ['main', 'reader'] as const
-export type ChargingThread = (typeof threads)[number]
+export type ChargingThread = 'main' | { readonly reader: number }
 
 /** Layout of the shared memory: the limit, then one counter per thread. */
 const limitSlot = 0
+const mainSlot = 1
+const firstReaderSlot = 2
+const slots = firstReaderSlot + tuning.maxReaderThreads
+
+function slotOf(thread: ChargingThread): number {
+  const slot = thread === 'main' ? mainSlot : firstReaderSlot + thread.reader
+  assert(slot < slots, 'a thread that charges has a counter')
+  return slot
+}
 
 /**
  * Memory accounting for clients: request bodies, partial messages, results held by queries, unread responses. Admission
@@ -31,12 +39,12 @@ export class MemoryAccount {
   constructor(memory: SharedArrayBuffer, thread: ChargingThread) {
     this.memory = memory
     this.#units = new Int32Array(memory)
-    this.#slot = 1 + threads.indexOf(thread)
+    this.#slot = slotOf(thread)
   }
 
   static create(limitBytes: number): MemoryAccount {
     assert(limitBytes >= unitBytes, 'the limit of client memory is at least one unit')
-    const memory = new SharedArrayBuffer(4 * (1 + threads.length))
+    const memory = new SharedArrayBuffer(4 * slots)
     new Int32Array(memory)[limitSlot] = Math.floor(limitBytes / unitBytes)
     return new MemoryAccount(memory, 'main')
   }
@@ -70,7 +78,7 @@ export class MemoryAccount {
 
   /** Refunds all charges of a thread that has ended. */
   refundAll(thread: ChargingThread): void {
-    Atomics.store(this.#units, 1 + threads.indexOf(thread), 0)
+    Atomics.store(this.#units, slotOf(thread), 0)
   }
 
   get #limit(): number {
@@ -79,7 +87,7 @@ export class MemoryAccount {
 
   #used(): number {
     let used = 0
-    for (let slot = 1; slot <= threads.length; slot++) used += Atomics.load(this.#units, slot)
+    for (let slot = mainSlot; slot < slots; slot++) used += Atomics.load(this.#units, slot)
     return used
   }
 }

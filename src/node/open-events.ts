@@ -6,7 +6,7 @@ import type { Logger } from '../logging/index.ts'
 import type { Health } from '../observability/health.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Runtime } from '../runtime/system-runtime.ts'
-import type { Settings } from '../settings/index.ts'
+import { clampSettings, type Settings, type SettingsDocument } from '../settings/index.ts'
 import {
   makeFolders,
   SqliteEventStore,
@@ -40,8 +40,8 @@ interface Parts extends Runtime {
 }
 
 /**
- * Opens the events of the topic in the settings. Changes of routes and retention take effect at once, a change of the
- * topic with the next start.
+ * Opens the events of the topic in the settings. Changes of routes, retention and caches take effect at once, a change
+ * of the topic with the next start.
  */
 export async function openEvents(parts: Parts): Promise<Events> {
   const { folder, key, settings, health, metrics, account, log, disk, background, onDamage, failed, threads } = parts
@@ -62,6 +62,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
       runtime: { clock, timers, random },
       readerModule,
       clientMemory: account.memory,
+      cacheBytes: cacheBytesOf(settings.document),
       committed: (requests) => commits.observe(requests),
       onDamage,
       failed,
@@ -87,6 +88,7 @@ export async function openEvents(parts: Parts): Promise<Events> {
     })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
+      if (paths.includes('/swarm/branchCacheSize')) store.cacheBytes = cacheBytesOf(after)
       if (paths.some((path) => path.startsWith('/eventRouting'))) events.streams = after.eventRouting.streams
     })
     health.set('Events', 'started')
@@ -95,6 +97,10 @@ export async function openEvents(parts: Parts): Promise<Events> {
     health.set('Events', 'failed')
     throw error
   }
+}
+
+function cacheBytesOf(document: SettingsDocument): number {
+  return clampSettings(document).settings.swarm.branchCacheSize
 }
 
 /** Includes the write-ahead log, which is checkpointed from time to time. */

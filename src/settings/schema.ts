@@ -88,7 +88,11 @@ const swarm = {
     pingTimeout: count('Seconds to wait for the answer to a ping', 5),
     bitswapTimeout: count('Seconds to wait for a block from a peer', 15),
     mdns: { description: 'Whether to find peers on the local network', type: 'boolean', default: true },
-    branchCacheSize: { description: 'Bytes of index kept in memory', type: 'integer', default: 67108864 },
+    branchCacheSize: {
+      description: 'Bytes of memory for cached events and indexes of new ones, of all reader threads together',
+      type: 'integer',
+      default: 67108864,
+    },
     gossipInterval: {
       description: 'Seconds between two announcements of what this node has; at least 1 is used',
       type: 'integer',

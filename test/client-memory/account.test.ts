@@ -62,12 +62,17 @@ test('large holders cannot use the reserve of small ones', () => {
 
 test('each thread has its own counter, which is reset when the thread has ended', () => {
   const main = MemoryAccount.create(mib)
-  const reader = new MemoryAccount(main.memory, 'reader')
+  const [reader, other] = [0, 3].map((index) => new MemoryAccount(main.memory, { reader: index })) as [
+    MemoryAccount,
+    MemoryAccount,
+  ]
   ok(new Holding(main).charge(100 * kib))
   ok(new Holding(reader).charge(200 * kib))
-  equal(main.usedBytes, 300 * kib)
-  main.refundAll('reader')
-  equal(reader.usedBytes, 100 * kib)
+  ok(new Holding(other).charge(50 * kib))
+  equal(main.usedBytes, 350 * kib)
+  main.refundAll({ reader: 0 })
+  equal(other.usedBytes, 150 * kib)
+  throws(() => new MemoryAccount(main.memory, { reader: 4 }), /has a counter/)
 })
 
 test('refunding more than was charged fails an assertion', () => {

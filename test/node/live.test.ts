@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import { socketText } from '../../src/listening/listen.ts'
 import type { Node } from '../../src/node/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -47,6 +48,25 @@ test('a change of settings is logged and emitted with the changed paths, a refus
   await assert.rejects(node.settings.set(['swarm', 'topic'], '', 'test'), { code: 'ERR_SETTINGS_INVALID' })
   await node.settings.set(['swarm', 'topic'], 'x', 'test')
   assert.equal(changes.length, 1)
+})
+
+test('a change of branchCacheSize takes effect at runtime, and is at least 1 MiB', async (t) => {
+  const capacities: number[] = []
+  const record = (thread: Worker): void => {
+    const post = thread.postMessage.bind(thread)
+    t.mock.method(thread, 'postMessage', (message: { type?: string; bytes: number }, ...transfer: []) => {
+      if (message.type === 'cacheBytes') capacities.push(message.bytes)
+      post(message, ...transfer)
+    })
+  }
+  process.on('worker', record)
+  t.after(() => process.off('worker', record))
+  const { node } = await startNode(t)
+  await publish(node, 'a')
+  await node.settings.set(['swarm', 'branchCacheSize'], 5_000_000, 'test')
+  await node.settings.set(['swarm', 'branchCacheSize'], 1, 'test')
+  await node.settings.set(['swarm', 'gossipInterval'], 7, 'test')
+  assert.deepEqual(capacities.slice(-2), [5_000_000, 1024 * 1024])
 })
 
 /** Publishes events with a tag as an app. Returns the numbers of their streams. */

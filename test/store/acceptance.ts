@@ -14,12 +14,13 @@ import type { OpenStore } from './acceptance/support.ts'
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
 const pruned = [...pruning, ...endingChunksEarly]
-const rules = [appending, reading, receiving, pruned, redacting, replicating, sizing, querying, subscribing].flat()
+const others = [appending, reading, receiving, pruned, redacting, replicating, sizing].flat()
+const jobs = [querying, subscribing].flat()
 
-type Which = 'all' | 'large'
+type Which = 'all' | 'large' | 'jobs'
 
-/** The rules that every implementation of `EventStore` has to keep: all of them, or those about many events. */
+/** The rules that every implementation of `EventStore` has to keep: all of them, those about many events, or queries. */
 export function acceptanceSuite(name: string, open: OpenStore, which: Which = 'all'): void {
-  for (const { name: rule, large, check } of rules)
-    if (large || which === 'all') test(`${name}: ${rule}`, (t) => check(t, open))
+  for (const { name: rule, large, check } of which === 'jobs' ? jobs : [...others, ...jobs])
+    if (large || which !== 'large') test(`${name}: ${rule}`, (t) => check(t, open))
 }

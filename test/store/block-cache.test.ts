@@ -35,7 +35,7 @@ class PlainBlock {
 const step = fc.record({
   /** Blocks are contiguous, with one or many events. */
   block: fc.nat(60),
-  kind: fc.constantFrom('put', 'putIfRoom', 'get'),
+  kind: fc.constantFrom('put', 'putIfRoom', 'get', 'resize'),
   within: fc.nat(200),
 })
 
@@ -59,7 +59,8 @@ test('a cached block is found by each of its events, and by no other', () => {
         })
         for (const { block: number, kind, within } of steps) {
           const block = blocks[number] as PlainBlock
-          if (kind === 'get') isRight(block, within % block.count)
+          if (kind === 'resize') cache.capacity = tuning.blockCacheBytes / (1 + (within % 4))
+          else if (kind === 'get') isRight(block, within % block.count)
           else if (!block.cached) cache.put(block.first, block as unknown as SealedBlock, kind === 'putIfRoom')
         }
         for (const block of blocks) {

@@ -121,22 +121,22 @@ test('a subscription to one app is woken by every commit with events of that app
     const writer = new LogWriter({ file, topic: 't', kind: 'live', key, now: () => 1, random: systemRandom })
     const reader = new LogReader(file, writer.counts, key.publicKey, systemClock)
     try {
-      writer.counts.setWakeupFilter({ app: appHash(wanted) })
+      writer.counts.setWakeupFilter(0, { app: appHash(wanted) })
       const live = reader.snapshot()
       const cursor = new LogCursor(reader, { anyOf: [{ tags: [], appId: wanted }], order: 'asc' }, { live })
-      writer.takeWakeup()
+      writer.takeWakeups()
       for (const [apps, stream] of requests) {
         const events = apps.map((appId) => ({ appId, tags: [], payload: '1' }))
         writer.append([{ ...packed(events), streams: new Uint32Array(apps.length).fill(stream) }])
-        deepEqual(writer.takeWakeup(), apps.includes(wanted))
+        deepEqual(writer.takeWakeups(), apps.includes(wanted) ? [0] : [])
         cursor.extend(reader.snapshot())
         const sink = new Places(1)
         while (!cursor.run(sink));
         deepEqual(sink.found.length, apps.filter((appId) => appId === wanted).length)
       }
-      writer.counts.setWakeupFilter('none')
+      writer.counts.setWakeupFilter(0, 'none')
       writer.append([{ ...packed([{ appId: wanted, tags: [], payload: '1' }]), streams: new Uint32Array(1) }])
-      deepEqual(writer.takeWakeup(), false)
+      deepEqual(writer.takeWakeups(), [])
     } finally {
       reader.close()
       writer.close()
@@ -161,12 +161,12 @@ test('events of another node that a prune record makes available wake a subscrip
   const record = await other.prune(0, chunk)
   const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db'), random: systemRandom })
   t.after(() => writer.close())
-  writer.counts.setWakeupFilter({ app: appHash('a') })
+  writer.counts.setWakeupFilter(0, { app: appHash('a') })
   deepEqual(writer.receive(late), { state: 'waiting', count: 0 })
-  deepEqual(writer.takeWakeup(), false)
+  deepEqual(writer.takeWakeups(), [])
   writer.applyPrune(record, checkpoint?.head)
   deepEqual(writer.counts.count(0), chunk + 5)
-  deepEqual(writer.takeWakeup(), true)
+  deepEqual(writer.takeWakeups(), [0])
 })
 
 for (const sealed of [true, false])

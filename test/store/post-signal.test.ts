@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { PostSignal } from '../../src/store/threads/writer/post-signal.ts'
+import { PostSignal } from '../../src/store/threads/post-signal.ts'
 
 test('waiting ends at once when a message was posted since the count was read', () => {
   const signal = new PostSignal()
@@ -18,7 +18,7 @@ test('waiting ends at its timeout when nothing is posted', () => {
 
 test('a blocked thread wakes up when another one posts', async (t) => {
   const signal = new PostSignal()
-  const module = new URL('../../src/store/threads/writer/post-signal.ts', import.meta.url).href
+  const module = new URL('../../src/store/threads/post-signal.ts', import.meta.url).href
   const waiter = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads')
      import(${JSON.stringify(module)}).then(({ PostSignal }) => {

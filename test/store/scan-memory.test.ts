@@ -81,6 +81,21 @@ test('the block of an active cursor is not released, whatever others read meanwh
   }
 })
 
+test('a smaller capacity evicts the least recently used entries', () => {
+  const evicted: string[] = []
+  const cache = new LruCache<string, number>(10, (_, key) => evicted.push(key))
+  for (const key of ['a', 'b', 'c']) ok(cache.set(key, 1, 3))
+  cache.get('a')
+  cache.capacity = 9
+  deepEqual(evicted, [])
+  cache.capacity = 5
+  deepEqual(evicted, ['b', 'c'])
+  ok(!cache.set('d', 1, 6))
+  cache.capacity = 20
+  ok(cache.set('d', 1, 17))
+  deepEqual([cache.get('a'), cache.get('d')], [1, 1])
+})
+
 test('setIfRoom does not evict other entries of the cache', () => {
   const cache = new LruCache<string, number>(10)
   ok(cache.set('a', 1, 6))

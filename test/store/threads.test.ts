@@ -8,9 +8,10 @@ import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { logStats, SqliteEventStore, verifyLog } from '../../src/store/index.ts'
 import { SharedCounts } from '../../src/store/sqlite/index.ts'
+import { PostSignal } from '../../src/store/threads/post-signal.ts'
+import { newLink } from '../../src/store/threads/reader/reader-link.ts'
 import { spawn, untilOpen } from '../../src/store/threads/spawn.ts'
 import { Gate } from '../../src/store/threads/thread-messages.ts'
-import { PostSignal } from '../../src/store/threads/writer/post-signal.ts'
 import type { WriterData } from '../../src/store/threads/writer/writer-thread.ts'
 import { packed } from '../support/events.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -128,8 +129,8 @@ test('a reader thread that ends is restarted: running queries fail, later ones s
 const subscription = { query: "FROM 'all'", appId: 'com.example.a', via: 'http', lowerBound: {} }
 
 test('a new reader thread is woken once the writer is connected to it', async (t) => {
-  const [sealer, commits, newCommits] = [new MessageChannel(), new MessageChannel(), new MessageChannel()]
-  const ports = { sealer: sealer.port1, commits: commits.port1 }
+  const sealer = new MessageChannel()
+  const [link, end] = newLink()
   const data: WriterData = {
     file: join(temporaryFolder(t), 'log.db'),
     topic: 't',
@@ -138,21 +139,24 @@ test('a new reader thread is woken once the writer is connected to it', async (t
     counts: new SharedCounts().memory,
     sealerEnded: new Gate().memory,
     posts: new PostSignal().memory,
-    ...ports,
+    sealer: sealer.port1,
   }
-  const writer = spawn(
-    new URL('../../src/store/threads/writer/writer-thread.ts', import.meta.url),
-    data,
-    Object.values(ports),
-  )
+  const writer = spawn(new URL('../../src/store/threads/writer/writer-thread.ts', import.meta.url), data, [
+    sealer.port1,
+  ])
   t.after(async () => {
     await writer.terminate()
-    for (const { port2 } of [sealer, commits, newCommits]) port2.close()
+    for (const port of [sealer.port2, end.port]) port.close()
   })
   await untilOpen(writer)
-  const woken = once(newCommits.port2, 'message')
-  writer.postMessage({ commits: newCommits.port1 }, [newCommits.port1])
+  const woken = once(end.port, 'message')
+  writer.postMessage({ reader: 0, link }, [link.port])
   await woken
+  const posts = new PostSignal(end.posts)
+  await until(
+    () => posts.count === 1 || undefined,
+    () => `the signal was raised ${posts.count} times`,
+  )
 })
 
 test('a query that never yields does not block closing the store', async (t) => {

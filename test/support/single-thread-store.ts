@@ -108,7 +108,7 @@ export class SingleThreadStore implements EventStore {
   #write<T>(work: (writer: LogWriter) => T): T {
     this.#open()
     const result = work(this.#writer)
-    if (this.#writer.takeWakeup()) {
+    if (this.#writer.takeWakeups().length > 0) {
       this.#jobs.wake()
       this.#listeners.notify()
     }

@@ -63,8 +63,15 @@ class MonotonicJob implements Job {
     return this.#events.appId
   }
 
-  run(deadline: number): 'busy' | 'waiting' | 'done' {
+  begin(): void {
     this.#lines.clear()
+  }
+
+  get isFull(): boolean {
+    return this.#lines.isFull
+  }
+
+  run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#slice.begin(deadline)
     if (this.#phase === 'before' && !this.#findLatest()) return 'busy'
     for (;;) {

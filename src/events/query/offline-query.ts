@@ -22,6 +22,7 @@ function requestOf(query: OfflineQuery): QueryRequest {
 
 function* lines(job: Job): Generator<string> {
   for (let state = 'busy'; state !== 'done'; ) {
+    job.begin()
     state = job.run(Number.POSITIVE_INFINITY)
     const written = job.take()
     if (written.length > 0) yield Buffer.from(written).toString()

@@ -85,8 +85,15 @@ class QueryJob implements Job {
       )
   }
 
-  run(deadline: number): 'busy' | 'done' {
+  begin(): void {
     this.#lines.clear()
+  }
+
+  get isFull(): boolean {
+    return this.#lines.isFull
+  }
+
+  run(deadline: number): 'busy' | 'done' {
     this.#slice.begin(deadline)
     do {
       const step = this.#steps.next()

@@ -5,8 +5,9 @@ import { systemRuntime } from '../../runtime/system-runtime.ts'
 import { type ReaderData, runReader } from '../../store/reading/index.ts'
 import { queryJobs } from './query-jobs.ts'
 
-const { clientMemory } = workerData as ReaderData
+const { clientMemory, index } = workerData as ReaderData
 // One query may use half of the account. Bytes on the heap are charged twice, so that is a quarter of it in bytes.
-if (clientMemory !== undefined) boundAllowances(new MemoryAccount(clientMemory, 'reader').limitBytes / heapCost(2))
+if (clientMemory !== undefined)
+  boundAllowances(new MemoryAccount(clientMemory, { reader: index }).limitBytes / heapCost(2))
 
 runReader(queryJobs, systemRuntime)

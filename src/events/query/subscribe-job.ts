@@ -42,8 +42,15 @@ class SubscribeJob implements Job {
     return this.#events.appId
   }
 
-  run(deadline: number): 'busy' | 'waiting' | 'done' {
+  begin(): void {
     this.#lines.clear()
+  }
+
+  get isFull(): boolean {
+    return this.#lines.isFull
+  }
+
+  run(deadline: number): 'busy' | 'waiting' | 'done' {
     this.#slice.begin(deadline)
     while (this.#read()) {
       this.#subscription.flush()

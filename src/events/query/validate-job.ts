@@ -28,6 +28,10 @@ class ValidateJob implements Job {
     this.#steps = validation(request, clock)
   }
 
+  /** The output is one line, written at the end. */
+  readonly isFull = false
+  begin(): void {}
+
   run(deadline: number): 'busy' | 'done' {
     do {
       const step = this.#steps.next()

@@ -8,6 +8,11 @@ export interface Queued {
   ranMs: number
 }
 
+/** Whether a job has run for so long that it goes behind the others. */
+export function isLong({ ranMs }: Queued): boolean {
+  return ranMs >= tuning.shortJobMs
+}
+
 /** Round robin by app; jobs of one app are FIFO. */
 class RoundRobin<T extends Queued> {
   /** The next app first; no list is empty. */
@@ -57,8 +62,14 @@ export class JobQueue<T extends Queued> {
     return this.#levels.reduce((sum, { jobs }) => sum + jobs.size, this.#woken.length)
   }
 
+  /** Whether there are jobs other than long ones. */
+  get hasUrgent(): boolean {
+    const [fresh, short] = this.#levels
+    return this.#woken.length > 0 || (fresh?.jobs.size ?? 0) > 0 || (short?.jobs.size ?? 0) > 0
+  }
+
   push(job: T): void {
-    const level = job.ranMs === 0 ? 0 : job.ranMs < tuning.shortJobMs ? 1 : 2
+    const level = job.ranMs === 0 ? 0 : isLong(job) ? 2 : 1
     this.#levels[level]?.jobs.push(job)
   }
 
@@ -69,18 +80,23 @@ export class JobQueue<T extends Queued> {
 
   /** Dequeues the next job, after the slice of the previous one has ended at `now`. */
   next(now: number): T | undefined {
-    // Measured from the end of a slice: else a level with slow steps would be starving after each of them.
-    for (const level of this.#levels) if (level === this.#served || level.jobs.size === 0) level.waitingSince = now
-    this.#served = undefined
     const starving = this.#starving(now)
+    this.#served = undefined
     const woken = starving === undefined ? this.#woken.shift() : undefined
     if (woken !== undefined) return woken
     this.#served = starving ?? this.#levels.find(({ jobs }) => jobs.size > 0)
     return this.#served?.jobs.shift()
   }
 
+  /** Whether the next job comes before others because its level was starving. */
+  isStarving(now: number): boolean {
+    return this.#starving(now) !== undefined
+  }
+
   /** The level that has waited longest, if beyond the starvation limit. */
   #starving(now: number): Level<T> | undefined {
+    // Measured from the end of a slice: else a level with slow steps would be starving after each of them.
+    for (const level of this.#levels) if (level === this.#served || level.jobs.size === 0) level.waitingSince = now
     return this.#levels
       .filter(({ jobs, waitingSince }) => jobs.size > 0 && now - waitingSince >= tuning.starvingMs)
       .sort((a, b) => a.waitingSince - b.waitingSince)[0]

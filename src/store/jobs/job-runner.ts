@@ -4,26 +4,9 @@ import { Holding, type MemoryAccount, outOfClientMemory } from '../../client-mem
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import type { EventReader } from '../port/index.ts'
 import type { Job, JobSet, Preparation } from './job.ts'
-import { JobQueue, type Queued } from './job-queue.ts'
-
-/** The output of a job. The consumer may take ownership of the memory. */
-export interface Piece {
-  readonly id: number
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
-
-/** Receives the output of jobs. */
-export interface JobOutput {
-  /** A job was prepared: its request is valid. */
-  started(id: number): void
-  /** The output of one round, one piece per job; valid until this returns. */
-  written(pieces: readonly Piece[]): void
-  /** A job has ended, after its last output. */
-  ended(id: number, outcome: { readonly error?: unknown }): void
-}
-
-/** The apps whose new events wake live jobs. */
-export type WakeFilter = 'all' | 'none' | { readonly appId: string }
+import type { JobOutput, Piece } from './job-output.ts'
+import { isLong, JobQueue, type Queued } from './job-queue.ts'
+import { type WakeFilter, wakeFilterOf } from './wake-filter.ts'
 
 /** The clock and the event loop that jobs are scheduled with. */
 export type JobRuntime = Pick<Runtime, 'clock' | 'timers'>
@@ -37,6 +20,10 @@ export interface JobRunnerOptions {
   readonly runtime: JobRuntime
   /** Milliseconds for the slices of a round; may be shorter while there are long jobs. */
   readonly sliceMs?: (hasLongJob: boolean) => number
+  /** Whether messages wait for the event loop: slices end early for them. */
+  readonly hasMessages?: () => boolean
+  /** Called when the number of waiting jobs may have changed. */
+  readonly setWaiting?: (jobs: number) => void
   /** Called before a job takes the snapshot from which it waits, so that no commit is missed. */
   readonly setWakeFilter?: (events: WakeFilter) => void
 }
@@ -58,6 +45,12 @@ interface Ended {
   readonly outcome: { readonly error?: unknown }
 }
 
+/** When a slice ends, and after how many milliseconds it may end early because messages wait. */
+interface SliceEnd {
+  readonly at: number
+  readonly interruptibleMs: number
+}
+
 /**
  * Runs jobs in slices, short ones first, each only as far ahead of its consumer as its credit allows. It is independent
  * of threads and databases: it gets an `EventReader`, and `wake` is called after commits.
@@ -69,11 +62,15 @@ export class JobRunner {
   readonly #output: JobOutput
   readonly #runtime: JobRuntime
   readonly #sliceMs: (hasLongJob: boolean) => number
+  readonly #hasMessages: () => boolean
+  readonly #setWaiting: (jobs: number) => void
   readonly #setWakeFilter: (events: WakeFilter) => void
   readonly #jobs = new Map<number, Running>()
   /** Jobs that are ready to run. */
   readonly #queue = new JobQueue<Running>()
   #scheduled = false
+  /** Number of jobs that wait for commits. */
+  #waiting = 0
   /** Whether a job of the last round needs more slices. */
   #hasLongJob = false
 
@@ -84,6 +81,8 @@ export class JobRunner {
     this.#output = options.output
     this.#runtime = options.runtime
     this.#sliceMs = options.sliceMs ?? (() => tuning.sliceMs)
+    this.#hasMessages = options.hasMessages ?? (() => false)
+    this.#setWaiting = options.setWaiting ?? (() => {})
     this.#setWakeFilter = options.setWakeFilter ?? (() => {})
     this.#setWakeFilter('none')
   }
@@ -135,7 +134,7 @@ export class JobRunner {
     const woken: Running[] = []
     for (const running of this.#jobs.values()) {
       if (running.state !== 'waiting') continue
-      running.state = 'busy'
+      this.#setState(running, 'busy')
       // The new events are about as much work as a new query.
       running.ranMs = 0
       if (running.credit > 0) woken.push(running)
@@ -155,9 +154,17 @@ export class JobRunner {
   #drop(id: number): void {
     const running = this.#jobs.get(id)
     if (running === undefined) return
-    running.state = 'done'
+    this.#setState(running, 'done')
     running.holding.close()
     this.#jobs.delete(id)
+  }
+
+  #setState(running: Running, state: Running['state']): void {
+    const waiting = this.#waiting + Number(state === 'waiting') - Number(running.state === 'waiting')
+    running.state = state
+    if (waiting === this.#waiting) return
+    this.#waiting = waiting
+    this.#setWaiting(waiting)
   }
 
   /** Adjusts the charged memory of a job. Throws at the limit. */
@@ -167,13 +174,8 @@ export class JobRunner {
     else if (!holding.charge(more)) throw outOfClientMemory(this.#account)
   }
 
-  /** Updates the wake-up filter: only commits with events of these apps wake the reader. */
   #updateWakeFilter(): void {
-    const apps = new Set<string | undefined>()
-    for (const { job } of this.#jobs.values()) if (job?.isLive === true) apps.add(job.appId)
-    const [appId] = apps
-    if (apps.size === 0) this.#setWakeFilter('none')
-    else this.#setWakeFilter(apps.size > 1 || appId === undefined ? 'all' : { appId })
+    this.#setWakeFilter(wakeFilterOf(this.#jobs.values()))
   }
 
   #scheduleRound(): void {
@@ -182,7 +184,10 @@ export class JobRunner {
     this.#runtime.timers.setImmediate(() => this.#round())
   }
 
-  /** Runs jobs until the time of one slice is used up, and sends their output together. */
+  /**
+   * Runs jobs until the time of one slice is used up, and sends their output together. A long job has its own round: the
+   * output of others does not wait for it.
+   */
   #round(): void {
     this.#scheduled = false
     const sliceMs = this.#sliceMs(this.#hasLongJob)
@@ -194,16 +199,20 @@ export class JobRunner {
     const sliced: Running[] = []
     // At most one slice for each: the output of a job is valid until its next slice.
     do {
+      const isStarving = this.#queue.isStarving(now)
       const running = this.#queue.next(now)
       if (running === undefined) break
       if (running.state !== 'busy') continue
       const isFirst = running.ranMs === 0 && this.#queue.size > 0
-      this.#slice(running, isFirst ? Math.min(end, now + tuning.firstSliceMs) : end, pieces, ended)
+      const at = isFirst ? Math.min(end, now + tuning.firstSliceMs) : end
+      // Messages without a pause must not take its turn from a job that was starving.
+      const interruptibleMs = isStarving ? sliceMs : isLong(running) ? tuning.longSliceMs : tuning.firstSliceMs
+      this.#slice(running, { at, interruptibleMs }, pieces, ended)
       const began = now
       now = this.#runtime.clock.steadyMs()
       running.ranMs += now - began
       if (this.#jobs.has(running.id)) sliced.push(running)
-    } while (now < end)
+    } while (now < end && this.#queue.hasUrgent && !this.#queue.isStarving(now))
     if (pieces.length > 0) this.#output.written(pieces)
     for (const { id, outcome } of ended) this.#output.ended(id, outcome)
     // After the output was handed over, which is charged to the connection from then on.
@@ -226,7 +235,7 @@ export class JobRunner {
     }
   }
 
-  #slice(running: Running, end: number, pieces: Piece[], ended: Ended[]): void {
+  #slice(running: Running, end: SliceEnd, pieces: Piece[], ended: Ended[]): void {
     const { id } = running
     try {
       const job = running.job ?? this.#prepare(running, end)
@@ -234,7 +243,7 @@ export class JobRunner {
         this.#hasLongJob = true
         return
       }
-      running.state = job.run(end)
+      this.#setState(running, this.#run(job, end))
       const bytes = job.take()
       if (bytes.length > 0) {
         running.credit -= bytes.length
@@ -244,7 +253,7 @@ export class JobRunner {
       if (running.state !== 'done') return
       ended.push({ id, outcome: {} })
     } catch (error) {
-      running.state = 'done'
+      this.#setState(running, 'done')
       ended.push({ id, outcome: { error } })
     }
     running.holding.close()
@@ -252,8 +261,20 @@ export class JobRunner {
     this.#updateWakeFilter()
   }
 
+  /** Runs a job until the end of the slice, in steps: between them it is checked whether messages wait. */
+  #run(job: Job, { at, interruptibleMs }: SliceEnd): Running['state'] {
+    job.begin()
+    let now = this.#runtime.clock.steadyMs()
+    let state: Running['state']
+    do {
+      state = job.run(Math.min(at, now + interruptibleMs))
+      now = this.#runtime.clock.steadyMs()
+    } while (state === 'busy' && !job.isFull && now < at && !this.#hasMessages())
+    return state
+  }
+
   /** Prepares a job; undefined when the preparation continues in the next slice. */
-  #prepare(running: Running, end: number): Job | undefined {
+  #prepare(running: Running, end: SliceEnd): Job | undefined {
     // Before a job takes its first snapshot, so that it misses no commit after it.
     this.#setWakeFilter('all')
     try {
@@ -265,11 +286,14 @@ export class JobRunner {
     }
   }
 
-  #prepareUntil(preparation: Preparation, end: number): Job | undefined {
+  #prepareUntil(preparation: Preparation, { at, interruptibleMs }: SliceEnd): Job | undefined {
+    let now = this.#runtime.clock.steadyMs()
+    const interruptibleAt = now + interruptibleMs
     do {
       const step = preparation.next()
       if (step.done === true) return step.value
-    } while (this.#runtime.clock.steadyMs() < end)
+      now = this.#runtime.clock.steadyMs()
+    } while (now < at && (now < interruptibleAt || !this.#hasMessages()))
     return undefined
   }
 }

@@ -7,9 +7,16 @@ export interface Job {
   readonly isLive?: boolean
   /** The app whose events it waits for, if it is only one. */
   readonly appId?: string | undefined
-  /** Runs until the deadline or a full piece (`busy`), until it has caught up (`waiting`), or to its end (`done`). */
+  /** Begins a slice: drops the output of the last one. */
+  begin(): void
+  /**
+   * Runs until the deadline or a full piece (`busy`), until it has caught up (`waiting`), or to its end (`done`). May be
+   * called several times per slice, while the piece is not full.
+   */
   run(deadline: number): 'busy' | 'waiting' | 'done'
-  /** The output of the last run: valid until the next one, and its memory may be transferred. */
+  /** Whether the output has reached the size of a piece, so that the slice has to end. */
+  readonly isFull: boolean
+  /** The output of the slice: valid until the next one begins, and its memory may be transferred. */
   take(): Uint8Array<ArrayBuffer>
   /** Estimated bytes that it holds until the next run: charged to the account of client memory. */
   readonly heldBytes?: number

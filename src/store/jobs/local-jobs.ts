@@ -2,7 +2,8 @@ import { limits } from '../../base/limits.ts'
 import { MemoryAccount } from '../../client-memory/account.ts'
 import type { EventReader, Reading } from '../port/index.ts'
 import type { JobSet } from './job.ts'
-import { JobRunner, type JobRuntime, type Piece } from './job-runner.ts'
+import type { Piece } from './job-output.ts'
+import { JobRunner, type JobRuntime } from './job-runner.ts'
 import { PieceQueue } from './piece-queue.ts'
 
 export interface LocalJobsOptions {

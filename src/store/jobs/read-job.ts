@@ -12,8 +12,15 @@ class ReadJob implements Job {
     this.#cursor = reader.cursor(selection)
   }
 
-  run(deadline: number): 'busy' | 'done' {
+  begin(): void {
     this.#lines.clear()
+  }
+
+  get isFull(): boolean {
+    return this.#lines.isFull
+  }
+
+  run(deadline: number): 'busy' | 'done' {
     return this.#cursor.run(this.#lines, deadline) ? 'done' : 'busy'
   }
 

@@ -26,12 +26,12 @@ import type {
 import { SharedCounts } from '../sqlite/index.ts'
 import type { BackupData, FromBackup } from './backup/backup-thread.ts'
 import { PendingCalls } from './pending-calls.ts'
-import { ReaderSupervisor } from './reader/reader-supervisor.ts'
+import { PostSignal } from './post-signal.ts'
+import { defaultReaderCount, type ReaderCount, ReaderPool } from './reader/reader-pool.ts'
 import type { FromSealer, SealerData, SealerStart, ToSealer } from './sealer/sealer-thread.ts'
 import { noWatch, spawn, type ThreadName, type ThreadWatch, untilOpen } from './spawn.ts'
 import { fromMessage, Gate, type Opened, packRequest, toMessage, unpackAppended } from './thread-messages.ts'
 import { AppendOrder } from './writer/append-order.ts'
-import { PostSignal } from './writer/post-signal.ts'
 import type { FromWriter, ToWriter, WriterCall, WriterData } from './writer/writer-thread.ts'
 
 export interface EventStoreOptions {
@@ -40,7 +40,11 @@ export interface EventStoreOptions {
   readonly kind: TopicKind
   readonly key: KeyPair
   readonly runtime: Runtime
-  /** The module of the reader thread: it may have more jobs than the store has. */
+  /** The number of reader threads; by default it follows from the processors. */
+  readonly readers?: ReaderCount
+  /** The capacity of the caches of all reader threads together. */
+  readonly cacheBytes?: number
+  /** The module of the reader threads: it may have more jobs than the store has. */
   readonly readerModule?: URL
   /** The account of client memory that queries are charged to; without one they are not. */
   readonly clientMemory?: SharedArrayBuffer
@@ -58,18 +62,18 @@ export interface EventStoreOptions {
   readonly background?: (notice: BackgroundNotice) => void
 }
 
-/** The events of a topic in an SQLite database, with a writer thread, a reader thread and a sealer thread. */
+/** The events of a topic in an SQLite database, with a writer thread, reader threads and a sealer thread. */
 export class SqliteEventStore implements EventStore {
   readonly #options: EventStoreOptions
   readonly #posts = new PostSignal()
   readonly #writer: Worker
-  readonly #reader: ReaderSupervisor
+  readonly #readers: ReaderPool
   /** Gets its tasks from the writer thread, not from here. */
   #sealer: Worker | undefined
   /** Why the sealer could not be started, and when the start is retried. */
   #sealerFailure: { readonly error: Error; readonly retryAt: number } | undefined
   readonly #writerCalls = new PendingCalls()
-  /** Reports disk errors of the reader thread. */
+  /** Reports disk errors of the reader threads. */
   readonly #disk: DiskReporter
   readonly #threads: ThreadWatch
   readonly #listeners = new CommitListeners()
@@ -88,24 +92,24 @@ export class SqliteEventStore implements EventStore {
     this.#disk = new DiskReporter(options.disk)
     this.#threads = options.threads ?? noWatch
     const counts = new SharedCounts().memory
-    const commits = new MessageChannel()
-    const ports = { sealer: this.#seals.port1, commits: commits.port1 }
+    const sealer = this.#seals.port1
     const shared = { counts, sealerEnded: this.#sealerEnded.memory, posts: this.#posts.memory }
-    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), ...ports, ...shared }
-    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, Object.values(ports))
-    this.#reader = new ReaderSupervisor(
+    const writerData: WriterData = { file, topic, kind, privateKey: key.toPrivateText(), sealer, ...shared }
+    this.#writer = spawn(moduleOf('writer/writer-thread'), writerData, [sealer])
+    this.#readers = new ReaderPool(
       {
-        timers: options.runtime.timers,
+        ...options.runtime,
         module: readerModule,
         data: { file, own: key.publicKey, counts, gate: this.#gate.memory, clientMemory },
-        connect: (port) => this.#post({ commits: port }, [port]),
+        connect: (reader, link) => this.#post({ reader, link }, [link.port]),
         // The writer reports failures. The next query that meets the damage retries.
         damagedIndex: (...position) => void this.#write('dropIndexAt', ...position).catch(() => {}),
         failed: (error) => this.#fail(error),
         threads: this.#threads,
         disk: this.#disk,
+        cacheBytes: options.cacheBytes ?? tuning.readerCacheBytes,
       },
-      commits.port2,
+      options.readers ?? defaultReaderCount(),
     )
     const order = new AppendOrder()
     const appended = (results: Float64Array): void => {
@@ -135,9 +139,9 @@ export class SqliteEventStore implements EventStore {
   async #open(): Promise<void> {
     try {
       const writer = untilOpen(this.#writer, this.#options.onDamage)
-      await Promise.all([writer.then(() => this.#gate.open()), this.#reader.opened()])
+      await Promise.all([writer.then(() => this.#gate.open()), this.#readers.opened()])
     } catch (error) {
-      await Promise.all([this.#writer.terminate(), this.#reader.terminate()])
+      await Promise.all([this.#writer.terminate(), this.#readers.terminate()])
       throw error
     }
     this.#watch('writer', this.#writer)
@@ -276,6 +280,11 @@ export class SqliteEventStore implements EventStore {
     this.#disk.succeeded('query')
   }
 
+  /** Changes the capacity of the caches of all reader threads together. */
+  set cacheBytes(bytes: number) {
+    this.#readers.cacheBytes = bytes
+  }
+
   /** Copies a consistent snapshot of the store into a new file, while the store is in use. */
   async backup(target: string): Promise<void> {
     const data: BackupData = { file: this.#options.file, target, now: this.#options.runtime.clock.now() }
@@ -294,7 +303,7 @@ export class SqliteEventStore implements EventStore {
 
   /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
-    if (this.#ended === undefined) return this.#reader.start(job, request)
+    if (this.#ended === undefined) return this.#readers.start(job, request)
     const ended = new PieceQueue(
       () => {},
       () => {},
@@ -311,7 +320,7 @@ export class SqliteEventStore implements EventStore {
   async #close(): Promise<void> {
     try {
       // The writer last: the last connection to close checkpoints the WAL, and only the writer's can write.
-      await this.#reader.close()
+      await this.#readers.close()
       this.#sealerEnded.open()
       await this.#stopSealer()
       if (this.#ended === undefined) await this.#write('close')
@@ -353,8 +362,8 @@ export class SqliteEventStore implements EventStore {
     this.#posts.raise()
   }
 
-  #read(message: Parameters<ReaderSupervisor['call']>[0]): Promise<unknown> {
-    return this.#ended === undefined ? this.#reader.call(message) : Promise.reject(this.#ended)
+  #read(message: Parameters<ReaderPool['call']>[0]): Promise<unknown> {
+    return this.#ended === undefined ? this.#readers.call(message) : Promise.reject(this.#ended)
   }
 
   /** Handles the unexpected end of a thread. */
@@ -368,7 +377,7 @@ export class SqliteEventStore implements EventStore {
   #refuse(error: Error): void {
     this.#ended ??= error
     this.#sealerEnded.open()
-    this.#reader.failAll(error)
+    this.#readers.failAll(error)
   }
 
   /** Rejects everything that waits or follows: the writer has ended, and its last replies have arrived. */

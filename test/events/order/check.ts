@@ -132,6 +132,7 @@ class Consumer {
   /** Runs the job until it is done or waits for events. */
   read(): Message[] {
     while (!this.#done) {
+      this.#job.begin()
       const state = this.#job.run(Number.POSITIVE_INFINITY)
       for (const line of Buffer.from(this.#job.take()).toString().split('\n').slice(0, -1))
         this.messages.push(messageOf(line))

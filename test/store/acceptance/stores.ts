@@ -27,15 +27,25 @@ export function complete({ queries = false, ...options }: OpenOptions = {}): Omi
   }
 }
 
-export async function openSqlite(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
+export async function openSqlite(
+  test: TestContext,
+  options?: OpenOptions,
+  readers?: EventStoreOptions['readers'],
+): Promise<SqliteEventStore> {
   let store: SqliteEventStore | undefined
   // Registered before the removal of the folder: hooks run in the order of registration.
   test.after(() => store?.close())
   store = await SqliteEventStore.open({
     file: join(temporaryFolder(test), 'log.db'),
     ...complete(options),
+    ...(readers && { readers }),
   })
   return store
+}
+
+/** A store with three reader threads, whatever the processors. */
+export function openWithReaders(test: TestContext, options?: OpenOptions): Promise<SqliteEventStore> {
+  return openSqlite(test, options, { atOpen: 3, most: 3 })
 }
 
 export async function openSingleThread(test: TestContext, options?: OpenOptions): Promise<SingleThreadStore> {

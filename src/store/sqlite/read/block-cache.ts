@@ -6,6 +6,10 @@ import type { SealedBlock } from './sealed-block.ts'
 export class BlockCache {
   readonly #blocks = new RangeCache<SealedBlock>(tuning.blockCacheBytes, (block) => block.onEvicted())
 
+  set capacity(bytes: number) {
+    this.#blocks.capacity = bytes
+  }
+
   /** The block that contains an event. It is shared between its readers. */
   get(key: number): SealedBlock | undefined {
     const block = this.#blocks.get(key)

@@ -36,6 +36,9 @@ const statements = {
   stream: 'SELECT number, node, nr, pruned, checkpoint, record, head, crc FROM stream WHERE number = ?',
 } as const
 
+/** How the caches share their memory. */
+const cacheShares = { blocks: 7 / 16, tail: 2 / 16, tailIndexes: 5 / 16 } as const
+
 /** Reads blocks of events and stream metadata. No transaction stays open between two calls. */
 export class BlockReader {
   readonly counts: SharedCounts
@@ -73,6 +76,13 @@ export class BlockReader {
       this.#database.close()
       throw error
     }
+  }
+
+  /** Sets the capacity of its caches together. A part stays free: a cached event takes more memory than its bytes. */
+  set cacheBytes(bytes: number) {
+    this.#sealed.cacheBytes = bytes * cacheShares.blocks
+    this.#tail.cacheBytes = bytes * cacheShares.tail
+    this.tailIndexes.capacity = bytes * cacheShares.tailIndexes
   }
 
   streams(): readonly ReadStream[] {

@@ -22,6 +22,11 @@ export class RangeCache<V> {
     })
   }
 
+  /** Changes the capacity; evicts what exceeds a smaller one. */
+  set capacity(bytes: number) {
+    this.#entries.capacity = bytes
+  }
+
   get(key: number): V | undefined {
     for (const first of this.#buckets.get(Math.floor(key / keysPerBucket)) ?? []) {
       if (key < first) continue

@@ -32,6 +32,10 @@ export class SealedBlocks {
     this.#all = prepare(blockColumns.join(', '))
   }
 
+  set cacheBytes(bytes: number) {
+    this.#cache.capacity = bytes
+  }
+
   clear(): void {
     this.#cache.clear()
     this.#readAhead = undefined

@@ -1,5 +1,6 @@
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
+import { tuning } from '../../../base/tuning.ts'
 import { Snapshot, type StreamNumber } from '../../port/index.ts'
 import { offsetOf, rowKey, streamOf } from '../rows/row-key.ts'
 
@@ -11,14 +12,14 @@ const cell = {
   seals: 1,
   removals: 2,
   appends: 3,
-  /** The wake-up filter, see `wakeup`. */
-  wakeupFilter: 4,
   /** Counters of changes in the ring: reserved for writing, committed, applied to the cells of the streams. */
-  reserved: 5,
-  committed: 6,
-  applied: 7,
+  reserved: 4,
+  committed: 5,
+  applied: 6,
+  /** The wake-up filters of all reader threads, see `wakeup`. */
+  wakeupFilters: 7,
 } as const
-const header = 8
+const header = 7 + tuning.maxReaderThreads
 
 /** Cells per stream: the number of its events, of pruned ones, of sealed ones. */
 const perStream = 3
@@ -156,17 +157,17 @@ export class SharedCounts {
   }
 
   /**
-   * Sets the wake-up filter of the reader thread. No wake-up is lost: the reader sets it before it takes a snapshot,
+   * Sets the wake-up filter of a reader thread. No wake-up is lost: the reader sets it before it takes a snapshot,
    * and the writer checks it after publishing the new counts.
    */
-  setWakeupFilter(events: 'all' | 'none' | { readonly app: number }): void {
-    if (events === 'all') this.#set(cell.wakeupFilter, wakeup.all)
-    else this.#set(cell.wakeupFilter, events === 'none' ? wakeup.none : wakeup.app + events.app)
+  setWakeupFilter(reader: number, events: 'all' | 'none' | { readonly app: number }): void {
+    if (events === 'all') this.#set(filterCell(reader), wakeup.all)
+    else this.#set(filterCell(reader), events === 'none' ? wakeup.none : wakeup.app + events.app)
   }
 
-  /** Whether the wake-up filter matches events of these apps; undefined means unknown apps. */
-  matchesWakeupFilter(apps: ReadonlySet<number> | undefined): boolean {
-    const filter = this.#get(cell.wakeupFilter)
+  /** Whether the wake-up filter of a reader thread matches events of these apps; undefined means unknown apps. */
+  matchesWakeupFilter(reader: number, apps: ReadonlySet<number> | undefined): boolean {
+    const filter = this.#get(filterCell(reader))
     if (filter < wakeup.app) return filter === wakeup.all
     return apps?.has(filter - wakeup.app) ?? true
   }
@@ -178,6 +179,11 @@ export class SharedCounts {
   #set(at: number, value: number): void {
     Atomics.store(this.#cells, at, BigInt(value))
   }
+}
+
+function filterCell(reader: number): number {
+  assert(reader < tuning.maxReaderThreads, 'a reader thread has a wake-up filter')
+  return cell.wakeupFilters + reader
 }
 
 function ringCell(change: number): number {

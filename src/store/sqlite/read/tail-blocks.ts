@@ -40,6 +40,10 @@ export class TailBlocks {
     this.#rows = database.prepare(`SELECT ${columns} FROM tail WHERE key >= ? AND key < ? ORDER BY key`)
   }
 
+  set cacheBytes(bytes: number) {
+    this.#runs.capacity = bytes
+  }
+
   clear(): void {
     this.#runs.clear()
     this.#last = undefined

@@ -16,6 +16,8 @@ export class TailIndexes {
   readonly #blockAt: TailBlockAt
   readonly #indexes = new Map<StreamNumber, TailIndex>()
   #heldBytes = 0
+  /** Bytes that the indexes may take together. Streams beyond it are scanned. */
+  capacity: number = tuning.tailIndexBytes
   readonly #hashes: number[] = []
 
   constructor(counts: SharedCounts, blockAt: TailBlockAt) {
@@ -40,7 +42,7 @@ export class TailIndexes {
     // Sealed events have a stored index.
     const index = known === undefined || known.first < sealed ? new TailIndex(sealed) : known
     if (index.end > offset) return index
-    const isFull = this.#heldBytes >= tuning.tailIndexBytes
+    const isFull = this.#heldBytes >= this.capacity
     if (offset - index.end >= maxAdded || (isFull && index !== known)) return undefined
     this.#heldBytes -= known?.heldBytes ?? 0
     this.#indexes.set(stream, index)

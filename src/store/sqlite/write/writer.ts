@@ -23,7 +23,7 @@ export class LogWriter {
   readonly #appender: Appender
   readonly #receiver: Receiver
   readonly #remover: Remover
-  /** Whether streams have got new events since the last `takeWakeup`. */
+  /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
   /** Whether some of them were received, so that their apps are unknown. */
   #hasReceivedEvents = true
@@ -68,14 +68,17 @@ export class LogWriter {
     return this.#publishing(() => this.#receiver.receive(chunk))
   }
 
-  /** Returns whether the reader thread has to be woken: there are new events that match its filter. Resets it. */
-  takeWakeup(): boolean {
+  /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
+  takeWakeups(readers: Iterable<number> = [0]): number[] {
     const { apps } = this.#appender
-    const isNeeded = this.#hasNewEvents && this.counts.matchesWakeupFilter(this.#hasReceivedEvents ? undefined : apps)
+    const changed = this.#hasReceivedEvents ? undefined : apps
+    const woken = this.#hasNewEvents
+      ? [...readers].filter((reader) => this.counts.matchesWakeupFilter(reader, changed))
+      : []
     this.#hasNewEvents = false
     this.#hasReceivedEvents = false
     apps.clear()
-    return isNeeded
+    return woken
   }
 
   prune(stream: number, count: number): Uint8Array {

@@ -1,5 +1,5 @@
 import { assert } from '../../../base/assert.ts'
-import type { Piece } from '../../jobs/job-runner.ts'
+import type { Piece } from '../../jobs/job-output.ts'
 
 /** The output of several jobs in one message, joined in one buffer. */
 export interface Pieces {

@@ -5,20 +5,24 @@ import { pause } from '../thread-messages.ts'
 
 /**
  * While events are published, long queries get shorter slices, with a pause after each. Otherwise the scheduler of the
- * operating system would leave the busy reader thread on its processor for a while after the writer has woken up.
+ * operating system would leave the busy reader thread on its processor for a while after the writer has woken up. It
+ * ends with the window after the last publish: the priority of the thread itself is never changed.
  */
 const throttling = { windowMs: 100, sliceMs: 2, pauseMs: 0.02 } as const
 
 /** Gives publishing priority over long queries. */
 export class PublishPriority {
-  readonly #counts: SharedCounts
+  readonly #counts: Pick<SharedCounts, 'appends'>
   readonly #clock: Clock
+  readonly #pause: (milliseconds: number) => void
   /** The last value of the append counter, and when it was first read. */
-  #seen = { appends: 0, at: Number.NEGATIVE_INFINITY }
+  #seen: { readonly appends: number; readonly at: number }
 
-  constructor(counts: SharedCounts, clock: Clock) {
+  constructor(counts: Pick<SharedCounts, 'appends'>, clock: Clock, pauseFor = pause) {
     this.#counts = counts
     this.#clock = clock
+    this.#pause = pauseFor
+    this.#seen = { appends: counts.appends, at: Number.NEGATIVE_INFINITY }
   }
 
   /** Returns the length of the next slices. Pauses before it if a long query is throttled. */
@@ -26,7 +30,7 @@ export class PublishPriority {
     // Checked in every round: otherwise an old commit would be taken for a new one.
     const isPublishing = this.#isPublishing()
     if (!hasLongJob || !isPublishing) return tuning.sliceMs
-    pause(throttling.pauseMs)
+    this.#pause(throttling.pauseMs)
     return throttling.sliceMs
   }
 

@@ -5,53 +5,32 @@ import { MemoryAccount } from '../../../client-memory/account.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Runtime } from '../../../runtime/system-runtime.ts'
 import type { JobSet } from '../../jobs/job.ts'
-import { JobRunner, type Piece } from '../../jobs/job-runner.ts'
+import type { Piece } from '../../jobs/job-output.ts'
+import { JobRunner } from '../../jobs/job-runner.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
-import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
-import { joinPieces, type Pieces } from './pieces.ts'
+import { PostSignal } from '../post-signal.ts'
+import { openAndReport, toMessage } from '../thread-messages.ts'
+import { joinPieces } from './pieces.ts'
 import { PublishPriority } from './publish-priority.ts'
+import { WaitingJobs } from './reader-load.ts'
+import { type FromReader, isWork, type ReaderCall, type ToReader } from './reader-messages.ts'
 
 export interface ReaderData {
   readonly file: string
+  /** The index of this thread among the reader threads. */
+  readonly index: number
   readonly own: Uint8Array
   readonly counts: SharedArrayBuffer
   /** From the writer: wakes the reader after commits. The event counts are in shared memory. */
   readonly commits: MessagePort
+  /** The signal that is raised for every message of `commits`, and for every message of the main thread that is work. */
+  readonly posts: SharedArrayBuffer
+  /** Where it reports its waiting jobs. */
+  readonly waiting: SharedArrayBuffer
   readonly gate: SharedArrayBuffer
   /** The account of client memory that queries are charged to. */
   readonly clientMemory: SharedArrayBuffer | undefined
 }
-
-export type ToReader =
-  | { readonly type: 'start'; readonly id: number; readonly job: string; readonly request: unknown }
-  /** Bytes that the consumer has taken: the job may send as many again. */
-  | { readonly type: 'credit'; readonly id: number; readonly bytes: number }
-  | { readonly type: 'cancel'; readonly id: number }
-  | { readonly type: 'streams' | 'close'; readonly id: number }
-  | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
-  | {
-      readonly type: 'newestTime'
-      readonly id: number
-      readonly stream: number
-      readonly from: number
-      readonly to: number
-    }
-  | { readonly type: 'framesOfChunk'; readonly id: number; readonly stream: number; readonly from: number }
-  | {
-      readonly type: 'chunk'
-      readonly id: number
-      readonly stream: number
-      readonly from: number
-      readonly newest: Uint8Array | undefined
-    }
-
-export type FromReader =
-  | { readonly pieces: Pieces }
-  | { readonly started: number }
-  | { readonly id: number; readonly result: unknown }
-  /** The index range of this event is damaged. */
-  | { readonly damagedIndex: readonly [stream: number, offset: number] }
-  | { readonly id: number; readonly error: ErrorMessage }
 
 /** Runs jobs in the reader thread: dispatches messages to the job runner, and posts its output. */
 class ReaderHost {
@@ -59,16 +38,20 @@ class ReaderHost {
   readonly #reader: LogReader
   readonly #runner: JobRunner
   readonly #timers: Runtime['timers']
+  /** Number of received messages for which the signal was raised. */
+  #received = 0
 
   constructor(
     port: MessagePort,
-    { file, own, counts: memory, commits, clientMemory }: ReaderData,
+    { file, index, own, counts: memory, commits, posts, waiting, clientMemory }: ReaderData,
     jobs: JobSet,
     runtime: Runtime,
   ) {
     this.#port = port
     this.#timers = runtime.timers
     const counts = new SharedCounts(memory)
+    const signal = new PostSignal(posts)
+    const waitingJobs = new WaitingJobs(waiting)
     const priority = new PublishPriority(counts, runtime.clock)
     this.#reader = new LogReader(file, counts, own as PublicKey, runtime.clock)
     this.#reader.index.onDamaged = (stream, offset) => this.#post({ damagedIndex: [stream, offset] })
@@ -76,21 +59,35 @@ class ReaderHost {
       reader: this.#reader,
       jobs,
       runtime,
-      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.maxClientMemory).memory, 'reader'),
+      account: new MemoryAccount(clientMemory ?? MemoryAccount.create(limits.maxClientMemory).memory, {
+        reader: index,
+      }),
       output: {
         started: (id) => this.#post({ started: id }),
         written: (pieces) => this.#send(pieces),
         ended: (id, outcome) => this.#post('error' in outcome ? failed(id, outcome.error) : { id, result: undefined }),
       },
       sliceMs: (hasLongJob) => priority.sliceMs(hasLongJob),
+      hasMessages: () => signal.isAheadOf(this.#received),
+      setWaiting: (jobs) => {
+        waitingJobs.count = jobs
+      },
       setWakeFilter: (events) =>
-        counts.setWakeupFilter(typeof events === 'string' ? events : { app: appHash(events.appId) }),
+        counts.setWakeupFilter(index, typeof events === 'string' ? events : { app: appHash(events.appId) }),
     })
     port.on('message', (message: ToReader) => this.#receive(message))
-    commits.on('message', () => this.#runner.wake())
+    commits.on('message', () => {
+      this.#received++
+      this.#runner.wake()
+    })
   }
 
   #receive(message: ToReader): void {
+    if (isWork(message)) this.#received++
+    if (message.type === 'cacheBytes') {
+      this.#reader.cacheBytes = message.bytes
+      return
+    }
     try {
       if (message.type === 'start') this.#runner.start(message.id, message.job, message.request)
       else if (message.type === 'credit') this.#runner.credit(message.id, message.bytes)
@@ -101,7 +98,7 @@ class ReaderHost {
     }
   }
 
-  #call(message: Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>): unknown {
+  #call(message: ReaderCall): unknown {
     switch (message.type) {
       case 'streams':
         return this.#reader.status()

@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { assert } from '../../../base/assert.ts'
 import { limits } from '../../../base/limits.ts'
 import { tuning } from '../../../base/tuning.ts'
@@ -9,17 +9,23 @@ import type { DiskReporter } from '../../disk/disk-notice.ts'
 import { PieceQueue } from '../../jobs/piece-queue.ts'
 import type { Reading } from '../../port/index.ts'
 import { newId, PendingCalls } from '../pending-calls.ts'
+import { PostSignal } from '../post-signal.ts'
 import { spawn, type ThreadWatch, threadUnavailable, untilOpen } from '../spawn.ts'
 import { fromMessage, type Opened } from '../thread-messages.ts'
 import { splitPieces } from './pieces.ts'
-import type { FromReader, ReaderData, ToReader } from './reader-host.ts'
+import type { ReaderData } from './reader-host.ts'
+import { newLink, type ReaderLink } from './reader-link.ts'
+import { WaitingJobs } from './reader-load.ts'
+import { type FromReader, isWork, type ReaderCall, type ToReader } from './reader-messages.ts'
 
-interface ReaderOptions {
+export interface ReaderOptions {
+  /** The index of the thread among the reader threads. */
+  readonly index: number
   readonly timers: Timers
   readonly module: URL
-  readonly data: Omit<ReaderData, 'commits'>
-  /** Gives the writer the port of a new reader thread, to wake it after commits. */
-  readonly connect: (commits: MessagePort) => void
+  readonly data: Omit<ReaderData, 'index' | 'commits' | 'posts' | 'waiting'>
+  /** Gives the writer the link to a new reader thread, to wake it after commits. */
+  readonly connect: (reader: number, link: ReaderLink) => void
   readonly damagedIndex: (stream: number, offset: number) => void
   /** Called when the thread cannot be restarted. */
   readonly failed: (error: Error) => void
@@ -28,47 +34,72 @@ interface ReaderOptions {
   readonly disk: DiskReporter
 }
 
+/** A running thread, the signal for messages to it, and what it reports in shared memory. */
+interface Thread {
+  readonly worker: Worker
+  readonly waiting: WaitingJobs
+  readonly posts: PostSignal
+}
+
 /**
- * Starts the reader thread, sends it calls and jobs, and restarts it when it ends, say because a query ran out of
+ * Starts a reader thread, sends it calls and jobs, and restarts it when it ends, say because a query ran out of
  * memory. Pending calls and readings fail then; later ones go to the new thread.
  */
 export class ReaderSupervisor {
   readonly #options: ReaderOptions
   readonly #pending = new PendingCalls()
   readonly #readings = new Map<number, PieceQueue>()
-  #worker: Worker
+  #thread: Thread
   /** Whether the first thread has opened. */
   #hasOpened = false
   #isClosing = false
+  #cacheBytes: number | undefined
   /** Why there is no thread at the moment: the last start failed, and is retried. */
   #unavailable: Error | undefined
   #retry: Timer | undefined
 
-  constructor(options: ReaderOptions, commits: MessagePort) {
+  constructor(options: ReaderOptions) {
     this.#options = options
-    this.#worker = this.#start(commits)
+    this.#thread = this.#start()
+  }
+
+  /** The capacity of the caches of the thread, also when it is restarted. */
+  set cacheBytes(bytes: number) {
+    this.#cacheBytes = bytes
+    post(this.#thread, { type: 'cacheBytes', bytes })
+  }
+
+  /** Number of open readings. */
+  get readings(): number {
+    return this.#readings.size
+  }
+
+  /** Number of open readings without subscriptions that have caught up. Infinite while there is no thread. */
+  get load(): number {
+    if (this.#unavailable !== undefined) return Number.POSITIVE_INFINITY
+    return Math.max(0, this.#readings.size - this.#thread.waiting.count)
   }
 
   /** Resolves when the first thread is open. */
   async opened(): Promise<void> {
-    await untilOpen(this.#worker)
+    await untilOpen(this.#thread.worker)
     this.#hasOpened = true
   }
 
-  call(message: DistributiveOmit<Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' }>, 'id'>): Promise<unknown> {
+  call(message: DistributiveOmit<ReaderCall, 'id'>): Promise<unknown> {
     if (this.#unavailable !== undefined) return Promise.reject(this.#unavailable)
-    return this.#pending.add((id) => this.#worker.postMessage({ ...message, id }))
+    return this.#pending.add((id) => post(this.#thread, { ...message, id }))
   }
 
   /** Starts a job of the reader module. */
   start(job: string, request: unknown): Reading {
     const id = newId()
-    const worker = this.#worker
+    const thread = this.#thread
     const queue = new PieceQueue(
-      (bytes) => worker.postMessage({ type: 'credit', id, bytes } satisfies ToReader),
+      (bytes) => post(thread, { type: 'credit', id, bytes }),
       () => {
         this.#readings.delete(id)
-        worker.postMessage({ type: 'cancel', id } satisfies ToReader)
+        post(thread, { type: 'cancel', id })
       },
     )
     if (this.#unavailable !== undefined) {
@@ -76,7 +107,7 @@ export class ReaderSupervisor {
       return queue
     }
     this.#readings.set(id, queue)
-    worker.postMessage({ type: 'start', id, job, request } satisfies ToReader)
+    post(thread, { type: 'start', id, job, request })
     return queue
   }
 
@@ -98,17 +129,31 @@ export class ReaderSupervisor {
     // A thread that has ended needs no close.
     await Promise.race([this.call({ type: 'close' }).catch(() => {}), timeout])
     timers.clear(timer)
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
   async terminate(): Promise<void> {
     this.#isClosing = true
-    await this.#worker.terminate()
+    await this.#thread.worker.terminate()
   }
 
-  #start(commits: MessagePort): Worker {
-    const { module, data } = this.#options
-    const readerData: ReaderData = { ...data, commits }
+  /** Starts a thread and connects the writer to it. Throws when the system refuses another thread. */
+  #start(): Thread {
+    const [link, { port: commits, posts }] = newLink()
+    try {
+      const thread = this.#spawn(commits, posts)
+      this.#options.connect(this.#options.index, link)
+      return thread
+    } catch (error) {
+      link.port.close()
+      throw error
+    }
+  }
+
+  #spawn(commits: MessagePort, posts: SharedArrayBuffer): Thread {
+    const { index, module, data } = this.#options
+    const waiting = new WaitingJobs()
+    const readerData: ReaderData = { ...data, index, commits, posts, waiting: waiting.memory }
     const worker = spawn(module, readerData, [commits], { maxYoungGenerationSizeMb: tuning.readerYoungGenerationMb })
     let cause: Error = new Error('the thread that reads has ended')
     let state: 'starting' | 'open' | 'failed' = 'starting'
@@ -134,31 +179,28 @@ export class ReaderSupervisor {
         this.#replace(cause)
       }
     })
-    return worker
+    return { worker, waiting, posts: new PostSignal(posts) }
   }
 
   #replace(cause: Error): void {
-    const { port1, port2 } = new MessageChannel()
     // The memory of the ended thread is freed.
-    const { clientMemory } = this.#options.data
-    if (clientMemory !== undefined) new MemoryAccount(clientMemory, 'main').refundAll('reader')
+    const { index, data } = this.#options
+    if (data.clientMemory !== undefined) new MemoryAccount(data.clientMemory, 'main').refundAll({ reader: index })
     this.#unavailable = undefined
     try {
-      this.#worker = this.#start(port2)
+      this.#thread = this.#start()
+      if (this.#cacheBytes !== undefined) this.cacheBytes = this.#cacheBytes
     } catch (error) {
-      // The system refuses another thread.
-      port1.close()
       this.#retryLater(error instanceof Error ? error : new Error(String(error)))
       return
     }
-    this.#options.connect(port1)
     this.failAll(cause)
   }
 
   /** Retries a start that failed for want of file descriptors. If the first start fails, `opened` rejects. */
   #startFailed(error: Error): void {
     if (this.#isClosing || !this.#hasOpened) return
-    void this.#worker.terminate()
+    void this.#thread.worker.terminate()
     if (!isOutOfDescriptors(error)) {
       this.#isClosing = true
       this.#options.failed(error)
@@ -197,6 +239,11 @@ export class ReaderSupervisor {
     this.#readings.delete(message.id)
     queue.end(error)
   }
+}
+
+function post({ worker, posts }: Thread, message: ToReader): void {
+  worker.postMessage(message)
+  if (isWork(message)) posts.raise()
 }
 
 /** Whether this is the first message of a thread, which `untilOpen` handles. */

@@ -14,8 +14,8 @@ import {
   type SealPlan,
   type TimesPlan,
 } from '../../sqlite/index.ts'
+import { PostSignal } from '../post-signal.ts'
 import { type ErrorMessage, openAndReport, toMessage } from '../thread-messages.ts'
-import { PostSignal } from '../writer/post-signal.ts'
 
 export interface SealerData {
   readonly file: string

@@ -12,6 +12,8 @@ import { type BackgroundNotice, BackgroundReporter } from '../../disk/background
 import { type DiskNotice, DiskReporter, type DiskWork } from '../../disk/disk-notice.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import { LogWriter, SharedCounts } from '../../sqlite/index.ts'
+import { PostSignal } from '../post-signal.ts'
+import { type ReaderLink, ReaderWaker } from '../reader/reader-link.ts'
 import {
   type ErrorMessage,
   Gate,
@@ -21,7 +23,6 @@ import {
   toMessage,
   unpackRequest,
 } from '../thread-messages.ts'
-import { PostSignal } from './post-signal.ts'
 import { SealScheduler } from './seal-scheduler.ts'
 
 export interface WriterData {
@@ -32,8 +33,6 @@ export interface WriterData {
   readonly counts: SharedArrayBuffer
   /** To the sealer thread. */
   readonly sealer: MessagePort
-  /** To the reader thread: a message for each commit that matches its wake-up filter. */
-  readonly commits: MessagePort
   /** A gate that is opened when the sealer thread has ended. */
   readonly sealerEnded: SharedArrayBuffer
   /** The signal that is raised for every message to this thread. */
@@ -54,10 +53,10 @@ export type WriterCall =
   | 'probe'
   | 'close'
 
-/** A message to the writer: a call, the port of a new reader thread, or an append request by `packRequest`. */
+/** A message to the writer: a call, the link to a new reader thread, or an append request by `packRequest`. */
 export type ToWriter =
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
-  | { readonly commits: MessagePort }
+  | { readonly reader: number; readonly link: ReaderLink }
   | ArrayBuffer
 
 interface CallResult {
@@ -107,11 +106,12 @@ class WriterThread {
   readonly #posts: PostSignal
   readonly #writer: LogWriter
   readonly #seals: SealScheduler
-  #commits: MessagePort
+  /** The reader threads, which are woken after each commit that matches their wake-up filter. */
+  readonly #readers = new Map<number, ReaderWaker>()
   #isClosed = false
 
   constructor(port: MessagePort, data: WriterData, { clock, timers, random }: Runtime) {
-    const { file, topic, kind, privateKey, counts, sealer, commits } = data
+    const { file, topic, kind, privateKey, counts, sealer } = data
     this.#port = port
     this.#clock = clock
     this.#timers = timers
@@ -128,7 +128,6 @@ class WriterThread {
       new SharedCounts(counts),
     )
     this.#writer = writer
-    this.#commits = commits
     const sealerEnded = new Gate(data.sealerEnded)
     this.#seals = new SealScheduler({ writer, sealer, sealerEnded, timers, disk, background })
     this.#posts = new PostSignal(data.posts)
@@ -171,7 +170,7 @@ class WriterThread {
       } else {
         // Requests that were posted before a call are committed before it.
         this.#commit(appends.splice(0))
-        if ('commits' in next) this.#connectReader(next.commits)
+        if ('reader' in next) this.#connectReader(next.reader, next.link)
         else this.#process(next.id, next.call, next.args)
         if (this.#isClosed) return false
         // Each call gets a batch, so that calls without a pause cannot delay sealing.
@@ -181,7 +180,7 @@ class WriterThread {
       next = this.#next()
     }
     this.#commit(appends)
-    this.#notifyReader()
+    this.#notifyReaders()
     // After the results were posted, off the latency path.
     this.#writer.link()
     this.#seals.planAfterAppend()
@@ -192,11 +191,12 @@ class WriterThread {
     return receiveMessageOnPort(this.#port)?.message as ToWriter | undefined
   }
 
-  #connectReader(commits: MessagePort): void {
-    this.#commits.close()
-    this.#commits = commits
-    // The last notifications went to the reader that has ended, and the new one may not have seen these commits.
-    commits.postMessage(null)
+  #connectReader(reader: number, link: ReaderLink): void {
+    this.#readers.get(reader)?.close()
+    const waker = new ReaderWaker(link)
+    this.#readers.set(reader, waker)
+    // Its jobs may not have seen the last commits.
+    waker.wake()
   }
 
   #commit(appends: readonly ReceivedRequest[]): void {
@@ -225,8 +225,8 @@ class WriterThread {
   }
 
   /** Called after the results were posted: a publisher waits for these. */
-  #notifyReader(): void {
-    if (this.#writer.takeWakeup()) this.#commits.postMessage(null)
+  #notifyReaders(): void {
+    for (const reader of this.#writer.takeWakeups(this.#readers.keys())) this.#readers.get(reader)?.wake()
   }
 
   #process(id: number, call: WriterCall, args: readonly unknown[]): void {
@@ -248,7 +248,7 @@ class WriterThread {
     if (call === 'close') {
       this.#isClosed = true
       this.#seals.close()
-      this.#commits.close()
+      for (const reader of this.#readers.values()) reader.close()
       this.#writer.close()
       // After the reply, which a closed port would not deliver.
       this.#timers.setImmediate(() => this.#port.close())

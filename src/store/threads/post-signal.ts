@@ -1,6 +1,7 @@
 /**
  * A counter of posted messages in shared memory. The writer thread can block on it until the next message is posted,
- * which wakes it faster than its event loop would. The messages themselves go through message ports.
+ * which wakes it faster than its event loop would. A busy reader thread can tell from it that messages wait. The
+ * messages themselves go through message ports.
  */
 export class PostSignal {
   readonly memory: SharedArrayBuffer
@@ -13,6 +14,12 @@ export class PostSignal {
 
   get count(): number {
     return Atomics.load(this.#count, 0)
+  }
+
+  /** Whether more messages were posted than the given number of received ones. */
+  isAheadOf(received: number): boolean {
+    // As 32-bit integers, which overflow.
+    return ((this.count - received) | 0) > 0
   }
 
   /** Counts a message. Called after it was posted, so that a thread that wakes up finds it. */
