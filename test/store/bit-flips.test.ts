@@ -88,7 +88,9 @@ function repairIndex(file: string, where: string): void {
     assert.match(before, /"tags":\["all","id:11"\]/, where)
     let pieces = 0
     while (writer.reindexNext()) assert.ok(++pieces < 10, `reindexing terminates: ${where}`)
-    assert.ok(pieces > 0, `a range was indexed again: ${where}`)
+    // Times with another ID are missing: they are added by what seals events.
+    if (where.startsWith('times.id')) writer.sealAll()
+    else assert.ok(pieces > 0, `a range was indexed again: ${where}`)
     assert.equal(ask(), before, where)
     assert.ok(
       reader.index.ranges(0).some(({ first, count }) => first <= 11 && first + count > 11),
