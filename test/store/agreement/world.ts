@@ -125,6 +125,9 @@ export class World {
 
   async #writeElsewhere(node: Node, count: number, tag: Tag): Promise<void> {
     await node.store.append(requestOf(this.#newEvents(count, tag, () => 0)))
+    // Events that were pruned before they were collected.
+    const [{ pruned }] = (await node.store.streams()) as [{ readonly pruned: number }]
+    node.collected = Math.max(node.collected, pruned)
     for (;;) {
       const chunk = await node.store.chunk(0, node.collected)
       if (chunk === undefined) return

@@ -7,7 +7,7 @@ import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { soundRanges } from '../tag-index/index-ranges.ts'
 import type { IndexRange } from '../tag-index/tag-index.ts'
 import type { LogState } from '../write/log-state.ts'
-import { insertTimes } from './range-times.ts'
+import { insertTimes, rangesWithTimes } from './range-times.ts'
 import { TimeGroups } from './time-groups.ts'
 
 /** An index range without times: a store of an earlier version wrote it. */
@@ -24,16 +24,9 @@ export interface BuiltTimes {
 
 /** Plans the times of the next range that has none and is not in `skipped`. */
 export function planTimes(log: LogState, skipped: ReadonlySet<number>): TimesPlan | undefined {
-  const missing = new Set(
-    log.database
-      .prepare('SELECT id FROM range WHERE id NOT IN (SELECT id FROM times)')
-      .all()
-      .map((row) => Number(row['id'])),
-  )
-  for (const id of skipped) missing.delete(id)
-  if (missing.size === 0) return undefined
+  const stored = rangesWithTimes(log.database)
   for (const { number, pruned } of log.streams) {
-    const range = soundRanges(log.database, number).find(({ id }) => missing.has(id))
+    const range = soundRanges(log.database, number).find(({ id }) => !stored.has(id) && !skipped.has(id))
     if (range !== undefined) return { range, pruned }
   }
   return undefined

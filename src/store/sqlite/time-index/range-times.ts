@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
+import { format } from '../../../base/format.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
 import type { IndexRange } from '../tag-index/tag-index.ts'
 import { TimeGroups } from './time-groups.ts'
@@ -41,16 +42,30 @@ export class RangeTimes {
   /** The times of a range; undefined when they were not stored yet. Throws if they are damaged. */
   of(range: IndexRange): TimeGroups | undefined {
     if (this.#statement === undefined && !hasTimes(this.#database)) return undefined
-    this.#statement ??= this.#database.prepare('SELECT crc, body FROM times WHERE id = ?')
-    const row = this.#statement.get(range.id) as { crc: number; body: Uint8Array } | undefined
+    this.#statement ??= arrays(this.#database, 'SELECT crc, body FROM times WHERE id = ?')
+    const row = this.#statement.get(range.id) as unknown as readonly [crc: number, body: Uint8Array] | undefined
     if (row === undefined) return undefined
-    if (crcOf(range, row.body) !== row.crc)
-      throw new DamagedData(`the times of the index range ${range.id} are damaged`)
-    const times = TimeGroups.decode(row.body)
+    const [crc, body] = row
+    if (crcOf(range, body) !== crc) throw new DamagedData(`the times of the index range ${range.id} are damaged`)
+    const times = TimeGroups.decode(body)
     if (times.count !== range.count)
       throw new DamagedData(`the index range ${range.id} has other events than its times`)
     return times
   }
+}
+
+/** The IDs of the ranges that have times. */
+export function rangesWithTimes(database: DatabaseSync): Set<number> {
+  // Damaged IDs may be too large for a number.
+  const ids = arrays(database, 'SELECT id FROM times WHERE id BETWEEN 0 AND ?').all(format.rangesPerLog)
+  return new Set((ids as unknown as readonly [number][]).map(([id]) => id))
+}
+
+/** A statement that returns arrays: in a damaged schema the names of columns may differ. */
+function arrays(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql)
+  statement.setReturnArrays(true)
+  return statement
 }
 
 /** Whether the store has the table: an earlier version gets it with the first write. */
