@@ -126,8 +126,8 @@ export class World {
   async #writeElsewhere(node: Node, count: number, tag: Tag): Promise<void> {
     await node.store.append(requestOf(this.#newEvents(count, tag, () => 0)))
     // Events that were pruned before they were collected.
-    const [{ pruned }] = (await node.store.streams()) as [{ readonly pruned: number }]
-    node.collected = Math.max(node.collected, pruned)
+    const [stream] = await node.store.streams()
+    node.collected = Math.max(node.collected, stream?.pruned ?? 0)
     for (;;) {
       const chunk = await node.store.chunk(0, node.collected)
       if (chunk === undefined) return
