@@ -124,6 +124,12 @@ export class BlockReader {
     return asDamage(() => this.#block(stream, offset, step))
   }
 
+  /** Indexes the unsealed events of a stream, so that the next query does not have to. */
+  indexTail(stream: StreamNumber): void {
+    const last = this.counts.count(stream) - 1
+    if (last >= this.counts.sealed(stream)) this.tailIndexes.upTo(stream, last)
+  }
+
   /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */
   prunedOf(stream: StreamNumber): number {
     return asDamage(() => this.#pruned(stream))

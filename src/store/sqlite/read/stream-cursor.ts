@@ -7,6 +7,8 @@ import type { LabelledBlock } from './labelled-block.ts'
 /** Events without a match between two checks of the clock. */
 const eventsPerClock = 64
 
+const noLabels = new Uint8Array()
+
 /** A cursor over the selected events of one stream, in either direction. Its position is an offset, so it can pause. */
 export class StreamCursor {
   readonly stream: ReadStream
@@ -31,7 +33,7 @@ export class StreamCursor {
   /** The last offset of the range that is scanned without the index; -1 for none. */
   #scanEnd = -1
   /** For each label of the block whether it is selected: 1 yes, 2 no, 0 unknown. */
-  #selected = new Uint8Array(0)
+  #selected = noLabels
   #selectedOf: LabelledBlock | undefined
 
   constructor(reader: BlockReader, stream: ReadStream, wanted: Wanted, from: number, to: number, step: 1 | -1) {

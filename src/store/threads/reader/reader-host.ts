@@ -7,6 +7,7 @@ import type { Runtime } from '../../../runtime/system-runtime.ts'
 import type { JobSet } from '../../jobs/job.ts'
 import type { Piece } from '../../jobs/job-output.ts'
 import { JobRunner } from '../../jobs/job-runner.ts'
+import type { StreamNumber } from '../../port/index.ts'
 import { appHash, LogReader, SharedCounts } from '../../sqlite/index.ts'
 import { PostSignal } from '../post-signal.ts'
 import { openAndReport, toMessage } from '../thread-messages.ts'
@@ -40,6 +41,7 @@ class ReaderHost {
   readonly #timers: Runtime['timers']
   /** Number of received messages for which the signal was raised. */
   #received = 0
+  #isClosed = false
 
   constructor(
     port: MessagePort,
@@ -80,6 +82,18 @@ class ReaderHost {
       this.#received++
       this.#runner.wake()
     })
+    this.#timers.setImmediate(() => this.#indexTails(0))
+  }
+
+  /** Indexes the unsealed events of all streams, one in each turn of the event loop, before the first query has to. */
+  #indexTails(stream: StreamNumber): void {
+    if (this.#isClosed || stream >= this.#reader.streams().length) return
+    try {
+      this.#reader.indexTail(stream)
+    } catch {
+      // Damaged events or a failing disk: a query that reads these events reports it.
+    }
+    this.#timers.setImmediate(() => this.#indexTails(stream + 1))
   }
 
   #receive(message: ToReader): void {
@@ -113,6 +127,7 @@ class ReaderHost {
       case 'chunk':
         return this.#reader.chunk(message.stream, message.from, message.newest)
       case 'close':
+        this.#isClosed = true
         this.#reader.close()
         // After the reply, which a closed port would not deliver.
         this.#timers.setImmediate(() => this.#port.close())
