@@ -21,16 +21,24 @@ export async function runFlips<T extends Pick<Flipped, 'place'> = Flipped>(
   processes: readonly (readonly string[])[],
   take: (flipped: T) => void,
 ): Promise<void> {
-  await Promise.all(processes.map((args) => runOne(program, args, take)))
+  const failed = new AbortController()
+  try {
+    await Promise.all(processes.map((args) => runOne(program, args, take, failed.signal)))
+  } finally {
+    failed.abort()
+  }
 }
 
 function runOne<T extends Pick<Flipped, 'place'>>(
   program: URL,
   args: readonly string[],
   take: (flipped: T) => void,
+  failed: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(program, args)
+    // When another process has failed, nobody waits for this one.
+    failed.addEventListener('abort', () => child.kill('SIGKILL'))
     let last = 'before the first bit'
     const watchdog = setTimeout(() => {
       reject(new Error(`a process hangs: ${last}`))
