@@ -48,9 +48,9 @@ export function needsFactsStream(routes: RouteSettings, limited: ReadonlySet<str
 /** Maps events to own streams: the first route that matches the tags. */
 export class RoutingTable {
   readonly #routes: readonly Route[]
-  /** The tags of all conditions, by their UTF-8 as a latin1 string. Other tags of an event are not decoded. */
+  /** The tags of all conditions and facts, by their UTF-8 as a latin1 string. Other tags of an event are not decoded. */
   readonly #tags: ReadonlyMap<string, string>
-  /** Whether a condition has a tag of a length in bytes. */
+  /** Whether one of these tags has a length in bytes. */
   readonly #lengths = new Uint8Array(format.tagBytes + 1)
   readonly #limited: ReadonlySet<number>
   readonly #facts: number | undefined
@@ -66,7 +66,7 @@ export class RoutingTable {
       nodeOnly,
     })
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
-    const tags = this.#routes.flatMap(({ condition }) => condition.anyOf.flat())
+    const tags = [...factTags, ...this.#routes.flatMap(({ condition }) => condition.anyOf.flat())]
     this.#tags = new Map(tags.map((tag) => [Buffer.from(tag).toString('latin1'), tag]))
     for (const { length } of this.#tags.keys()) this.#lengths[length] = 1
     this.#limited = new Set([...limited].flatMap((name) => numbers.get(name) ?? []))

@@ -16,6 +16,8 @@ interface Mapping {
 export class StreamNames {
   readonly #store: EventLog & Readings
   readonly #numbers: Map<string, number>
+  /** The last assignment. They are made one after the other: two at once would take the same number. */
+  #last: Promise<void> = Promise.resolve()
 
   private constructor(store: EventLog & Readings, numbers: Map<string, number>) {
     this.#store = store
@@ -27,7 +29,8 @@ export class StreamNames {
     const branch = { tags: [mappingTag], appId: nodeAppId, own: true }
     for await (const { payload } of ownNodeEvents(store, { anyOf: [branch], order: 'asc' })) {
       const { streamName, streamNr } = payload as Mapping
-      numbers.set(streamName, streamNr)
+      // The first assignment is valid: events may be in that stream already.
+      if (!numbers.has(streamName)) numbers.set(streamName, streamNr)
     }
     return new StreamNames(store, numbers)
   }
@@ -40,7 +43,14 @@ export class StreamNames {
    * Assigns numbers to new names. They are valid once they are stored.
    * @param isDefaultLimited whether events of the default stream are removed some day
    */
-  async add(names: readonly string[], isDefaultLimited: boolean): Promise<void> {
+  add(names: readonly string[], isDefaultLimited: boolean): Promise<void> {
+    const added = this.#last.then(() => this.#add(names, isDefaultLimited))
+    // A failure is for its caller only.
+    this.#last = added.catch(() => {})
+    return added
+  }
+
+  async #add(names: readonly string[], isDefaultLimited: boolean): Promise<void> {
     const unknown = names.filter((name) => !this.#numbers.has(name))
     if (unknown.length === 0) return
     const next = Math.max(-1, ...this.#numbers.values()) + 1

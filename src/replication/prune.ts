@@ -64,8 +64,11 @@ export function earlyCheckpoint(
 ): Uint8Array {
   // An imported stream has no signatures, so nothing could be verified from there.
   if (at === undefined || context.kind === 'imported') throw noCheckpoint(record.count)
-  if (isOwnStream(record.stream, context)) return signCheckpointAt(at, record.stream, context)
-  if (signedHead === undefined) throw noCheckpoint(record.count)
+  const isOwn = isOwnStream(record.stream, context)
+  if (signedHead === undefined) {
+    if (isOwn) return signCheckpointAt(at, record.stream, context)
+    throw noCheckpoint(record.count)
+  }
   const head = verifyCheckpoint(signedHead, record, context)
   if (head.hash !== at.hash || head.lamport !== at.lamport)
     throw new ShoalError(

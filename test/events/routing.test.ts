@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
 import { RoutingTable } from '../../src/events/routing-table.ts'
+import { StreamNames } from '../../src/events/stream-names.ts'
+import { encodeLabels } from '../../src/protocol/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { eventsIn, memoryStore, nodeId, silent } from '../support/api.ts'
@@ -85,7 +87,10 @@ test('facts avoid streams with limits, other events and events of apps do not', 
   const streams = (...limited: string[]) => {
     const table = new RoutingTable([route], numbers, new Set(limited))
     const lists = [['ans'], ['ans', 'x'], ['event_routing'], ['other'], ['files']]
-    return lists.map((tags) => table.streamFor('com.actyx', tags))
+    const byTags = lists.map((tags) => table.streamFor('com.actyx', tags))
+    const byLabels = lists.map((tags) => table.streamForLabels('com.actyx', encodeLabels('com.actyx', tags)))
+    assert.deepEqual(byLabels, byTags, 'publishing decides by the bytes of labels')
+    return byTags
   }
   assert.deepEqual(streams(), [0, 1, 0, 0, 4])
   assert.deepEqual(streams('default', 'files'), [5, 1, 5, 0, 4])
@@ -95,6 +100,15 @@ test('facts avoid streams with limits, other events and events of apps do not', 
     [table.streamFor('com.example.app', ['ans']), table.streamFor('com.example.app', ['ans', 'x'])],
     [0, 1],
   )
+})
+
+test('streams that are named at the same time get different numbers', async () => {
+  const store = memoryStore()
+  const names = await StreamNames.read(store)
+  await names.add(['default'], false)
+  await Promise.all([names.add(['one', 'two'], false), names.add(['three'], false), names.add(['one'], false)])
+  assert.deepEqual(Object.fromEntries(names.numbers), { default: 0, one: 1, two: 2, three: 3 })
+  assert.deepEqual((await StreamNames.read(store)).numbers, names.numbers)
 })
 
 test('changed routes apply to the next event, and their streams are recorded at once', async () => {

@@ -10,12 +10,14 @@ export interface Bounds {
   readonly oldestTime: number
   /** A part of a chunk is pruned when its first event is before this time. */
   readonly overdueTime: number
+  /** In microseconds. */
+  readonly now: number
 }
 
 export function boundsOf(chunks: readonly ChunkSize[], { maxEvents, maxAgeSeconds }: Retention, now: number): Bounds {
   const maxAge = maxAgeSeconds === undefined ? Number.POSITIVE_INFINITY : maxAgeSeconds * 1e6
   const keptFrom = maxEvents === undefined ? 0 : (chunks.at(-1)?.end ?? 0) - maxEvents
-  return { keptFrom, oldestTime: now - maxAge, overdueTime: now - overdueAge * maxAge }
+  return { keptFrom, oldestTime: now - maxAge, overdueTime: now - overdueAge * maxAge, now }
 }
 
 /** The age, in multiples of `maxAge`, at which a part of a chunk is pruned. With the interval of runs it is below 2. */
@@ -51,21 +53,29 @@ export async function prunable(
 }
 
 /**
- * Whether the first frames of a chunk have to be pruned without waiting for the rest of it. Not for every event beyond
- * the limits: an early checkpoint is a commit of its own.
+ * Whether the expired frames at the start of a chunk are worth an early checkpoint, which is a commit of its own.
  * @param firstTime reads the time of the first event of the chunk
  */
 export async function isOverdue(
   { first }: ChunkSize,
-  { keptFrom, overdueTime }: Bounds,
+  { keptFrom, overdueTime, now }: Bounds,
   firstTime: () => Promise<number>,
 ): Promise<boolean> {
   if (keptFrom - first >= tuning.eventsPerOwnFrame) return true
-  return Number.isFinite(overdueTime) && (await firstTime()) < overdueTime
+  if (!Number.isFinite(overdueTime)) return false
+  const time = await firstTime()
+  // Behind an event from when the clock was ahead there may be others that are overdue.
+  return time < overdueTime || time > now
 }
 
-/** The end of the leading frames of a chunk that have no event within the limits; undefined when there are none. */
-export function endOfBeyond(frames: readonly FrameTime[], { keptFrom, oldestTime }: Bounds): number | undefined {
-  const kept = frames.findIndex(({ end, time }) => end > keptFrom && time >= oldestTime)
-  return (kept === -1 ? frames : frames.slice(0, kept)).at(-1)?.end
+/** The end of the frames at the start of a chunk that are beyond the limits; undefined when there are none. */
+export function endOfExpired(frames: readonly FrameTime[], { keptFrom, oldestTime, now }: Bounds): number | undefined {
+  let expired: number | undefined
+  for (const { end, time } of frames) {
+    // Written while the clock was ahead: expired if a later frame is. It must not keep all others for years.
+    if (end > keptFrom && time > now) continue
+    if (end > keptFrom && time >= oldestTime) break
+    expired = end
+  }
+  return expired
 }

@@ -9,7 +9,7 @@ import type { ChunkSize, EventStore, StreamStatus } from '../../store/index.ts'
 import type { StreamNames } from '../stream-names.ts'
 import { ClockJumps } from './clock-jumps.ts'
 import { FactCopies } from './fact-copies.ts'
-import { type Bounds, boundsOf, endOfBeyond, type IsBefore, isOverdue, prunable } from './prunable.ts'
+import { type Bounds, boundsOf, endOfExpired, type IsBefore, isOverdue, prunable } from './prunable.ts'
 import { type StreamSettings, streamLimits } from './stream-limits.ts'
 
 /** Prunes own streams by their retention limits. All of its state is in the store, so a restart changes nothing. */
@@ -65,7 +65,7 @@ export class Pruner {
   /** False for a while after the clock was set: it may be wrong, and the operator needs time to correct it. */
   #isClockTrusted(): boolean {
     const jump = this.#clockJumps.sinceLastCall()
-    if (Math.abs(jump) > limits.clockJump) {
+    if (Math.abs(jump) >= this.#tolerableJump) {
       this.#trustedFrom = this.#clock.steadyMs() + limits.clockSettleMs
       if ([...this.#limits.values()].some(({ maxAgeSeconds }) => maxAgeSeconds !== undefined))
         this.#log.warn(
@@ -73,6 +73,12 @@ export class Pruner {
         )
     }
     return this.#clock.steadyMs() >= this.#trustedFrom
+  }
+
+  /** Half of the shortest `maxAge`: a larger step could remove events within their limits. */
+  get #tolerableJump(): number {
+    const ages = [...this.#limits.values()].flatMap(({ maxAgeSeconds }) => maxAgeSeconds ?? [])
+    return Math.min(limits.clockJump, ...ages.map((seconds) => (seconds * 1e6) / 2))
   }
 
   async #prune(name: string, stream: StreamStatus, kept: Retention): Promise<void> {
@@ -101,7 +107,7 @@ export class Pruner {
     const { first } = chunk
     const firstTime = async (): Promise<number> => (await this.#store.newestTime(number, first, first)).time
     if (!(await isOverdue(chunk, bounds, firstTime))) return
-    const end = endOfBeyond(await this.#store.framesOfChunk(number, first), bounds)
+    const end = endOfExpired(await this.#store.framesOfChunk(number, first), bounds)
     if (end === undefined) return
     await this.#remove(stream, [end])
     this.#log.debug(`removed ${end - first} events of a chunk that were beyond the limits of the stream '${name}'`)

@@ -69,7 +69,7 @@ export class BlockReader {
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
       this.index = new IndexReader(this.#database)
-      this.tailIndexes = new TailIndexes(counts, (stream, offset) => asDamage(() => this.#tailBlock(stream, offset, 1)))
+      this.tailIndexes = new TailIndexes((stream, offset) => asDamage(() => this.#tailBlock(stream, offset, 1)))
       // Warms the cache for the first query.
       this.streams()
     } catch (error) {
@@ -78,7 +78,10 @@ export class BlockReader {
     }
   }
 
-  /** Sets the capacity of its caches together. A part stays free: a cached event takes more memory than its bytes. */
+  /**
+   * Sets the capacity of its caches together. The shares leave a part free: cached events take more memory than is
+   * counted.
+   */
   set cacheBytes(bytes: number) {
     this.#sealed.cacheBytes = bytes * cacheShares.blocks
     this.#tail.cacheBytes = bytes * cacheShares.tail
@@ -126,8 +129,8 @@ export class BlockReader {
 
   /** Indexes the unsealed events of a stream, so that the next query does not have to. */
   indexTail(stream: StreamNumber): void {
-    const last = this.counts.count(stream) - 1
-    if (last >= this.counts.sealed(stream)) this.tailIndexes.upTo(stream, last)
+    const [last, sealed] = [this.counts.count(stream) - 1, this.counts.sealed(stream)]
+    if (last >= sealed) this.tailIndexes.extendedTo(stream, sealed, last)
   }
 
   /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */

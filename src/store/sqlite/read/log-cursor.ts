@@ -38,7 +38,7 @@ export class LogCursor implements EventCursor {
   #removals: number
   /** Cursors whose offsets still have to be narrowed to the selected lamport timestamps. */
   readonly #toNarrow = new Set<StreamCursor>()
-  /** Whether cursors start with an estimate: the last events of all streams are mostly those of a few of them. */
+  /** Whether cursors start with an estimate: the newest events are mostly in a few streams, and only those are searched. */
   #estimates: boolean
   /** `next` has returned the event on top. */
   #taken = false
@@ -140,7 +140,7 @@ export class LogCursor implements EventCursor {
 
   /** Whether there may be events left that were not found before the deadline. */
   get isPending(): boolean {
-    return this.#isTopSeeking || this.#unpositioned.length > 0
+    return this.#isTopSeeking || this.#unpositioned.length > 0 || this.#heap[0]?.isEstimate === true
   }
 
   /** Begins a slice: moves cursors on whose events were removed since the last one. */
@@ -185,7 +185,8 @@ export class LogCursor implements EventCursor {
 
   /** Moves cursors with an estimate to their events, until the top cursor is at one. Returns false at the deadline. */
   #replaceEstimates(): boolean {
-    for (let top = this.#heap[0]; top?.isEstimate; top = this.#heap[0]) {
+    for (let moved = 1, top = this.#heap[0]; top?.isEstimate; top = this.#heap[0]) {
+      if (moved++ % streamsPerClock === 0 && this.#reader.clock.steadyMs() >= this.#deadline) return false
       this.#isTopSeeking = true
       if (top.next(this.#deadline) === 'later') return false
       this.#isTopSeeking = false

@@ -6,6 +6,8 @@ import type { LabelledBlock } from './labelled-block.ts'
 
 /** Events without a match between two checks of the clock. */
 const eventsPerClock = 64
+/** Steps of looking for candidates in the index between two checks of the clock: about two per range. */
+const lookUpsPerClock = 8
 
 const noLabels = new Uint8Array()
 
@@ -30,7 +32,7 @@ export class StreamCursor {
   /** Candidates from the index. */
   #candidates: readonly number[] | undefined
   #candidateAt = 0
-  /** The last offset of the range that is scanned without the index; -1 for none. */
+  /** Where the scan without the index stops, in the direction of `step`, included; -1 for none. */
   #scanEnd = -1
   /** For each label of the block whether it is selected: 1 yes, 2 no, 0 unknown. */
   #selected = noLabels
@@ -93,8 +95,13 @@ export class StreamCursor {
   /** Moves to the next selected event. Returns false at the end, and `later` when the deadline passes before. */
   next(deadline = Number.POSITIVE_INFINITY): boolean | 'later' {
     this.isEstimate = false
-    for (let tried = 1; ; tried++) {
+    for (let tried = 1, lookUps = 0; ; tried++) {
       const offset = this.#nextCandidate()
+      if (offset === 'none yet') {
+        // Looking up a range takes as long as trying several events.
+        if (++lookUps % lookUpsPerClock === 0 && this.#reader.clock.steadyMs() >= deadline) return 'later'
+        continue
+      }
       if (offset === undefined) {
         this.lamport = this.#step > 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
         // A live cursor may stay here for days, so it holds no memory.
@@ -172,23 +179,20 @@ export class StreamCursor {
     return this.#selected[label] === 1
   }
 
-  #nextCandidate(): number | undefined {
-    while (true) {
-      const candidates = this.#candidates
-      if (candidates !== undefined) {
-        const at = this.#candidateAt++
-        const offset = this.#step > 0 ? candidates[at] : candidates[candidates.length - 1 - at]
-        if (offset !== undefined) return offset
-        this.#candidates = undefined
-      } else if (this.#isScanning()) {
-        const offset = this.#step > 0 ? this.#from : this.#to
-        if (this.#step > 0) this.#from++
-        else this.#to--
-        return offset
-      } else if (this.#from > this.#to) {
-        return undefined
-      } else this.#findCandidates()
-    }
+  /** The next offset to try; undefined at the end, `none yet` when a range of the index has no more candidates. */
+  #nextCandidate(): number | 'none yet' | undefined {
+    if (this.#candidates !== undefined) return this.#takeCandidate(this.#candidates)
+    if (this.#isScanning()) return this.#step > 0 ? this.#from++ : this.#to--
+    if (this.#from > this.#to) return undefined
+    this.#findCandidates()
+    return 'none yet'
+  }
+
+  #takeCandidate(candidates: readonly number[]): number | 'none yet' {
+    const at = this.#candidateAt++
+    const offset = this.#step > 0 ? candidates[at] : candidates[candidates.length - 1 - at]
+    if (offset === undefined) this.#candidates = undefined
+    return offset ?? 'none yet'
   }
 
   #isScanning(): boolean {

@@ -1,3 +1,4 @@
+import { assert } from '../../../base/assert.ts'
 import type { StreamNumber, TimeRange } from '../../port/index.ts'
 import type { BlockReader } from '../read/block-reader.ts'
 import type { Window } from '../time-index/time-groups.ts'
@@ -43,9 +44,10 @@ export class CandidateFinder {
     if (!this.#usesIndex) return { candidates: { kind: 'all', from, to }, next: to + 1 }
     const index = this.#indexAt(from, to)
     if (index === undefined) {
-      const end = Math.min(to, this.#startAfter(from) - 1)
+      const end = Math.min(to, this.#nextRangeStart(from) - 1)
       return { candidates: { kind: 'all', from, to: end }, next: end + 1 }
     }
+    assertContains(index, from)
     const end = Math.min(to, index.first + index.count - 1)
     const window = this.#windowFrom(index, from)
     if (window === undefined || window[0] > end) return { candidates: none, next: end + 1 }
@@ -60,9 +62,10 @@ export class CandidateFinder {
     if (!this.#usesIndex) return { candidates: { kind: 'all', from, to }, next: from - 1 }
     const index = this.#indexAt(to, to)
     if (index === undefined) {
-      const start = Math.max(from, this.#endBefore(to))
+      const start = Math.max(from, this.#previousRangeEnd(to))
       return { candidates: { kind: 'all', from: start, to }, next: start - 1 }
     }
+    assertContains(index, to)
     const start = Math.max(from, index.first)
     const window = this.#windowUpTo(index, to)
     if (window === undefined || window[1] < start) return { candidates: none, next: start - 1 }
@@ -72,14 +75,15 @@ export class CandidateFinder {
     return { candidates: { kind: 'all', from: windowStart, to: window[1] }, next: windowStart - 1 }
   }
 
-  /** The index of the events around an offset. Of unsealed ones it goes to `to` at least. */
+  /** The index that contains an offset. If that is unsealed, the index reaches `to`, which is not before it. */
   #indexAt(offset: number, to: number): IndexedEvents | undefined {
-    if (offset < this.#sealed) return this.#reader.index.rangeAt(this.#stream, offset)
+    // Read once: it may rise at any time, and the index of unsealed events starts there.
+    const sealed = this.#sealed
+    if (offset < sealed) return this.#reader.index.rangeAt(this.#stream, offset)
     const { tailIndexes } = this.#reader
-    const known = tailIndexes.known(this.#stream)
-    // The index would be extended by reading the events that are to be read anyway.
-    if (this.#wanted.isLive && offset >= (known?.end ?? 0)) return undefined
-    return tailIndexes.upTo(this.#stream, to)
+    // New events have to be read in any case: extending the index for them gains nothing.
+    if (this.#wanted.isLive && offset >= (tailIndexes.known(this.#stream)?.end ?? 0)) return undefined
+    return tailIndexes.extendedTo(this.#stream, sealed, to)
   }
 
   /** The first event that is not sealed. */
@@ -88,13 +92,13 @@ export class CandidateFinder {
   }
 
   /** Where the index goes on after events without one. */
-  #startAfter(offset: number): number {
+  #nextRangeStart(offset: number): number {
     const sealed = this.#sealed
     if (offset >= sealed) return Number.POSITIVE_INFINITY
     return this.#reader.index.ranges(this.#stream).find(({ first }) => first > offset)?.first ?? sealed
   }
 
-  #endBefore(offset: number): number {
+  #previousRangeEnd(offset: number): number {
     const sealed = this.#sealed
     if (offset >= sealed) return sealed
     const range = this.#reader.index.ranges(this.#stream).findLast(({ first }) => first <= offset)
@@ -102,14 +106,21 @@ export class CandidateFinder {
   }
 
   /** The first run of events from an offset on that may be within the range of times. */
-  #windowFrom({ first, count, times }: IndexedEvents, offset: number): Window | undefined {
-    if (this.#wanted.times === undefined || times === undefined) return [offset, first + count - 1]
-    return shifted(times.windowFrom(offset - first, this.#wanted.times), first)
+  #windowFrom(index: IndexedEvents, offset: number): Window | undefined {
+    const { first, count } = index
+    const all = [offset, first + count - 1] as const
+    const { times } = this.#wanted
+    if (times === undefined) return all
+    if (!index.overlaps(times)) return undefined
+    return index.times === undefined ? all : shifted(index.times.windowFrom(offset - first, times), first)
   }
 
-  #windowUpTo({ first, times }: IndexedEvents, offset: number): Window | undefined {
-    if (this.#wanted.times === undefined || times === undefined) return [first, offset]
-    return shifted(times.windowUpTo(offset - first, this.#wanted.times), first)
+  #windowUpTo(index: IndexedEvents, offset: number): Window | undefined {
+    const { first } = index
+    const { times } = this.#wanted
+    if (times === undefined) return [first, offset]
+    if (!index.overlaps(times)) return undefined
+    return index.times === undefined ? [first, offset] : shifted(index.times.windowUpTo(offset - first, times), first)
   }
 
   /** The positions of candidates; undefined when scanning all events is faster. */
@@ -120,6 +131,11 @@ export class CandidateFinder {
       ? positions
       : (index.times?.filter(positions, times) ?? positions)
   }
+}
+
+/** A wrong index would lose events, or return some twice. */
+function assertContains({ first, count }: IndexedEvents, offset: number): void {
+  assert(first <= offset && offset < first + count, 'an index contains the event that it was looked up for')
 }
 
 const none: Candidates = { kind: 'some', offsets: [] }
@@ -160,7 +176,8 @@ function within({ first }: IndexedEvents, positions: readonly number[], from: nu
   const offsets: number[] = []
   for (const position of positions) {
     const offset = first + position
-    if (offset >= from && offset <= to) offsets.push(offset)
+    // Two labels of an event may have the same hash.
+    if (offset >= from && offset <= to && offset !== offsets.at(-1)) offsets.push(offset)
   }
   return { kind: 'some', offsets }
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LruCache } from '../../../base/lru-cache.ts'
 import { tuning } from '../../../base/tuning.ts'
 import { rethrowDiskError } from '../../disk/disk-io-error.ts'
-import type { StreamNumber } from '../../port/index.ts'
+import type { StreamNumber, TimeRange } from '../../port/index.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { RangeTimes } from '../time-index/range-times.ts'
 import type { TimeGroups } from '../time-index/time-groups.ts'
@@ -15,50 +15,53 @@ export class IndexReader {
   /** Called once for each damaged range. */
   onDamaged: (stream: StreamNumber, offset: number) => void = () => {}
   readonly #posting: StatementSync
-  readonly #rangesOf: ReturnType<typeof soundRangesOf>
+  readonly #allRangesOf: ReturnType<typeof soundRangesOf>
   readonly #rangeAt: ReturnType<typeof soundRangeAt>
   readonly #storedTimes: RangeTimes
   /** Caches: all ranges of a stream, and single ranges that were looked up. */
-  readonly #ranges = new Map<StreamNumber, IndexRange[]>()
-  readonly #foundRanges = new Map<StreamNumber, IndexRange[]>()
+  readonly #allRanges = new Map<StreamNumber, IndexRange[]>()
+  readonly #singleRanges = new Map<StreamNumber, IndexRange[]>()
+  /** The earliest and latest times of ranges: most ranges are skipped by them. */
+  readonly #bounds = new Map<number, readonly [earliest: number, latest: number]>()
   readonly #times = new LruCache<number, TimeGroups>(tuning.timesCacheBytes)
   /** IDs of ranges that were reported. */
   readonly #damaged = new Set<number>()
 
   constructor(database: DatabaseSync) {
     this.#posting = database.prepare('SELECT crc, body FROM posting WHERE key = ?')
-    this.#rangesOf = soundRangesOf(database)
+    this.#allRangesOf = soundRangesOf(database)
     this.#rangeAt = soundRangeAt(database)
     this.#storedTimes = new RangeTimes(database)
   }
 
   /** Clears what may be outdated after ranges were added, merged or dropped. */
   clearRanges(): void {
-    this.#ranges.clear()
-    this.#foundRanges.clear()
+    this.#allRanges.clear()
+    this.#singleRanges.clear()
     this.#damaged.clear()
+    this.#bounds.clear()
   }
 
   /** The ranges of a stream, in order. */
   ranges(stream: StreamNumber): readonly IndexRange[] {
-    const known = this.#ranges.get(stream)
+    const known = this.#allRanges.get(stream)
     if (known !== undefined) return known
     // Without damaged ranges: their events are scanned, which is slow but correct.
-    const ranges = soundOr([], () => this.#rangesOf(stream))
-    this.#ranges.set(stream, ranges)
+    const ranges = soundOr([], () => this.#allRangesOf(stream))
+    this.#allRanges.set(stream, ranges)
     return ranges
   }
 
   /** The index of the range that contains an event. Reading one is much faster than all, and often enough. */
   rangeAt(stream: StreamNumber, offset: number): IndexedEvents | undefined {
-    const found = this.#foundRanges.get(stream) ?? []
+    const found = this.#singleRanges.get(stream) ?? []
     const known = found.findLast((range) => contains(range, offset))
     if (known !== undefined) return new StoredIndex(this, known)
     const range =
       soundOr(undefined, () => this.#rangeAt(stream, offset)) ??
       this.ranges(stream).find((range) => contains(range, offset))
     if (range === undefined) return undefined
-    this.#foundRanges.set(stream, [...found, range])
+    this.#singleRanges.set(stream, [...found, range])
     return new StoredIndex(this, range)
   }
 
@@ -89,8 +92,16 @@ export class IndexReader {
     const known = this.#times.get(range.id)
     if (known !== undefined) return known
     const times = this.#reportingDamage(range, () => this.#storedTimes.of(range))
-    if (times !== undefined) this.#times.set(range.id, times, times.heldBytes)
+    if (times === undefined) return undefined
+    this.#times.set(range.id, times, times.heldBytes)
+    this.#bounds.set(range.id, times.bounds)
     return times
+  }
+
+  /** Whether a range may have events within a range of times. */
+  overlaps(range: IndexRange, { from, to }: TimeRange): boolean {
+    const [earliest, latest] = this.#bounds.get(range.id) ?? this.times(range)?.bounds ?? [0, Number.POSITIVE_INFINITY]
+    return latest >= from && earliest < to
   }
 
   #row(key: number): PostingRow {
@@ -127,6 +138,10 @@ class StoredIndex implements IndexedEvents {
 
   get count(): number {
     return this.#range.count
+  }
+
+  overlaps(range: TimeRange): boolean {
+    return this.#reader.overlaps(this.#range, range)
   }
 
   get times(): TimeGroups | undefined {

@@ -1,3 +1,4 @@
+import type { TimeRange } from '../../port/index.ts'
 import type { TimeGroups } from '../time-index/time-groups.ts'
 
 /** The index of consecutive events of a stream. Positions count from the first of them. */
@@ -11,6 +12,8 @@ export interface IndexedEvents {
   positions(hash: number): number[] | 'most' | undefined
   /** The same for any of several hashes, in order. */
   positionsOfAny(hashes: ReadonlySet<number>): number[] | undefined
+  /** Whether there may be events within a range of times. */
+  overlaps(range: TimeRange): boolean
   /** Undefined when they are unknown. */
   readonly times: TimeGroups | undefined
 }

@@ -1,5 +1,6 @@
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
+import type { TimeRange } from '../../port/index.ts'
 import { TimeGroups } from '../time-index/time-groups.ts'
 import type { IndexedEvents } from './indexed-events.ts'
 
@@ -10,7 +11,7 @@ const maxRecent = 256
 
 /**
  * The index of the unsealed events of a stream, in memory. Like a stored range it has a pair of hash and position for
- * each label; new pairs are unsorted at first, and sorted in when they are many.
+ * each label. New pairs are collected unsorted; when there are many, they are merged into the sorted ones.
  */
 export class TailIndex implements IndexedEvents {
   readonly times = new TimeGroups()
@@ -42,6 +43,10 @@ export class TailIndex implements IndexedEvents {
     for (let i = 0; i < count; i++) this.#recent.push((hashes[i] as number) * eventsPerRange + position)
     this.times.addGroup(1, time, time)
     if (this.#recent.length > Math.max(maxRecent, this.#sorted.length / 4)) this.#sort()
+  }
+
+  overlaps(range: TimeRange): boolean {
+    return this.times.overlaps(range)
   }
 
   positions(hash: number): number[] | 'most' {

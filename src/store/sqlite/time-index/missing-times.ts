@@ -7,7 +7,7 @@ import type { WholeSegmentRow } from '../rows/segment-row.ts'
 import { soundRanges } from '../tag-index/index-ranges.ts'
 import type { IndexRange } from '../tag-index/tag-index.ts'
 import type { LogState } from '../write/log-state.ts'
-import { insertTimes, rangesWithTimes } from './range-times.ts'
+import { insertTimes, lacksTimes, rangesWithTimes } from './range-times.ts'
 import { TimeGroups } from './time-groups.ts'
 
 /** An index range without times: a store of an earlier version wrote it. */
@@ -15,6 +15,7 @@ export interface TimesPlan {
   readonly range: IndexRange
   /** Events before this offset were pruned. */
   readonly pruned: number
+  readonly revision: number
 }
 
 export interface BuiltTimes {
@@ -24,10 +25,11 @@ export interface BuiltTimes {
 
 /** Plans the times of the next range that has none and is not in `skipped`. */
 export function planTimes(log: LogState, skipped: ReadonlySet<number>): TimesPlan | undefined {
+  if (!lacksTimes(log.database)) return undefined
   const stored = rangesWithTimes(log.database)
-  for (const { number, pruned } of log.streams) {
+  for (const { number, pruned, revision } of log.streams) {
     const range = soundRanges(log.database, number).find(({ id }) => !stored.has(id) && !skipped.has(id))
-    if (range !== undefined) return { range, pruned }
+    if (range !== undefined) return { range, pruned, revision }
   }
   return undefined
 }

@@ -54,6 +54,11 @@ export class RangeTimes {
   }
 }
 
+/** Whether a range has no times. */
+export function lacksTimes(database: DatabaseSync): boolean {
+  return arrays(database, 'SELECT 1 FROM range WHERE id NOT IN (SELECT id FROM times) LIMIT 1').get() !== undefined
+}
+
 /** The IDs of the ranges that have times. */
 export function rangesWithTimes(database: DatabaseSync): Set<number> {
   // Damaged IDs may be too large for a number.

@@ -29,6 +29,16 @@ export class TimeGroups {
     return 32 * this.#ends.length
   }
 
+  /** Whether there may be events within a range of times. */
+  overlaps(range: TimeRange): boolean {
+    return this.windowFrom(0, range) !== undefined
+  }
+
+  /** The earliest and the latest time. */
+  get bounds(): [earliest: number, latest: number] {
+    return [Math.min(...this.#earliest), Math.max(...this.#latest)]
+  }
+
   /** Adds the next events. */
   add(times: Iterable<number>): void {
     for (const time of times) this.addGroup(1, time, time)

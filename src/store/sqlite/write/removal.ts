@@ -98,6 +98,7 @@ export class Remover {
     this.#log.changed.add(state)
     state.pruned = count
     state.sealed = Math.max(state.sealed, count)
+    if (state.checkpoint <= state.sealed) state.unsealedChunksAtMost = 0
     // The damaged chunk may be gone; if not, the next seal detects it again.
     state.sealable = true
     state.revision++

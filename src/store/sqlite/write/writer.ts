@@ -32,7 +32,7 @@ export class LogWriter {
   /** Whether an index range may have no times: planning their times queries all ranges, too. */
   #mayLackTimes = true
   /** Ranges whose times could not be read. */
-  readonly #withoutTimes = new Set<number>()
+  readonly #unreadableTimes = new Set<number>()
 
   constructor(options: LogOptions, counts = new SharedCounts()) {
     this.counts = counts
@@ -150,7 +150,7 @@ export class LogWriter {
   /** Plans the times of an index range that has none. */
   planTimes(): TimesPlan | undefined {
     if (!this.#mayLackTimes || !hasTimes(this.#log.database)) return undefined
-    const plan = planTimes(this.#log, this.#withoutTimes)
+    const plan = planTimes(this.#log, this.#unreadableTimes)
     this.#mayLackTimes = plan !== undefined
     return plan
   }
@@ -159,9 +159,14 @@ export class LogWriter {
     return this.#indexing(() => applyTimes(this.#log, built))
   }
 
+  /** Whether nothing was removed from the stream since the plan was made. */
+  isCurrent({ range, revision }: TimesPlan): boolean {
+    return [...this.#log.streams].some(({ number, revision: now }) => number === range.stream && now === revision)
+  }
+
   /** Leaves a range without times, since events of it are damaged: a query that reads them fails. */
   skipTimes({ range }: TimesPlan): void {
-    this.#withoutTimes.add(range.id)
+    this.#unreadableTimes.add(range.id)
   }
 
   /** Drops the damaged ranges of a merge plan. */

@@ -87,8 +87,9 @@ class ReaderHost {
 
   /** Indexes the unsealed events of all streams, one in each turn of the event loop, before the first query has to. */
   #indexTails(stream: StreamNumber): void {
-    if (this.#isClosed || stream >= this.#reader.streams().length) return
+    if (this.#isClosed) return
     try {
+      if (stream >= this.#reader.streams().length) return
       this.#reader.indexTail(stream)
     } catch {
       // Damaged events or a failing disk: a query that reads these events reports it.

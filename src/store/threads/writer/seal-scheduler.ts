@@ -146,6 +146,8 @@ export class SealScheduler {
       if ('seal' in task && this.#writer.isSealBacklogFull) return this.#sealInline(task.seal)
       throw fromMessage(error)
     }
+    // The events were pruned while their times were read: the next plan is without them.
+    if ('times' in task && !this.#writer.isCurrent(task.times)) return true
     this.#background.failed('seal' in task ? 'seal' : 'index', fromMessage(error))
     if ('seal' in task) this.#writer.disableSealing(task.seal)
     else if ('merge' in task) this.#writer.dropDamagedIndex(task.merge)
