@@ -43,7 +43,7 @@ function expected(
 
 /**
  * Where a chunk is cut that is not pruned as a whole: if it has 128 events too many, or its first one is half too old,
- * after all frames without an event that must be retained.
+ * after all frames without an event that must be retained. Events from when the clock was ahead do not retain others.
  */
 function expectedWithin(
   events: readonly Pick<Stored, 'offset' | 'time'>[],
@@ -54,12 +54,15 @@ function expectedWithin(
   rule: Rule,
 ): number {
   const time = events.find(({ offset }) => offset === first)?.time ?? now
-  if (count - rule.maxEvents - first < 128 && time >= now - 1.5 * rule.maxMicros) return first
-  const retained = events.find(({ offset, time }) => {
-    const rest = { ...rule, maxBytes: Infinity }
-    return offset >= first && isRetained({ offset, time }, 0, count, now, rest)
-  })
-  return Math.max(first, ...frames.map(({ end }) => end).filter((end) => end <= (retained?.offset ?? Infinity)))
+  const isDue = time < now - 1.5 * rule.maxMicros || (time > now && Number.isFinite(rule.maxMicros))
+  if (count - rule.maxEvents - first < 128 && !isDue) return first
+  const retained = events.filter((event) => isRetained(event, 0, count, now, { ...rule, maxBytes: Infinity }))
+  const stop = retained.find(({ offset, time }) => offset >= first && time <= now)?.offset ?? Infinity
+  const isExpired = ({ end }: FrameTime, i: number): boolean => {
+    const start = frames[i - 1]?.end ?? first
+    return end <= stop && !retained.some(({ offset }) => offset >= start && offset < end)
+  }
+  return Math.max(first, ...frames.filter(isExpired).map(({ end }) => end))
 }
 
 const noRule: Rule = { maxEvents: Infinity, maxBytes: Infinity, maxMicros: Infinity }

@@ -173,6 +173,42 @@ test('a clock change of less than an hour is accepted without a warning, and ela
   assert.ok(!world.log.some((line) => line.includes('WARN')))
 })
 
+test('a clock change of an hour, or of half of a maxAge, removes nothing', async () => {
+  for (const [maxAge, seconds] of [
+    ['30m', 3600],
+    ['10s', 60],
+    ['24h', 3600],
+  ] as const) {
+    const world = new World()
+    const events = await world.open({ routes, streams: { logs: { maxAge } } })
+    await publish(events, 1, 'logs')
+    await events.prune()
+    world.clock.wall += seconds * 1e6
+    await events.prune()
+    assert.equal(await world.firstOf(logs), 0, maxAge)
+    assert.ok(world.log.some((line) => line.includes('WARN events: the clock was set by')))
+  }
+})
+
+test('an event from when the clock was ahead does not retain those that were published after it', async () => {
+  const world = new World()
+  const events = await world.open({ routes, streams: { logs: { maxAge: '10s' } } })
+  const year = 365 * 86_400e6
+  world.clock.wall += year
+  await publish(events, 1, 'logs')
+  world.clock.wall -= year
+  world.pass(3600)
+  await events.prune()
+  world.pass(3600)
+  for (let i = 0; i < 40; i++) {
+    await publish(events, 1, 'logs')
+    world.pass(2.5)
+    await events.prune()
+  }
+  const times = (await world.events()).filter(({ stream }) => stream === 1).map(({ time }) => time)
+  assert.ok(times.length > 0 && times.every((time) => time > world.clock.wall - 20e6 && time <= world.clock.wall))
+})
+
 test('limits of a stream without a route cause a warning', async () => {
   const world = new World()
   const events = await world.open({ routes, streams: { logs: {}, default: {}, metrics: {}, lost: { maxEvents: 1 } } })

@@ -54,6 +54,23 @@ export const endingChunksEarly = rules(({ small, large }) => {
     assert.deepEqual([count, lamport, isCheckpoint], [6, 5, true])
   })
 
+  small(
+    'an own prune record with the head of another history is refused, and nothing else is signed',
+    async (t, open) => {
+      const key = KeyPair.generate(systemRandom)
+      const [lost, store] = [await open(t, { key }), await open(t, { key })]
+      for (let i = 0; i < 10; i++) {
+        await lost.append(requestOf(numbered(1, i)))
+        await store.append(requestOf(numbered(1, 100 + i)))
+      }
+      const record = await lost.prune(0, 6)
+      const [checkpoint] = await lost.checkpoints(0)
+      await assert.rejects(store.applyPrune(record, checkpoint?.head), /contradicts the events of its stream/)
+      assert.deepEqual(await checkpointCounts(store), [])
+      assert.deepEqual(await numbersOf(store), range(100, 110))
+    },
+  )
+
   small('all events of an unfinished chunk can be pruned, and the stream continues', async (t, open) => {
     const store = await open(t)
     for (const end of [3, 6]) {
