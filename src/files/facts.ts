@@ -45,8 +45,8 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
 }
 
 /**
- * The key of an event in the total order: the copy of a fact has that of its original. Only a node itself can copy
- * its facts, and only to later keys.
+ * The key of an event in the total order: the copy of a fact has that of its original. A copy counts
+ * only if its original is an earlier event of the same node.
  */
 export function keyOf({ lamport, stream, payload }: Omit<FileEvent, 'timestamp' | 'offset'>): EventKey {
   const original = isObject(payload) ? payload['copyOf'] : undefined

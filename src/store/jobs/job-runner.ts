@@ -45,10 +45,10 @@ interface Ended {
   readonly outcome: { readonly error?: unknown }
 }
 
-/** When a slice ends, and after how many milliseconds it may end early because messages wait. */
+/** When a slice ends, and how many milliseconds it runs before waiting messages can end it. */
 interface SliceEnd {
   readonly at: number
-  readonly interruptibleMs: number
+  readonly uninterruptedMs: number
 }
 
 /**
@@ -206,8 +206,8 @@ export class JobRunner {
       const isFirst = running.ranMs === 0 && this.#queue.size > 0
       const at = isFirst ? Math.min(end, now + tuning.firstSliceMs) : end
       // Messages without a pause must not take its turn from a job that was starving.
-      const interruptibleMs = isStarving ? sliceMs : isLong(running) ? tuning.longSliceMs : tuning.firstSliceMs
-      this.#slice(running, { at, interruptibleMs }, pieces, ended)
+      const uninterruptedMs = isStarving ? sliceMs : isLong(running) ? tuning.longSliceMs : tuning.firstSliceMs
+      this.#slice(running, { at, uninterruptedMs }, pieces, ended)
       const began = now
       now = this.#runtime.clock.steadyMs()
       running.ranMs += now - began
@@ -262,12 +262,12 @@ export class JobRunner {
   }
 
   /** Runs a job until the end of the slice, in steps: between them it is checked whether messages wait. */
-  #run(job: Job, { at, interruptibleMs }: SliceEnd): Running['state'] {
+  #run(job: Job, { at, uninterruptedMs }: SliceEnd): Running['state'] {
     job.begin()
     let now = this.#runtime.clock.steadyMs()
     let state: Running['state']
     do {
-      state = job.run(Math.min(at, now + interruptibleMs))
+      state = job.run(Math.min(at, now + uninterruptedMs))
       now = this.#runtime.clock.steadyMs()
     } while (state === 'busy' && !job.isFull && now < at && !this.#hasMessages())
     return state
@@ -286,9 +286,9 @@ export class JobRunner {
     }
   }
 
-  #prepareUntil(preparation: Preparation, { at, interruptibleMs }: SliceEnd): Job | undefined {
+  #prepareUntil(preparation: Preparation, { at, uninterruptedMs }: SliceEnd): Job | undefined {
     let now = this.#runtime.clock.steadyMs()
-    const interruptibleAt = now + interruptibleMs
+    const interruptibleAt = now + uninterruptedMs
     do {
       const step = preparation.next()
       if (step.done === true) return step.value
