@@ -35,10 +35,7 @@ export const format = {
   appHashSeed: 0x2f0b4c47,
   /** SQLite application ID of an event log: "shlo" in ASCII. */
   logApplicationId: 0x73686c6f,
-  /**
-   * Format version of an event log. Since version 2 a row of the tail may have the chain hash before it, not after. Since
-   * version 3 index ranges have times.
-   */
+  /** Format version of an event log. 2: a row of the tail may have the hash before it. 3: index ranges have times. */
   logFormatVersion: 3,
   /** SQLite page size of an event log. */
   logPageBytes: 4096,
