@@ -39,6 +39,8 @@ export class CountFile {
       const text = `\`${this.#file}\`, where the number of ${this.#what} is noted, is damaged: whether some are missing cannot be told from it. It is written anew.`
       return { text, isCertain: false }
     }
+    // No file stands for 0: a database without events needs none.
+    this.#recorded = recorded ?? 0
     if (recorded === undefined || recorded <= found) return undefined
     const text = `${recorded - found} of ${recorded} ${this.#what} that had been stored are missing: the database has ${found}, and \`${this.#file}\` says how many there were. Check the disk, run \`shoal store verify\` once the node is stopped, and restore a backup if there is one.`
     return { text, isCertain: true }
