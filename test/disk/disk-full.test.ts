@@ -155,7 +155,7 @@ test('a store of an earlier version is opened and read on a full disk, and migra
   assert.equal(formatOf(file)?.userVersion, 1)
   disk.makeSpace()
   writer.append([request])
-  assert.equal(formatOf(file)?.userVersion, 2)
+  assert.equal(formatOf(file)?.userVersion, 3)
   assert.deepEqual(verifyLog(file).problems, [])
 })
 
