@@ -37,7 +37,7 @@ export class Maintenance {
     const pruneMs = ({ eventRouting }: SettingsDocument): number =>
       retentionMs ?? retentionInterval(eventRouting.streams)
     this.#retention.every(pruneMs(settings.document))
-    // Events may have got old while the node was stopped. Whoever opens the events reports why they cannot be opened.
+    // Events may have got old while the node was stopped. The caller that opens the events reports a failure to do so.
     void events.then(
       () => this.prune(),
       () => {},

@@ -37,7 +37,7 @@ function runOne<T extends Pick<Flipped, 'place'>>(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = fork(program, args)
-    // When another process has failed, nobody waits for this one.
+    // The result is discarded when another process has failed.
     failed.addEventListener('abort', () => child.kill('SIGKILL'))
     let last = 'before the first bit'
     const watchdog = setTimeout(() => {

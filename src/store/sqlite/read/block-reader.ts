@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
+import { firstAtLeast } from '../../../base/binary-search.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
@@ -233,16 +234,6 @@ export class BlockReader {
     checkStreamRow(row, stream)
     return row.pruned
   }
-}
-
-function firstAtLeast(rising: Float64Array, value: number): number {
-  let [low, high] = [0, rising.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((rising[middle] as number) < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }
 
 function clamp(value: number, least: number, most: number): number {

@@ -1,4 +1,5 @@
 import { assert } from '../../../base/assert.ts'
+import { firstAtLeast } from '../../../base/binary-search.ts'
 import { format } from '../../../base/format.ts'
 import type { TimeRange } from '../../port/index.ts'
 import { TimeGroups } from '../time-index/time-groups.ts'
@@ -77,14 +78,4 @@ export class TailIndex implements IndexedEvents {
     this.#sorted = all.sort()
     this.#recent = []
   }
-}
-
-function firstAtLeast(rising: Float64Array, value: number): number {
-  let [low, high] = [0, rising.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((rising[middle] as number) < value) low = middle + 1
-    else high = middle
-  }
-  return low
 }

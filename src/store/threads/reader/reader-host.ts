@@ -92,7 +92,8 @@ class ReaderHost {
       if (stream >= this.#reader.streams().length) return
       this.#reader.indexTail(stream)
     } catch {
-      // Damaged events or a failing disk: a query that reads these events reports it.
+      // Damaged events or a failing disk: queries read these events themselves, and report it.
+      return
     }
     this.#timers.setImmediate(() => this.#indexTails(stream + 1))
   }
