@@ -17,13 +17,19 @@ export const sqliteCodes = {
 
 /** The primary code of an error of SQLite; undefined for other errors. */
 export function sqliteCode(error: unknown): number | undefined {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined
+  const code = extendedCode(error)
+  return code === undefined ? undefined : code & 0xff
 }
+
+function extendedCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
+}
+
+/** SQLITE_IOERR_SHORT_READ: the file is shorter than the database in it. */
+const shortRead = 522
 
 /** Whether SQLite reports a corrupt database. */
 export function isCorrupt(error: unknown): boolean {
   const code = sqliteCode(error)
-  return code === sqliteCodes.corrupt || code === sqliteCodes.notDatabase
+  return code === sqliteCodes.corrupt || code === sqliteCodes.notDatabase || extendedCode(error) === shortRead
 }

@@ -15,6 +15,8 @@ test('a database file that is truncated while open is reported as damaged, and r
   await before.close()
   const store = await openLog(file)
   t.after(() => store.close())
+  // No background work may write to the file between its copy and its restoration.
+  await store.settle()
   // In child processes: closing a database file in this process would release its locks.
   execFileSync('cp', [file, join(folder, 'whole')])
   execFileSync('truncate', ['-s', '40960', file])

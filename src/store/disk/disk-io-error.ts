@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { failure, messageOf, ShoalError, systemCode } from '../../base/errors.ts'
-import { sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
+import { isCorrupt, sqliteCode, sqliteCodes } from '../../base/sqlite-codes.ts'
 
 /** SQLite cannot use the file, its folder or the disk. */
 const refusals: ReadonlySet<number | undefined> = new Set([
@@ -34,6 +34,7 @@ function isFull(file: string): boolean {
 /** The reason of an error of the disk or file system; undefined for other errors. */
 export function diskErrorReason(error: unknown, file?: string): string | undefined {
   if (error instanceof DiskError) return error.message
+  if (isCorrupt(error)) return undefined
   if (sqliteCode(error) === sqliteCodes.full || systemCode(error) === 'ENOSPC') return noRoom
   // SQLite may report a full disk as an I/O error.
   if (sqliteCode(error) === sqliteCodes.ioError && file !== undefined && isFull(file)) return noRoom

@@ -70,7 +70,7 @@ export class BlockReader {
       this.#sealed = new SealedBlocks(this.#database)
       this.#tail = new TailBlocks(this.#database)
       this.index = new IndexReader(this.#database)
-      this.tailIndexes = new TailIndexes((stream, offset) => asDamage(() => this.#tailBlock(stream, offset, 1)))
+      this.tailIndexes = new TailIndexes((stream, offset) => this.#checked(() => this.#tailBlock(stream, offset, 1)))
       // Warms the cache for the first query.
       this.streams()
     } catch (error) {
@@ -91,7 +91,7 @@ export class BlockReader {
 
   streams(): readonly ReadStream[] {
     if (this.#streams.length < this.counts.streams) {
-      const rows = asDamage(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
+      const rows = this.#checked(() => this.#prepared.streams.all(this.#streams.length)) as unknown as StreamRow[]
       for (const row of rows) {
         checkStreamRow(row, this.#streams.length)
         const { number, node, nr } = row
@@ -125,7 +125,7 @@ export class BlockReader {
 
   /** The block that contains an event, to read on in the direction of `step`. Undefined when the event was pruned. */
   block(stream: StreamNumber, offset: number, step: 1 | -1 = 1): LabelledBlock | undefined {
-    return asDamage(() => this.#block(stream, offset, step))
+    return this.#checked(() => this.#block(stream, offset, step))
   }
 
   /** Indexes the unsealed events of a stream, so that the next query does not have to. */
@@ -136,7 +136,7 @@ export class BlockReader {
 
   /** The number of pruned events of a stream, from disk, which is ahead of the shared counts. */
   prunedOf(stream: StreamNumber): number {
-    return asDamage(() => this.#pruned(stream))
+    return this.#checked(() => this.#pruned(stream))
   }
 
   /** The lamport timestamp of an event, which never changes; undefined when it was pruned. Caches one per stream. */
@@ -175,11 +175,11 @@ export class BlockReader {
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
-    return asDamage(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
+    return this.#checked(() => checkpointsOf(this.#database, stream, this.counts.pruned(stream)))
   }
 
   chunkSizes(stream: StreamNumber): ChunkSize[] {
-    return asDamage(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
+    return this.#checked(() => chunkSizes(this.#database, stream, this.counts.count(stream)))
   }
 
   newestTime(stream: StreamNumber, from: number, to: number): NewestTime {
@@ -192,17 +192,27 @@ export class BlockReader {
   }
 
   framesOfChunk(stream: StreamNumber, from: number): FrameTime[] {
-    return asDamage(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
+    return this.#checked(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
   }
 
   chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
     if (from < this.counts.pruned(stream))
       throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
-    return asDamage(() => chunkFrom(this.#database, stream, from, newest))
+    return this.#checked(() => chunkFrom(this.#database, stream, from, newest))
   }
 
   close(): void {
     this.#database.close()
+  }
+
+  #checked<T>(read: () => T): T {
+    try {
+      return asDamage(read)
+    } catch (error) {
+      // SQLite would keep the bad pages in its cache: the next attempt has to read the disk.
+      if (error instanceof DamagedData) this.#database.exec('PRAGMA shrink_memory')
+      throw error
+    }
   }
 
   #block(stream: StreamNumber, offset: number, step: 1 | -1): LabelledBlock | undefined {

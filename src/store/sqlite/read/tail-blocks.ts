@@ -125,13 +125,18 @@ function contains({ start, end }: TailRun, key: number): boolean {
  * The first rows of a result, up to the size of a block: 128 events can have 8 MiB each, and a run is copied into one
  * piece of output.
  */
-function upToBlock(result: Iterable<unknown>): TailRow[] {
+function upToBlock(result: IterableIterator<unknown>): TailRow[] {
   const rows: TailRow[] = []
   let bytes = 0
-  for (const row of result as Iterable<TailRow>) {
-    rows.push(row)
-    bytes += row.raw
-    if (bytes >= format.blockBytes) break
+  try {
+    for (const row of result as IterableIterator<TailRow>) {
+      rows.push(row)
+      bytes += row.raw
+      if (bytes >= format.blockBytes) break
+    }
+  } finally {
+    // A loop that fails in `next` ends nothing: the statement would keep its read transaction, and fail once more.
+    result.return?.()
   }
   return rows
 }
