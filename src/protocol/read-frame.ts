@@ -3,7 +3,7 @@ import { ByteReader, MalformedBytes } from './bytes.ts'
 import { type EventColumns, type Frame, secret, secretKinds } from './frame.ts'
 import { checkLabels, skipLabels } from './labels.ts'
 import { type LegacyTime, legacyTimes } from './legacy-times.ts'
-import { checkPayload } from './payload.ts'
+import { checkPayloads } from './payload.ts'
 import { saltLength, seedLength } from './salts.ts'
 import { hashLength } from './stream.ts'
 
@@ -39,10 +39,7 @@ export function checkFrame(reader: ByteReader): Frame {
     if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame are not ascending')
     before = lamport
   }
-  for (let i = 0; i < frame.count; i++) {
-    const start = frame.payloads[2 * i] as number
-    if (start >= 0) checkPayload(frame.bytes, start, frame.payloads[2 * i + 1] as number)
-  }
+  checkPayloads([frame])
   return frame
 }
 
