@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { format } from '../base/format.ts'
+import { appIdProblem } from '../identity/index.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 
 /**
@@ -27,7 +28,9 @@ export function encodeLabelsExactly({ appId, tags }: Labels): Buffer {
 
 export function decodeLabels(reader: ByteReader): Labels {
   const appId = reader.text(format.appIdBytes)
-  const tags = Array.from({ length: reader.uvarint() }, () => reader.text(format.tagBytes))
+  const count = reader.uvarint()
+  if (count > reader.remaining) throw new MalformedBytes('unexpected end of bytes')
+  const tags = Array.from({ length: count }, () => reader.text(format.tagBytes))
   return { appId, tags }
 }
 
@@ -35,7 +38,9 @@ export function decodeLabels(reader: ByteReader): Labels {
 export function checkLabels(reader: ByteReader): void {
   const appLength = reader.uvarint()
   if (appLength === 0 || appLength > format.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
-  checkText(reader, appLength)
+  // Latin1 maps every byte to a character, and those beyond ASCII are not allowed.
+  const problem = appIdProblem(reader.bytes(appLength).toString('latin1'))
+  if (problem !== undefined) throw new MalformedBytes(`an invalid app ID: ${problem}`)
   const count = reader.uvarint()
   if (count > format.tagsPerEvent) throw new MalformedBytes('an event has too many tags')
   let before = -1
