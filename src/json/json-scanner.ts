@@ -33,13 +33,6 @@ const hexDigits = Uint8Array.from({ length: 256 }, (_, byte) => (/[0-9a-fA-F]/.t
 /** Stack of closing brackets. All scanners share it, since a scanner never pauses within a value. */
 const closing = new Uint8Array(format.jsonNesting)
 
-/** The sink of a value that must not have insignificant whitespace: it is called where there is some. */
-const refusingSink: ByteSink = {
-  bytes() {
-    throw new JsonError('whitespace between tokens')
-  },
-}
-
 /** A number with fewer characters and without an exponent is always in the range of a double. */
 const safeLength = 300
 
@@ -60,6 +53,8 @@ export class JsonScanner {
   /** Receives the bytes of the current value; `#from` is the start of what was not copied yet. */
   #sink: ByteSink | undefined
   #from = 0
+  /** Insignificant whitespace is an error. */
+  #isCompact = false
 
   /** `utf8` is `checked` when the caller has checked it, for the ranges that it scans. */
   constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY, utf8: 'check' | 'checked' = 'check') {
@@ -155,10 +150,10 @@ export class JsonScanner {
     this.at = start
     this.#start = start
     this.#end = end
-    this.#sink = refusingSink
+    this.#isCompact = true
     if (this.next() < 0) throw this.error('EOF while parsing a value')
     this.#anyValue()
-    this.#sink = undefined
+    this.#isCompact = false
     if (this.at !== end) throw this.error('trailing characters')
   }
 
@@ -277,7 +272,7 @@ export class JsonScanner {
     if (!Number.isFinite(value)) throw this.error('number out of range', start)
   }
 
-  /** The byte at a position, or -1 at the end: a number is the only value that ends without a delimiter. */
+  /** The byte at a position, or -1 at the end of the range: what follows it belongs to another value. */
   #byteAt(at: number): number {
     return at < this.#end ? (this.bytes[at] as number) : -1
   }
@@ -307,14 +302,15 @@ export class JsonScanner {
     const { bytes } = this
     const start = this.at
     let at = start
+    if (this.#isCompact && isSpace(this.#byteAt(at))) throw this.error('whitespace between tokens')
     while (at < this.#end && isSpace(bytes[at] as number)) at++
-    if (at === start) return at < this.#end ? (bytes[at] as number) : -1
+    if (at === start) return this.#byteAt(at)
     if (this.#sink !== undefined) {
       this.#sink.bytes(bytes, this.#from, start)
       this.#from = at
     }
     this.at = at
-    return at < this.#end ? (bytes[at] as number) : -1
+    return this.#byteAt(at)
   }
 }
 

@@ -158,8 +158,8 @@ test('a compact value fills its range exactly; errors count columns from the sta
     check('[1,\n', text, after)
   const cases = [
     ['', '1', 'EOF while parsing a value at line 1 column 0'],
-    [' 1', '', 'whitespace between tokens'],
-    ['[1,\n2]', '', 'whitespace between tokens'],
+    [' 1', '', 'whitespace between tokens at line 1 column 1'],
+    ['[1,\n2]', '', 'whitespace between tokens at line 1 column 4'],
     ['1 ', '', 'trailing characters at line 1 column 2'],
     ['-', '1', 'EOF while parsing: invalid number at line 1 column 1'],
     ['1.', '5', 'EOF while parsing: invalid number at line 1 column 2'],
@@ -167,7 +167,7 @@ test('a compact value fills its range exactly; errors count columns from the sta
     ['[tru', 'e]', 'EOF while parsing: expected `,` or `]` at line 1 column 4'],
     ['"\\', 'n"', 'EOF while parsing a string at line 1 column 2'],
     ['"a', '"', 'EOF while parsing a string at line 1 column 2'],
-    ['[1 x', ']', 'whitespace between tokens'],
+    ['[1 x', ']', 'whitespace between tokens at line 1 column 3'],
     ['[x', ']', 'expected value at line 1 column 2'],
   ] as const
   for (const [text, after, message] of cases)
