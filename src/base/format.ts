@@ -43,6 +43,8 @@ export const format = {
   eventsPerStream: 2 ** 40 - 1,
   /** Maximum size of a payload as JSON text. */
   payloadBytes: 8 * 1024 * 1024,
+  /** Maximum nesting depth of a payload, and of all other JSON. */
+  jsonNesting: 512,
   /** Maximum number of tags on an event. */
   tagsPerEvent: 128,
   /** Maximum size of a tag. */

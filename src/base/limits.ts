@@ -5,8 +5,6 @@
 export const limits = {
   /** Maximum size of a settings document as JSON text. */
   settingsDocumentBytes: 1024 * 1024,
-  /** Maximum nesting depth of a JSON document. */
-  jsonNesting: 512,
   /** Maximum number of JSON values in a request. Event payloads are not parsed and do not count. */
   requestValues: 100_000,
   /** Maximum length of a settings scope, in characters. */

@@ -8,7 +8,6 @@
  */
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
-import { limits } from '../base/limits.ts'
 import { EventLocals, TagLocals } from './event-locals.ts'
 import { charCode, fourChars, ValueProgram, vectorBytes } from './value-program.ts'
 import {
@@ -55,7 +54,7 @@ export const layout = {
   outputEnd: 4,
   count: 8,
   bracketStack: 16,
-  appId: 16 + limits.jsonNesting,
+  appId: 16 + format.jsonNesting,
   records: 4096,
   input: pageBytes,
   /** Labels and payloads, one after the other. */

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts'
+import { format } from '../base/format.ts'
 import { block, type Code, i8x16, i32, ifElse, type Label, type Local, type Locals, loop, v128 } from './wasm-code.ts'
 
 /** Digits before or after the decimal point of a number. Longer numbers are left to the scanner. */
@@ -83,7 +83,7 @@ export class ValueProgram {
             ifElse(eq(byte.get, charCode('"')), [this.advance, this.#skipString(fail), skipped.br]),
             ifElse(leU(byte.get, charCode('9')), [this.#skipNumber(fail), skipped.br]),
             ifElse(or(eq(byte.get, charCode('{')), eq(byte.get, charCode('['))), [
-              fail.brIf(eq(depth.get, i32.const(limits.jsonNesting))),
+              fail.brIf(eq(depth.get, i32.const(format.jsonNesting))),
               this.advance,
               // In ASCII a closing bracket is its opening bracket plus two.
               increment(byte, 2),

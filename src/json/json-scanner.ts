@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { assert } from '../base/assert.ts'
+import { format } from '../base/format.ts'
 import { limits } from '../base/limits.ts'
+import { errorAt, firstInvalid, JsonError, typeName } from './json-error.ts'
 import { lowestByte, needsNoEscape, notPlain, viewOf } from './plain-text.ts'
 
-/** A JSON syntax error or a value of the wrong type; the message has the line and column. */
-export class JsonError extends Error {
-  override readonly name = 'JsonError'
-}
+export { JsonError }
 
 /** Receives the bytes of a JSON value without insignificant whitespace. */
 export interface ByteSink {
@@ -31,7 +31,7 @@ const escapes = Uint8Array.from({ length: 256 }, (_, byte) =>
 const hexDigits = Uint8Array.from({ length: 256 }, (_, byte) => (/[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0))
 
 /** Stack of closing brackets. All scanners share it, since a scanner never pauses within a value. */
-const closing = new Uint8Array(limits.jsonNesting)
+const closing = new Uint8Array(format.jsonNesting)
 
 /** A number with fewer characters and without an exponent is always in the range of a double. */
 const safeLength = 300
@@ -45,21 +45,26 @@ export class JsonScanner {
   readonly view: DataView
   /** The position of the next byte to scan. */
   at = 0
-  readonly #end: number
+  /** The range of the text. */
+  #start = 0
+  #end: number
   readonly #maxValues: number
   #values = 0
   /** Receives the bytes of the current value; `#from` is the start of what was not copied yet. */
   #sink: ByteSink | undefined
   #from = 0
+  /** Insignificant whitespace is an error. */
+  #isCompact = false
 
-  constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY) {
+  /** `utf8` is `checked` when the caller has checked it, for the ranges that it scans. */
+  constructor(bytes: Buffer, maxValues = Number.POSITIVE_INFINITY, utf8: 'check' | 'checked' = 'check') {
     // Normalises the hidden class: a buffer from the network has another one than a concatenated buffer. Code that
     // handles both is polymorphic and slower, and code optimised for one is deoptimised when the other one arrives.
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     this.#end = bytes.length
     this.view = viewOf(bytes)
     this.#maxValues = maxValues
-    if (!isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
+    if (utf8 === 'check' && !isUtf8(bytes)) throw this.error('invalid unicode code point', firstInvalid(bytes))
   }
 
   /** Skips whitespace and peeks at the next byte; -1 at the end. */
@@ -139,6 +144,19 @@ export class JsonScanner {
     this.#sink = undefined
   }
 
+  /** Checks that a range is one value which `value` would copy unchanged: there is no insignificant whitespace in it. */
+  compactValue(start: number, end: number): void {
+    assert(start <= end && end <= this.bytes.length, 'a value is within the bytes')
+    this.at = start
+    this.#start = start
+    this.#end = end
+    this.#isCompact = true
+    if (this.next() < 0) throw this.error('EOF while parsing a value')
+    this.#anyValue()
+    this.#isCompact = false
+    if (this.at !== end) throw this.error('trailing characters')
+  }
+
   /** Skips a string, which has to come next. Returns whether it is plain: ASCII without escapes. */
   string(): boolean {
     if (this.next() !== quote) throw this.#wrongType(this.next(), 'a string')
@@ -176,12 +194,7 @@ export class JsonScanner {
 
   /** An error at a position, by default the current one. Columns count bytes. */
   error(what: string, at = this.at): JsonError {
-    const before = this.bytes.subarray(0, at)
-    const lineStart = before.lastIndexOf(0x0a) + 1
-    let line = 1
-    for (let i = before.indexOf(0x0a); i >= 0; i = before.indexOf(0x0a, i + 1)) line++
-    const column = Math.min(at + 1, this.#end) - lineStart
-    return new JsonError(`${at >= this.#end ? endOf(what) : what} at line ${line} column ${column}`)
+    return errorAt(what, this.bytes, this.#start, this.#end, at)
   }
 
   #anyValue(): void {
@@ -190,7 +203,7 @@ export class JsonScanner {
       const byte = this.next()
       if (++this.#values > this.#maxValues) throw this.error(`more than ${limits.requestValues} values in a request`)
       if (byte === openObject || byte === openList) {
-        if (depth === limits.jsonNesting) throw this.error(`more than ${limits.jsonNesting} levels of nesting`)
+        if (depth === format.jsonNesting) throw this.error(`more than ${format.jsonNesting} levels of nesting`)
         const close = byte + 2
         this.at++
         if (this.begins(close)) {
@@ -241,22 +254,27 @@ export class JsonScanner {
   }
 
   #number(): void {
-    const { bytes } = this
     const start = this.at
     let at = start
-    if (bytes[at] === minus) at++
-    if (bytes[at] === zero) at++
+    if (this.#byteAt(at) === minus) at++
+    if (this.#byteAt(at) === zero) at++
     else at = this.#digits(at)
-    if (bytes[at] === dot) at = this.#digits(at + 1)
-    const exponent = bytes[at]
+    if (this.#byteAt(at) === dot) at = this.#digits(at + 1)
+    const exponent = this.#byteAt(at)
     const hasExponent = exponent === lowerE || exponent === upperE
     if (hasExponent) {
-      const sign = bytes[at + 1]
+      const sign = this.#byteAt(at + 1)
       at = this.#digits(sign === plus || sign === minus ? at + 2 : at + 1)
     }
     this.at = at
     if (!hasExponent && at - start < safeLength) return
-    if (!Number.isFinite(Number(bytes.toString('latin1', start, at)))) throw this.error('number out of range', start)
+    const value = Number(this.bytes.toString('latin1', start, at))
+    if (!Number.isFinite(value)) throw this.error('number out of range', start)
+  }
+
+  /** The byte at a position, or -1 at the end of the range: what follows it belongs to another value. */
+  #byteAt(at: number): number {
+    return at < this.#end ? (this.bytes[at] as number) : -1
   }
 
   /** Skips one or more digits. */
@@ -284,14 +302,15 @@ export class JsonScanner {
     const { bytes } = this
     const start = this.at
     let at = start
+    if (this.#isCompact && isSpace(this.#byteAt(at))) throw this.error('whitespace between tokens')
     while (at < this.#end && isSpace(bytes[at] as number)) at++
-    if (at === start) return at < this.#end ? (bytes[at] as number) : -1
+    if (at === start) return this.#byteAt(at)
     if (this.#sink !== undefined) {
       this.#sink.bytes(bytes, this.#from, start)
       this.#from = at
     }
     this.at = at
-    return at < this.#end ? (bytes[at] as number) : -1
+    return this.#byteAt(at)
   }
 }
 
@@ -303,26 +322,6 @@ export function parseJson(bytes: Buffer): unknown {
   return JSON.parse(bytes.toString('utf8'))
 }
 
-function typeName(byte: number): string {
-  const names = { '"': 'string', '[': 'sequence', '{': 'map', t: 'boolean', f: 'boolean', n: 'null' }
-  const character = String.fromCharCode(byte)
-  if (/[-0-9]/.test(character)) return 'number'
-  return names[character as keyof typeof names] ?? `\`${character}\``
-}
-
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
-}
-
-/** At the end of the text every error is an unexpected EOF. */
-function endOf(what: string): string {
-  return what.startsWith('EOF') ? what : `EOF while parsing: ${what}`
-}
-
-/** The position of the first invalid UTF-8 byte: a decoder replaces it. */
-function firstInvalid(bytes: Buffer): number {
-  const decoded = Buffer.from(bytes.toString('utf8'))
-  let at = 0
-  while (bytes[at] === decoded[at]) at++
-  return at
 }

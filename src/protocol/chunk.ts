@@ -1,7 +1,8 @@
 import { format } from '../base/format.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { checkContents, checkStructure } from './check-frame.ts'
 import type { Frame } from './frame.ts'
-import { checkFrame } from './read-frame.ts'
+import { minFrameBytes } from './read-frame.ts'
 import { type Head, heads } from './signed.ts'
 
 /**
@@ -24,17 +25,44 @@ export function encodeChunk(records: readonly Uint8Array[], signedHead: Uint8Arr
   return writer.written
 }
 
-/** Decodes a chunk. Checks its encoding, its size, each frame and the signature, but not how the frames are linked. */
-export function decodeChunk(bytes: Uint8Array): Chunk {
+/**
+ * Decodes a chunk. Checks its encoding, its size, each frame and the signature, but not how the frames are linked. What
+ * is cheap is checked first: the structure of all frames, then what the caller adds, then the signature, and only then
+ * the labels and payloads.
+ */
+export function decodeChunk(bytes: Uint8Array, checkMore: (chunk: Chunk) => void = () => undefined): Chunk {
+  const chunk = parseChunk(bytes)
+  checkMore(chunk)
+  heads.verify(chunk.signedHead)
+  checkContents(chunk.frames)
+  return chunk
+}
+
+function parseChunk(bytes: Uint8Array): Chunk {
   if (bytes.length > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
   const reader = new ByteReader(bytes)
   if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are not a chunk')
   const signedHead = reader.bytes(reader.uvarint())
-  const head = heads.verify(signedHead)
-  const count = reader.uvarint()
-  if (count < 1 || count > format.eventsPerChunk) throw new MalformedBytes('a chunk has no frames or too many')
-  const frames = Array.from({ length: count }, () => checkFrame(reader))
+  const head = heads.decode(signedHead)
+  const frames = parseFrames(reader)
   reader.finish()
   const [{ first }] = frames as [Frame]
   return { head, signedHead, frames, first }
+}
+
+/** Counts are checked against limits and remaining bytes before anything is read or allocated for them. */
+function parseFrames(reader: ByteReader): Frame[] {
+  const count = reader.uvarint()
+  if (count < 1 || count > format.eventsPerChunk) throw new MalformedBytes('a chunk has no frames or too many')
+  if (count * minFrameBytes > reader.remaining)
+    throw new MalformedBytes('a chunk has more frames than its bytes can hold')
+  const frames: Frame[] = []
+  // Each frame has at least one event, so every frame that follows takes one of the limit.
+  let spare = format.eventsPerChunk - count
+  while (frames.length < count) {
+    const frame = checkStructure(reader, 1 + spare)
+    spare -= frame.count - 1
+    frames.push(frame)
+  }
+  return frames
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { format } from '../base/format.ts'
+import { appIdProblem } from '../identity/index.ts'
 import { type ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 
 /**
@@ -27,23 +28,35 @@ export function encodeLabelsExactly({ appId, tags }: Labels): Buffer {
 
 export function decodeLabels(reader: ByteReader): Labels {
   const appId = reader.text(format.appIdBytes)
-  const tags = Array.from({ length: reader.uvarint() }, () => reader.text(format.tagBytes))
+  const count = reader.uvarint()
+  if (count > reader.remaining) throw new MalformedBytes('unexpected end of bytes')
+  const tags = Array.from({ length: count }, () => reader.text(format.tagBytes))
   return { appId, tags }
 }
 
-/** Skips labels from another node. Throws unless they are in canonical encoding. */
-export function checkLabels(reader: ByteReader): void {
+/** Skips labels from another node. Checks their sizes only, see `checkLabels`. */
+export function skipBoundedLabels(reader: ByteReader): void {
   const appLength = reader.uvarint()
   if (appLength === 0 || appLength > format.appIdBytes) throw new MalformedBytes('an app ID is too long or empty')
-  checkText(reader, appLength)
+  reader.skip(appLength)
   const count = reader.uvarint()
   if (count > format.tagsPerEvent) throw new MalformedBytes('an event has too many tags')
-  let before = -1
-  let beforeEnd = -1
   for (let i = 0; i < count; i++) {
     const length = reader.uvarint()
     if (length === 0 || length > format.tagBytes) throw new MalformedBytes('a tag is too long or empty')
-    const start = checkText(reader, length)
+    reader.skip(length)
+  }
+}
+
+/** Checks labels from another node whose sizes are valid. Throws unless they are in canonical encoding. */
+export function checkLabels(reader: ByteReader): void {
+  // Latin1 maps every byte to a character, and those beyond ASCII are not allowed.
+  const problem = appIdProblem(reader.bytes(reader.uvarint()).toString('latin1'))
+  if (problem !== undefined) throw new MalformedBytes(`an invalid app ID: ${problem}`)
+  let before = -1
+  let beforeEnd = -1
+  for (let i = reader.uvarint(); i > 0; i--) {
+    const start = checkText(reader, reader.uvarint())
     const { buffer, at } = reader
     if (before >= 0 && buffer.compare(buffer, before, beforeEnd, start, at) <= 0)
       throw new MalformedBytes('the tags of an event are not in order')

@@ -1,38 +1,38 @@
 import { isUtf8 } from 'node:buffer'
-import { limits } from '../base/limits.ts'
+import { assert } from '../base/assert.ts'
+import { JsonError, JsonScanner } from '../json/json-scanner.ts'
 import { MalformedBytes } from './bytes.ts'
+import type { Frame } from './frame.ts'
 
-const [newline, quote, backslash] = [0x0a, 0x22, 0x5c]
-const opening = new Set([0x5b, 0x7b])
-const closing = new Set([0x5d, 0x7d])
-
-/** Validates a payload: one JSON value on one line, within the nesting limit. */
-export function checkPayload(bytes: Buffer, start: number, end: number): void {
-  const text = bytes.subarray(start, end)
-  if (!isUtf8(text)) throw new MalformedBytes('a payload is not UTF-8')
-  // In valid JSON a raw line break is insignificant whitespace, never part of a string.
-  if (text.includes(newline)) throw new MalformedBytes('a payload is not on one line')
-  if (maxDepth(text) > limits.jsonNesting) throw new MalformedBytes('a payload is nested too deeply')
-  try {
-    JSON.parse(text.toString('utf8'))
-  } catch {
-    throw new MalformedBytes('a payload is not JSON')
+/**
+ * Validates the payloads of frames from a peer, which share one buffer, by the rule for published ones: each is what the
+ * scanner of a publish request would copy unchanged. Their sizes are checked when a frame is parsed.
+ */
+export function checkPayloads(frames: readonly Frame[]): void {
+  const [first] = frames
+  if (first === undefined) return
+  const scanner = new JsonScanner(first.bytes, Number.POSITIVE_INFINITY, 'checked')
+  for (const frame of frames) {
+    assert(frame.bytes === first.bytes, 'the frames of a chunk share one buffer')
+    checkUtf8(frame)
+    for (let i = 0; i < frame.count; i++) {
+      const start = frame.payloads[2 * i] as number
+      if (start >= 0) checkJson(scanner, start, frame.payloads[2 * i + 1] as number)
+    }
   }
 }
 
-/** The maximum nesting depth of brackets outside of strings. */
-function maxDepth(text: Buffer): number {
-  let depth = 0
-  let max = 0
-  let inString = false
-  for (let i = 0; i < text.length; i++) {
-    const byte = text[i] as number
-    if (inString) {
-      if (byte === backslash) i++
-      else if (byte === quote) inString = false
-    } else if (byte === quote) inString = true
-    else if (opening.has(byte)) max = Math.max(max, ++depth)
-    else if (closing.has(byte)) depth--
+/** One check for all payloads of a frame suffices: JSON begins and ends with ASCII, so no character spans two of them. */
+function checkUtf8({ bytes, payloads, record: [, end] }: Frame): void {
+  const first = payloads.findIndex((start, i) => i % 2 === 0 && start >= 0)
+  if (first >= 0 && !isUtf8(bytes.subarray(payloads[first], end))) throw new MalformedBytes('a payload is not UTF-8')
+}
+
+function checkJson(scanner: JsonScanner, start: number, end: number): void {
+  try {
+    scanner.compactValue(start, end)
+  } catch (error) {
+    if (error instanceof JsonError) throw new MalformedBytes(`an invalid payload: ${error.message}`)
+    throw error
   }
-  return max
 }

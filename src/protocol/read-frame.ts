@@ -1,9 +1,8 @@
 import { format } from '../base/format.ts'
 import { ByteReader, MalformedBytes } from './bytes.ts'
 import { type EventColumns, type Frame, secret, secretKinds } from './frame.ts'
-import { checkLabels, skipLabels } from './labels.ts'
+import { skipLabels } from './labels.ts'
 import { type LegacyTime, legacyTimes } from './legacy-times.ts'
-import { checkPayload } from './payload.ts'
 import { saltLength, seedLength } from './salts.ts'
 import { hashLength } from './stream.ts'
 
@@ -24,26 +23,11 @@ function readLegacyFrame(reader: ByteReader, start: number): Frame | undefined {
   for (const readTime of legacyTimes)
     try {
       reader.at = start
-      return parseFrame(reader, skipLabels, readTime)
+      return parseFrame(reader, skipLabels, { readLegacyTime: readTime })
     } catch (error) {
       if (!(error instanceof MalformedBytes)) throw error
     }
   return undefined
-}
-
-/** Parses and validates an untrusted record from a peer. Only its place in the hash chain is not checked. */
-export function checkFrame(reader: ByteReader): Frame {
-  const frame = parseFrame(reader, checkLabels)
-  let before = -1
-  for (const lamport of frame.lamports) {
-    if (lamport <= before) throw new MalformedBytes('the lamport timestamps of a frame are not ascending')
-    before = lamport
-  }
-  for (let i = 0; i < frame.count; i++) {
-    const start = frame.payloads[2 * i] as number
-    if (start >= 0) checkPayload(frame.bytes, start, frame.payloads[2 * i + 1] as number)
-  }
-  return frame
 }
 
 /**
@@ -115,8 +99,20 @@ interface Header {
 
 type PassLabels = (reader: ByteReader) => void
 
-function parseFrame(reader: ByteReader, passLabels: PassLabels, readLegacyTime?: LegacyTime): Frame {
+interface ParseOptions {
+  readonly readLegacyTime?: LegacyTime
+  /** The maximum number of events of an untrusted record. */
+  readonly maxEvents?: number
+}
+
+/** Parses a record. Only its encoding is checked, and the labels by `passLabels`. */
+export function parseFrame(
+  reader: ByteReader,
+  passLabels: PassLabels,
+  { readLegacyTime, maxEvents }: ParseOptions = {},
+): Frame {
   const header = readHeader(reader)
+  if (maxEvents !== undefined) checkCount(reader, header, maxEvents)
   const { start, headStart, headEnd, first, count } = header
   const columns = new Columns(count)
   const seed = readBody(reader, header, columns, 0, passLabels, readLegacyTime)
@@ -151,6 +147,21 @@ function readHeader(reader: ByteReader): Header {
   return { start, headStart, headEnd: headStart + headLength, first, count }
 }
 
+/** Minimum size of an event in a head: lamport timestamp, time, an app ID of one character, number of tags. */
+const minEventHeadBytes = 5
+/** Minimum size of an event behind a head: the length of its payload, and the payload or the hash of a redacted one. */
+const minEventBodyBytes = 2
+
+/** Minimum size of a record: three numbers, the seed, one event. */
+export const minFrameBytes = 3 + 1 + seedLength + minEventHeadBytes + minEventBodyBytes
+
+/** Checks the number of events before memory is allocated for them and the first one is read. */
+function checkCount({ at, end }: ByteReader, { count, headEnd }: Header, maxEvents: number): void {
+  if (count > maxEvents) throw new MalformedBytes('a chunk has too many events')
+  if (count * minEventHeadBytes > headEnd - at || count * minEventBodyBytes > end - headEnd)
+    throw new MalformedBytes('a frame has more events than its bytes can hold')
+}
+
 /** Reads the events of a frame into columns, from an index on. Returns the seed of the salts, if there is one. */
 function readBody(
   reader: ByteReader,
@@ -178,6 +189,7 @@ function readBody(
     labels[2 * i] = reader.at
     passLabels(reader)
     labels[2 * i + 1] = reader.at
+    if (reader.at > headEnd) break
   }
   if (reader.at !== headEnd) throw new MalformedBytes('the head of a frame has a wrong length')
   const { seed, redacted } = readSecrets(reader, columns.secretsAt, at, count)

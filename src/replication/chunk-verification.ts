@@ -1,11 +1,8 @@
-import { format } from '../base/format.ts'
 import { type Chunk, decodeChunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
 
 /** Decodes and verifies a chunk. Only its place in the hash chain is not checked. */
 export function readChunk(bytes: Uint8Array): Chunk {
-  const chunk = decodeChunk(bytes)
-  checkPlaces(chunk.frames, chunk.head)
-  return chunk
+  return decodeChunk(bytes, ({ frames, head }) => checkPlaces(frames, head))
 }
 
 /** Checks that offsets are contiguous, lamport timestamps ascend, and the head matches the last event. */
@@ -19,7 +16,6 @@ function checkPlaces(frames: readonly Frame[], head: Head): void {
     next += frame.count
   }
   if (head.count !== next || head.lamport !== lamport) throw new MalformedBytes('the head does not match the frames')
-  if (next - (frames[0]?.first ?? 0) > format.eventsPerChunk) throw new MalformedBytes('a chunk has too many events')
 }
 
 /** The result of work on untrusted bytes; undefined when they are malformed. */

@@ -1,4 +1,4 @@
-import { limits } from '../base/limits.ts'
+import { format } from '../base/format.ts'
 
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export interface JsonObject {
@@ -38,7 +38,7 @@ export function equal(a: Json | undefined, b: Json | undefined): boolean {
 
 /** Why a value does not round-trip through JSON; undefined if it does. */
 export function unstorable(value: unknown, depth = 0): string | undefined {
-  if (depth > limits.jsonNesting) return `it is nested more than ${limits.jsonNesting} levels deep`
+  if (depth > format.jsonNesting) return `it is nested more than ${format.jsonNesting} levels deep`
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${value} is not a JSON number`
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return undefined
   if (Array.isArray(value)) return firstOf(value, depth)

@@ -135,7 +135,7 @@ test('a request that exceeds a limit is refused with the name of the limit', asy
     body(repeated(limits.eventsPerPublish, event)),
     body([{ tags: tagsOf(format.tagsPerEvent), payload: 1 }]),
     body([{ tags: ['x'.repeat(format.tagBytes), 'ü'.repeat(format.tagBytes / 2)], payload: 1 }]),
-    Buffer.from(nested(limits.jsonNesting)),
+    Buffer.from(nested(format.jsonNesting)),
     body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 2) }]),
   ]
   for (const request of within) await events.publish(app, request)
@@ -145,7 +145,7 @@ test('a request that exceeds a limit is refused with the name of the limit', asy
     [body([{ tags: tagsOf(format.tagsPerEvent + 1), payload: 1 }]), /^more than 128 tags of one event/],
     [body([{ tags: ['x'.repeat(format.tagBytes + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
     [body([{ tags: ['ü'.repeat(format.tagBytes / 2 + 1)], payload: 1 }]), /^a tag of more than 1024 bytes/],
-    [Buffer.from(nested(limits.jsonNesting + 1)), /^more than 512 levels of nesting/],
+    [Buffer.from(nested(format.jsonNesting + 1)), /^more than 512 levels of nesting/],
     [body([{ tags: [], payload: 'x'.repeat(format.payloadBytes - 1) }]), /^Payload too large \(8388609 > 8388608\)/],
   ]
   for (const [request, message] of beyond) await assert.rejects(events.publish(app, request), { message })

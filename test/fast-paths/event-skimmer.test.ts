@@ -280,9 +280,9 @@ test('tags are sorted by bytes without duplicates, also with long common prefixe
 
 test('values are skimmed up to the maximum nesting depth', () => {
   const deep = (depth: number): string => payloadBody('['.repeat(depth) + ']'.repeat(depth))
-  assert.equal(skimmedCount(deep(limits.jsonNesting)), 1)
-  assert.equal(skimmedCount(deep(limits.jsonNesting + 1)), 0)
-  for (const depth of [limits.jsonNesting - 1, limits.jsonNesting, limits.jsonNesting + 1])
+  assert.equal(skimmedCount(deep(format.jsonNesting)), 1)
+  assert.equal(skimmedCount(deep(format.jsonNesting + 1)), 0)
+  for (const depth of [format.jsonNesting - 1, format.jsonNesting, format.jsonNesting + 1])
     assertSameResult(deep(depth))
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { format } from '../../src/base/format.ts'
 import { limits } from '../../src/base/limits.ts'
 import { JsonError, JsonScanner, parseJson } from '../../src/json/json-scanner.ts'
 import { anyMutation, mutated } from '../support/mutations.ts'
@@ -92,8 +93,8 @@ test('numbers keep their text, and are refused beyond the range of a double', ()
 
 test('nesting is limited', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
-  assert.ok(compact(nested(limits.jsonNesting)))
-  assert.throws(() => parseJson(Buffer.from(nested(limits.jsonNesting + 1))), {
+  assert.ok(compact(nested(format.jsonNesting)))
+  assert.throws(() => parseJson(Buffer.from(nested(format.jsonNesting + 1))), {
     message: 'more than 512 levels of nesting at line 1 column 513',
   })
 })
@@ -138,4 +139,37 @@ test('errors have a reason, line and column', () => {
     ['-', 'EOF while parsing: invalid number at line 1 column 1'],
   ] as const
   for (const [text, message] of cases) assert.throws(() => parseJson(Buffer.from(text)), { message })
+})
+
+test('a compact value fills its range exactly; errors count columns from the start of the range', () => {
+  const check = (before: string, text: string, after: string): void => {
+    const bytes = Buffer.from(before + text + after)
+    const start = Buffer.byteLength(before)
+    new JsonScanner(bytes).compactValue(start, start + Buffer.byteLength(text))
+  }
+  for (const [text, after] of [
+    ['1', '.5'],
+    ['-1', 'e5'],
+    ['0', '0'],
+    ['1e5', '5'],
+    ['"a"', '"'],
+    ['{"a":[]}', ']'],
+  ] as const)
+    check('[1,\n', text, after)
+  const cases = [
+    ['', '1', 'EOF while parsing a value at line 1 column 0'],
+    [' 1', '', 'whitespace between tokens at line 1 column 1'],
+    ['[1,\n2]', '', 'whitespace between tokens at line 1 column 4'],
+    ['1 ', '', 'trailing characters at line 1 column 2'],
+    ['-', '1', 'EOF while parsing: invalid number at line 1 column 1'],
+    ['1.', '5', 'EOF while parsing: invalid number at line 1 column 2'],
+    ['tru', 'e', 'EOF while parsing: trailing characters at line 1 column 3'],
+    ['[tru', 'e]', 'EOF while parsing: expected `,` or `]` at line 1 column 4'],
+    ['"\\', 'n"', 'EOF while parsing a string at line 1 column 2'],
+    ['"a', '"', 'EOF while parsing a string at line 1 column 2'],
+    ['[1 x', ']', 'whitespace between tokens at line 1 column 3'],
+    ['[x', ']', 'expected value at line 1 column 2'],
+  ] as const
+  for (const [text, after, message] of cases)
+    assert.throws(() => check('{\n', text, after), { name: 'JsonError', message })
 })

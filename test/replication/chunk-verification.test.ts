@@ -29,6 +29,8 @@ test('a chunk with an invalid signature, a wrong head, a gap or no frames is ref
   refused(records, heads.sign({ ...head, lamport: 5 }, key), /head does not match the frames/)
   refused([...records].reverse(), heads.sign(head, key), /gap|does not match/)
   refused([], heads.sign(head, key), /no frames or too many/)
+  // Places are cheaper to check than a signature.
+  refused([...records].reverse(), heads.sign(head, KeyPair.generate(systemRandom)), /gap|does not match/)
   const twice = frameOf(a.hash, 1, [{ lamport: 1, time: 2, appId: 'a', tags: [], payload: '2' }], new Uint8Array(16))
   refused(
     [records[0] ?? a.record, twice.record],

@@ -20,3 +20,24 @@ export function mutated(text: string, mutations: readonly Mutation[], kept = 0):
   }
   return result
 }
+
+/** A mutation of bytes: replaces some of them at a position. */
+export interface ByteMutation {
+  readonly at: number
+  readonly remove: number
+  readonly insert: Uint8Array
+}
+
+export function anyByteMutation(insert: fc.Arbitrary<Uint8Array>, maxRemoved = 2): fc.Arbitrary<ByteMutation> {
+  return fc.record({ at: fc.nat(), remove: fc.nat(maxRemoved), insert })
+}
+
+/** Applies mutations to bytes; the first `kept` bytes stay unchanged. */
+export function mutatedBytes(bytes: Uint8Array, mutations: readonly ByteMutation[], kept = 0): Buffer {
+  let result = Buffer.from(bytes)
+  for (const { at, remove, insert } of mutations) {
+    const place = kept + (at % (result.length + 1 - kept))
+    result = Buffer.concat([result.subarray(0, place), insert, result.subarray(place + remove)])
+  }
+  return result
+}

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { format } from '../../../src/base/format.ts'
 import { limits } from '../../../src/base/limits.ts'
 import { type Tree, textOf } from './document.ts'
 
@@ -176,7 +177,7 @@ const documentRule = object({
 export function isValid(document: Tree): boolean {
   return (
     isJson(document) &&
-    levels(document) <= limits.jsonNesting &&
+    levels(document) <= format.jsonNesting &&
     Buffer.byteLength(textOf(document)) <= limits.settingsDocumentBytes &&
     documentRule(document)
   )

@@ -1,4 +1,4 @@
-import { limits } from '../../../src/base/limits.ts'
+import { format } from '../../../src/base/format.ts'
 import { formatPublicKey, KeyPair } from '../../../src/identity/index.ts'
 import type { Json, JsonObject, Scope } from '../../../src/settings/index.ts'
 import * as fc from '../../support/property.ts'
@@ -167,7 +167,7 @@ export function nested(depth: number): JsonObject {
   return { a: value }
 }
 /** The remaining nesting depth for `_internal`, which is three levels down. */
-const internalLevels = limits.jsonNesting - 3
+const internalLevels = format.jsonNesting - 3
 
 const swarmRows = [
   row('swarm/swarmKey', swarmKeys, noSwarmKeys),
