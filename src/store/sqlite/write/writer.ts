@@ -2,7 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Received } from '../../../replication/index.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
+import { type AppendedFrames, FrameCollector, type Received, type StreamHead } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
@@ -102,6 +103,26 @@ export class LogWriter {
   /** The signed head of a stream, by its number in this database. */
   head(stream: number): Uint8Array | undefined {
     return this.#log.head(stream)
+  }
+
+  /** The own streams in the head table. */
+  ownHeads(): StreamHead[] {
+    return this.#log.ownHeads()
+  }
+
+  /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
+  collectFrames(unread: (() => number) | undefined): void {
+    this.#appender.frames =
+      unread === undefined || this.#log.options.kind === 'imported' ? undefined : new FrameCollector(unread)
+  }
+
+  /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */
+  takeAppended(): AppendedFrames[] {
+    const headOf = (stream: StreamKey): Uint8Array | undefined => {
+      const state = this.#log.stream(stream)
+      return state && this.#log.head(state.number)
+    }
+    return this.#appender.frames?.take(headOf) ?? []
   }
 
   get database(): DatabaseSync {
