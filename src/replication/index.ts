@@ -12,6 +12,7 @@ export {
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
+export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
 export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
