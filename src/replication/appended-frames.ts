@@ -1,5 +1,5 @@
 import { limits } from '../base/limits.ts'
-import type { Hash, StreamKey } from '../protocol/index.ts'
+import { type Hash, heads, type StreamKey } from '../protocol/index.ts'
 import { nameOfStream } from './streams.ts'
 
 /** Consecutive frames that commits have added to an own stream, up to a signed head: together they are a chunk. */
@@ -99,7 +99,10 @@ export class FrameCollector {
     this.#bytes = 0
     return pieces.flatMap((piece) => {
       const head = piece.head ?? signed(() => sign(piece.stream))
-      return head === undefined ? [] : [{ ...piece, head }]
+      if (head === undefined) return []
+      const { count } = heads.decodeStored(head)
+      // A commit that failed may be on disk all the same, with frames that were not collected.
+      return count === piece.count ? [{ ...piece, head }] : [{ ...piece, head, count, records: undefined }]
     })
   }
 }

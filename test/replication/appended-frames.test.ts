@@ -131,6 +131,17 @@ test('what the listeners have not got yet counts as unread', () => {
   )
 })
 
+test('frames that do not lead to the newest head are left out, and it is announced', () => {
+  const source = new WrittenStream([1, 1])
+  const collector = new FrameCollector(() => 0)
+  add(collector, source, 0)
+  collector.commit()
+  assert.deepEqual(
+    collector.take(() => source.head(2)).map(({ first, count, records }) => [first, count, records]),
+    [[0, 2, undefined]],
+  )
+})
+
 test('events whose head cannot be signed are not announced', () => {
   const source = new WrittenStream([1, 1])
   const collector = new FrameCollector(() => 0)

@@ -232,6 +232,13 @@ export class LogState {
     return state && this.#heads.newest(state, this.options, () => this.#receivedHead(number))
   }
 
+  /** The newest signed head of an own stream, by its key. */
+  ownHead(key: StreamKey): Uint8Array | undefined {
+    if (this.#broken) this.#reopen()
+    const state = this.stream(key)
+    return state?.own === true ? this.#heads.newest(state, this.options, () => undefined) : undefined
+  }
+
   /** The own streams in the head table. */
   ownHeads(): StreamHead[] {
     if (this.#broken) this.#reopen()

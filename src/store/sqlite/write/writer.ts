@@ -2,7 +2,6 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { StreamKey } from '../../../protocol/index.ts'
 import { type AppendedFrames, FrameCollector, type Received, type StreamHead } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
@@ -118,11 +117,7 @@ export class LogWriter {
 
   /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */
   takeAppended(): AppendedFrames[] {
-    const headOf = (stream: StreamKey): Uint8Array | undefined => {
-      const state = this.#log.stream(stream)
-      return state && this.#log.head(state.number)
-    }
-    return this.#appender.frames?.take(headOf) ?? []
+    return this.#appender.frames?.take((stream) => this.#log.ownHead(stream)) ?? []
   }
 
   get database(): DatabaseSync {

@@ -178,6 +178,8 @@ class WriterThread {
       } else {
         // Requests that were posted before a call are committed before it.
         this.#commit(appends.splice(0))
+        // Before the call, which may be a redaction of one of these events.
+        this.#announce()
         if ('reader' in next) this.#connectReader(next.reader, next.link)
         else if ('commits' in next) this.#connectListener(next.commits)
         else this.#process(next.id, next.call, next.args)
