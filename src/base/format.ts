@@ -15,6 +15,8 @@ export const format = {
   chunkBytes: 12 * 1024 * 1024,
   /** Maximum number of streams in a topic, of all nodes, over its whole life. */
   streamsPerTopic: 8191,
+  /** Number of buckets of the digest of a head table. */
+  digestBuckets: 256,
   /** Number of events in a block of a segment: the unit that is decompressed to read one event. */
   eventsPerBlock: 128,
   /** Bytes of payloads after which a block of a segment is full, whatever its number of events. */

@@ -11,6 +11,12 @@ export const limits = {
   scopeLength: 4096,
   /** Out-of-order chunks kept per stream until the gap before them is filled. */
   waitingChunks: 64,
+  /** Maximum size of the chunks that are read for another node at a time; a single chunk may be larger. */
+  servedBytes: 4 * 1024 * 1024,
+  /** Maximum number of chunks that are read for another node at a time. */
+  servedChunks: 64,
+  /** Maximum size of frames of own commits that replication has not taken yet; further commits are only announced. */
+  unreadFrameBytes: 1024 * 1024,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */

@@ -6,4 +6,4 @@ export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './
 export { readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
 export { type Head, heads, type PruneRecord, pruneRecords, type RedactionRecord, redactionRecords } from './signed.ts'
-export { genesis, type Hash, hashLength, type StreamKey, type TopicKind } from './stream.ts'
+export { genesis, type Hash, hashLength, type StreamKey, sha256, type TopicKind, writeStream } from './stream.ts'

@@ -59,7 +59,7 @@ export class ChainWalk {
   }
 
   /** Adds frames up to a number of events. Returns whether a frame ends there. */
-  reach(count: number, frames: readonly Frame[]): boolean {
+  reach(count: number, frames: Iterable<Frame>): boolean {
     for (const frame of frames) if (this.count < count) this.add(frame)
     return this.count === count
   }

@@ -1,4 +1,6 @@
+export { type AppendedFrames, FrameCollector } from './appended-frames.ts'
 export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
+export { chainAt, type HeadPlace, hashAt, placeOf } from './chain-position.ts'
 export {
   type Addition,
   admitChunk,
@@ -10,9 +12,13 @@ export {
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
+export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
+export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
 export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
 export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
+export { chunkFrom, chunksFrom } from './serving.ts'
+export type { StoredStream } from './stored-stream.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
@@ -26,8 +32,10 @@ export {
 export {
   isOwnStream,
   isSameStream,
+  nameOfStream,
   ownStreamKey,
   requireRoomForStream,
+  requireSameTopic,
   storableNow,
   type TopicContext,
 } from './streams.ts'

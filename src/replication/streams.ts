@@ -34,8 +34,13 @@ export function isSameStream(a: StreamKey, b: StreamKey): boolean {
   return a.number === b.number && Buffer.compare(a.node, b.node) === 0
 }
 
+/** A name for a stream that is unique within its topic, as a key of maps. */
+export function nameOfStream({ node, number }: StreamKey): string {
+  return `${Buffer.from(node.buffer, node.byteOffset, node.length).toString('latin1')}${number}`
+}
+
 /** Throws when a signed record is for another topic. */
-export function requireSameTopic(topic: string, context: TopicContext): void {
+export function requireSameTopic(topic: string, context: Pick<TopicContext, 'topic'>): void {
   if (topic !== context.topic) throw new ShoalError('ERR_INVALID_INPUT', 'This record is for another topic.')
 }
 

@@ -37,6 +37,7 @@ export {
 export { type TopicReport, verifyFolder } from './folder/verify-folder.ts'
 export type {
   Appended,
+  AppendedFrames,
   AppendRequest,
   Blocks,
   BlockUsage,
@@ -46,12 +47,15 @@ export type {
   EventReader,
   EventStore,
   FrameTime,
+  HeadPlace,
   Reading,
   Readings,
   Received,
   RetentionQueries,
   Run,
   Selection,
+  Serving,
+  StreamHead,
   StreamStatus,
 } from './port/index.ts'
 export {

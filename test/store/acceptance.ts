@@ -1,20 +1,34 @@
 import { test } from 'node:test'
+import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
+import { tabulating } from './acceptance/head-table.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
 import { receiving } from './acceptance/receiving.ts'
 import { redacting } from './acceptance/redacting.ts'
 import { replicating } from './acceptance/replicating.ts'
+import { serving } from './acceptance/serving.ts'
 import { subscribing } from './acceptance/subscribing.ts'
 import type { OpenStore } from './acceptance/support.ts'
 
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
 const pruned = [...pruning, ...endingChunksEarly]
-const others = [appending, reading, receiving, pruned, redacting, replicating, sizing].flat()
+const others = [
+  appending,
+  reading,
+  receiving,
+  pruned,
+  redacting,
+  replicating,
+  serving,
+  tabulating,
+  announcing,
+  sizing,
+].flat()
 const jobs = [querying, subscribing].flat()
 
 type Which = 'all' | 'large' | 'jobs'

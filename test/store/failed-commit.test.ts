@@ -5,6 +5,7 @@ import { StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { heads } from '../../src/protocol/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { AppendRequest } from '../../src/store/port/index.ts'
 import { LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -49,7 +50,13 @@ for (const { what, before, failing, stream } of [
     mock.mock.restore()
     assert.throws(() => writer.append([requestOf(1, stream)]), { code: 'ERR_STORAGE' })
     assert.throws(() => writer.head(0), { code: 'ERR_STORAGE' }, 'events that are not on disk are never signed')
+    assert.throws(() => writer.ownHeads(), { code: 'ERR_STORAGE' })
     renameSync(`${folder}-away`, folder)
+    assert.equal(heads.verify(writer.head(0) as Uint8Array).count, before)
+    assert.deepEqual(
+      writer.ownHeads().map(({ count }) => count),
+      [before],
+    )
     const next = stream === 0 ? before : 0
     assert.deepEqual(writer.append([requestOf(failing, stream)])[0]?.runs, [{ stream, offset: next, count: failing }])
     for (let i = 0; i < 20; i++) writer.append([requestOf(1, stream)])

@@ -1,8 +1,9 @@
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
+import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
-import type { AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
+import type { AppendedFrames, AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 
 /** The SQLite log without threads: it writes, reads and runs jobs in the calling thread. */
@@ -11,6 +12,7 @@ export class SingleThreadStore implements EventStore {
   readonly #reader: LogReader
   readonly #jobs: LocalJobs
   readonly #listeners = new CommitListeners()
+  readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
   #isClosed = false
 
   constructor(options: ConstructorParameters<typeof LogWriter>[0] & { readonly runtime: Runtime }) {
@@ -55,8 +57,29 @@ export class SingleThreadStore implements EventStore {
     return this.#writer.head(stream)
   }
 
-  async chunk(stream: number, from: number) {
-    return this.#open().chunk(stream, from, this.#writer.head(stream))
+  async chunk(stream: number, from: number, maxBytes?: number) {
+    return this.#open().chunk(stream, from, this.#writer.head(stream), maxBytes)
+  }
+
+  async chunks(stream: number, from: number, maxBytes: number) {
+    return this.#open().serve((server) => server.chunks(stream, from, this.#writer.head(stream), maxBytes))
+  }
+
+  async hashAt(stream: number, count: number) {
+    return this.#open().serve((server) => server.hashAt(stream, count))
+  }
+
+  async heads() {
+    const received = this.#open().serve((server) => server.receivedHeads())
+    return [...this.#writer.ownHeads(), ...received].sort((a, b) => a.number - b.number)
+  }
+
+  async streamOf(key: StreamKey) {
+    return this.#open().statusOf(key)
+  }
+
+  async contains(head: Uint8Array) {
+    return this.#open().serve((server) => server.contains(head))
   }
 
   async checkpoints(stream: number) {
@@ -77,6 +100,15 @@ export class SingleThreadStore implements EventStore {
 
   onCommit(listener: () => void): () => void {
     return this.#listeners.add(listener)
+  }
+
+  onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
+    const remove = this.#appended.add(listener)
+    if (this.#appended.size === 1) this.#writer.collectFrames(() => 0)
+    return () => {
+      remove()
+      if (this.#appended.size === 0) this.#writer.collectFrames(undefined)
+    }
   }
 
   read(selection: Selection): Reading {
@@ -112,6 +144,8 @@ export class SingleThreadStore implements EventStore {
       this.#jobs.wake()
       this.#listeners.notify()
     }
+    const appended = this.#writer.takeAppended()
+    if (appended.length > 0) this.#appended.notify(appended)
     return result
   }
 }

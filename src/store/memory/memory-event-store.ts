@@ -3,10 +3,11 @@ import { ShoalError } from '../../base/errors.ts'
 import {
   ByteReader,
   ByteWriter,
-  encodeChunk,
   type Frame,
   FrameBuilder,
   genesis,
+  type Hash,
+  heads,
   type PruneRecord,
   randomSeed,
   readFrame,
@@ -14,25 +15,35 @@ import {
 } from '../../protocol/index.ts'
 import {
   type Addition,
+  type AppendedFrames,
   admitChunk,
   admitWaiting,
+  chunkFrom,
+  chunksFrom,
   earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
-  endOfChunk,
+  FrameCollector,
   grow,
+  type HeadPlace,
+  hashAt,
+  headRow,
   isAhead,
   isChunkFull,
   isFrameFull,
   isOwnStream,
   isSameStream,
+  KeptHeads,
   LamportClock,
-  newestHead,
   ownStreamKey,
   type PruneStart,
+  placeOf,
   type Received,
   readChunk,
   requireRoomForStream,
+  requireSameTopic,
+  type StoredStream,
+  type StreamHead,
   type StreamPosition,
   signHead,
   signPrune,
@@ -83,6 +94,9 @@ export class MemoryEventStore implements EventStore {
   readonly #clock = new LamportClock()
   readonly #jobs: LocalJobs
   readonly #listeners = new CommitListeners()
+  readonly #heads = new KeptHeads()
+  readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
+  #frames: FrameCollector | undefined
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
@@ -102,7 +116,9 @@ export class MemoryEventStore implements EventStore {
       (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
     )
     for (const [stream, frames] of additions) this.#addOwn(stream, frames)
+    this.#frames?.commit()
     this.#committed()
+    this.#announce()
     return { lamport, time, runs }
   }
 
@@ -143,6 +159,16 @@ export class MemoryEventStore implements EventStore {
     return this.#listeners.add(listener)
   }
 
+  onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
+    const remove = this.#appended.add(listener)
+    // Imported streams are never announced.
+    if (this.#options.kind === 'live') this.#frames ??= new FrameCollector(() => 0)
+    return () => {
+      remove()
+      if (this.#appended.size === 0) this.#frames = undefined
+    }
+  }
+
   async redact(number: number, offset: number): Promise<Uint8Array> {
     this.#check()
     const known = this.#find(ownStreamKey(number, this.#options))
@@ -158,13 +184,7 @@ export class MemoryEventStore implements EventStore {
 
   async streams(): Promise<StreamStatus[]> {
     this.#check()
-    return this.#streams.map(({ number, key, own, position: { count, pruned } }) => ({
-      number,
-      key,
-      own,
-      count,
-      pruned,
-    }))
+    return this.#streams.map(statusOf)
   }
 
   read(selection: Selection): Reading {
@@ -203,16 +223,45 @@ export class MemoryEventStore implements EventStore {
     return this.#streams[number]?.framesOfChunk(from) ?? []
   }
 
-  async chunk(number: number, from: number): Promise<Uint8Array | undefined> {
+  async chunk(number: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     this.#check()
     const stream = this.#streams[number]
-    if (stream === undefined) return undefined
-    const [, checkpoint] = [...stream.checkpoints].find(([count]) => count > from) ?? []
-    const end = endOfChunk(from, checkpoint, this.#head(stream))
-    if (end === undefined) return undefined
-    const records = stream.records(from, end.count)
-    if (records === undefined) throw new ShoalError('ERR_INVALID_INPUT', `No chunk starts at the offset ${from}.`)
-    return encodeChunk(records, end.signedHead)
+    return stream && chunkFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
+  }
+
+  async chunks(number: number, from: number, maxBytes: number): Promise<Uint8Array[]> {
+    this.#check()
+    const stream = this.#streams[number]
+    return stream === undefined ? [] : chunksFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
+  }
+
+  async hashAt(number: number, count: number): Promise<Hash | 'pruned' | undefined> {
+    this.#check()
+    const stream = this.#streams[number]
+    return stream && hashAt(this.#stored(stream), count)
+  }
+
+  async heads(): Promise<StreamHead[]> {
+    this.#check()
+    return this.#streams.flatMap((stream) => {
+      const head = this.#head(stream)
+      const { number, own, position } = stream
+      return head === undefined ? [] : [headRow({ number, own, pruned: position.pruned }, head)]
+    })
+  }
+
+  async streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
+    this.#check()
+    const stream = this.#find(key)
+    return stream && statusOf(stream)
+  }
+
+  async contains(signed: Uint8Array): Promise<HeadPlace> {
+    this.#check()
+    const head = heads.verify(signed)
+    requireSameTopic(head.topic, this.#options)
+    const stream = this.#find(head.stream)
+    return placeOf(head, stream && this.#stored(stream))
   }
 
   async close(): Promise<void> {
@@ -227,6 +276,15 @@ export class MemoryEventStore implements EventStore {
   #committed(): void {
     this.#jobs.wake()
     this.#listeners.notify()
+  }
+
+  /** Passes the frames of a commit on to the listeners. */
+  #announce(): void {
+    const appended = this.#frames?.take((key) => {
+      const stream = this.#find(key)
+      return stream && this.#head(stream)
+    })
+    if (appended !== undefined && appended.length > 0) this.#appended.notify(appended)
   }
 
   #find(key: StreamKey): MemoryStream | undefined {
@@ -289,10 +347,15 @@ export class MemoryEventStore implements EventStore {
     for (const frame of frames) {
       const [start, end] = frame.record
       const lamport = frame.lamports[frame.count - 1] as number
+      const before = position.chain.hash
       grow(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
       stream.keep([frame])
-      if (isChunkFull(position) && this.#options.kind === 'live')
-        stream.addCheckpoint(signHead(position, true, this.#options))
+      const record = frame.bytes.subarray(start, end)
+      this.#frames?.add(stream.key, { first: frame.first, before, count: position.count }, record)
+      if (!isChunkFull(position) || this.#options.kind !== 'live') continue
+      const head = signHead(position, true, this.#options)
+      stream.addCheckpoint(head)
+      this.#frames?.endChunk(stream.key, head)
     }
   }
 
@@ -344,9 +407,18 @@ export class MemoryEventStore implements EventStore {
     for (const other of this.#streams) other.dropWaiting()
   }
 
-  #head(stream: MemoryStream): Uint8Array | undefined {
-    return newestHead(stream.position, this.#options, () => stream.receivedHead)
+  #stored(stream: MemoryStream): StoredStream {
+    const { topic, kind } = this.#options
+    return stream.stored(genesis(topic, stream.key, kind))
   }
+
+  #head(stream: MemoryStream): Uint8Array | undefined {
+    return this.#heads.newest(stream.position, this.#options, () => stream.receivedHead)
+  }
+}
+
+function statusOf({ number, key, own, position: { count, pruned } }: MemoryStream): StreamStatus {
+  return { number, key, own, count, pruned }
 }
 
 /** The offsets of the events of a request: one run for consecutive events of a stream. */

@@ -5,16 +5,17 @@ import {
   decodeLabels,
   type Frame,
   type Hash,
-  heads,
   type Labels,
   type StreamKey,
 } from '../../protocol/index.ts'
 import {
-  ChainWalk,
+  type ChainWalk,
+  chainAt,
   endChunk,
   type LamportClock,
   mayWait,
   type ReceivingStream,
+  type StoredStream,
   type StreamPosition,
   startChunkAt,
   withoutPayloads,
@@ -87,12 +88,22 @@ export class MemoryStream implements ReadStream {
     startChunkAt(this.position, count, bytes)
   }
 
-  /** The chain after `count` events, from the checkpoint before; undefined when no frame ends there. */
+  /** The stream, for the rules of replication. */
+  stored(genesis: Hash): StoredStream {
+    const { count, pruned } = this.position
+    return {
+      count,
+      pruned,
+      genesis,
+      checkpointAfter: (offset) => [...this.checkpoints].find(([end]) => end > offset)?.[1],
+      checkpointUpTo: (most) => [...this.checkpoints].findLast(([end]) => end <= most)?.[1],
+      frames: (from, to) => this.#frames.filter(({ first, count }) => first + count > from && first < to),
+    }
+  }
+
+  /** The chain after `count` events, from a checkpoint; undefined when no frame ends there. */
   chainAt(count: number, genesis: Hash): ChainWalk | undefined {
-    const [from, head] = [...this.checkpoints].findLast(([end]) => end < count) ?? [0]
-    const walk = new ChainWalk(from, head === undefined ? { lamport: -1, hash: genesis } : heads.decodeStored(head))
-    const frames = this.#frames.filter(({ first }) => first >= from && first < count)
-    return walk.reach(count, frames) ? walk : undefined
+    return chainAt(this.stored(genesis), count)
   }
 
   /** Buffers an out-of-order chunk. */
@@ -113,13 +124,6 @@ export class MemoryStream implements ReadStream {
 
   #redactedBetween(from: number, to: number): number[] {
     return [...this.#redacted].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
-  }
-
-  /** The records of the frames in a range of offsets; undefined when no frame starts at its beginning. */
-  records(from: number, to: number): Uint8Array[] | undefined {
-    const frames = this.#frames.filter(({ first }) => first >= from && first < to)
-    if (frames[0]?.first !== from) return undefined
-    return frames.map(({ bytes, record }) => bytes.subarray(...record))
   }
 
   /** The newest timestamp in a range of offsets; undefined when its last event is not stored. */

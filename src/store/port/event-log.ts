@@ -1,5 +1,6 @@
 import type { Received } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
+import type { Serving } from './serving.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
@@ -7,7 +8,7 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
  * nodes. Changes are durable when the promise resolves. A failed change is not acknowledged and changes nothing, except
  * after an I/O error during the commit, when it may still be on disk.
  */
-export interface EventLog {
+export interface EventLog extends Serving {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
   /** Verifies and stores a chunk of a stream of another node. */
@@ -29,8 +30,6 @@ export interface EventLog {
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
-  /** The chunk that starts at a checkpoint, or at the start of the stream; undefined when it would be empty. */
-  chunk(stream: StreamNumber, from: number): Promise<Uint8Array | undefined>
   /**
    * Calls the listener after one or more commits that may have added events. Returns the unsubscribe function. For
    * replication: subscriptions are woken by the writer's wake-up filter.

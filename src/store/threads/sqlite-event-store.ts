@@ -3,8 +3,8 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
-import type { TopicKind } from '../../protocol/index.ts'
-import type { Received } from '../../replication/index.ts'
+import type { Hash, StreamKey, TopicKind } from '../../protocol/index.ts'
+import type { AppendedFrames, HeadPlace, Received, StreamHead } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -24,6 +24,7 @@ import type {
   StreamStatus,
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
+import { AppendNotices } from './append-notices.ts'
 import type { BackupData, FromBackup } from './backup/backup-thread.ts'
 import { PendingCalls } from './pending-calls.ts'
 import { PostSignal } from './post-signal.ts'
@@ -77,6 +78,7 @@ export class SqliteEventStore implements EventStore {
   readonly #disk: DiskReporter
   readonly #threads: ThreadWatch
   readonly #listeners = new CommitListeners()
+  readonly #notices = new AppendNotices((commits) => this.#post({ commits }, commits && [commits.port]))
   readonly #gate = new Gate()
   /** Open once the sealer has ended, so that the writer does not wait for it. */
   readonly #sealerEnded = new Gate()
@@ -231,6 +233,10 @@ export class SqliteEventStore implements EventStore {
     return this.#listeners.add(listener)
   }
 
+  onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
+    return this.#ended === undefined ? this.#notices.add(listener) : () => {}
+  }
+
   redact(stream: number, offset: number): Promise<Uint8Array> {
     return this.#write('redact', stream, offset) as Promise<Uint8Array>
   }
@@ -263,9 +269,33 @@ export class SqliteEventStore implements EventStore {
     return this.#read({ type: 'framesOfChunk', stream, from }) as Promise<FrameTime[]>
   }
 
-  async chunk(stream: number, from: number): Promise<Uint8Array | undefined> {
+  async chunk(stream: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     const newest = await this.head(stream)
-    return (await this.#read({ type: 'chunk', stream, from, newest })) as Uint8Array | undefined
+    return (await this.#read({ type: 'chunk', stream, from, newest, maxBytes })) as Uint8Array | undefined
+  }
+
+  async chunks(stream: number, from: number, maxBytes: number): Promise<Uint8Array[]> {
+    const newest = await this.head(stream)
+    return (await this.#read({ type: 'chunks', stream, from, newest, maxBytes })) as Uint8Array[]
+  }
+
+  hashAt(stream: number, count: number): Promise<Hash | 'pruned' | undefined> {
+    return this.#read({ type: 'hashAt', stream, count }) as Promise<Hash | 'pruned' | undefined>
+  }
+
+  async heads(): Promise<StreamHead[]> {
+    // Own heads are signed by the writer, those of other nodes are read from the database.
+    const own = (await this.#write('ownHeads')) as StreamHead[]
+    const received = (await this.#read({ type: 'receivedHeads' })) as StreamHead[]
+    return [...own, ...received].sort((a, b) => a.number - b.number)
+  }
+
+  streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
+    return this.#read({ type: 'streamOf', key }) as Promise<StreamStatus | undefined>
+  }
+
+  contains(head: Uint8Array): Promise<HeadPlace> {
+    return this.#read({ type: 'contains', head }) as Promise<HeadPlace>
   }
 
   /** Seals all complete chunks and checkpoints the WAL. */
@@ -377,6 +407,7 @@ export class SqliteEventStore implements EventStore {
   #refuse(error: Error): void {
     this.#ended ??= error
     this.#sealerEnded.open()
+    this.#notices.close()
     this.#readers.failAll(error)
   }
 

@@ -3,6 +3,7 @@ import { assert } from '../../../base/assert.ts'
 import { firstAtLeast } from '../../../base/binary-search.ts'
 import { ShoalError } from '../../../base/errors.ts'
 import type { PublicKey } from '../../../identity/index.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import {
   type Checkpoint,
@@ -24,10 +25,11 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
 import { IndexReader } from '../tag-index/index-reader.ts'
 import { TailIndexes } from '../tag-index/tail-indexes.ts'
-import { chunkFrom, framesOfChunk } from './chunks.ts'
+import { framesOfChunk } from './chunks.ts'
 import type { LabelledBlock } from './labelled-block.ts'
 import { SealedBlocks } from './sealed-blocks.ts'
 import type { SharedCounts } from './shared-counts.ts'
+import { StreamServer } from './stream-server.ts'
 import type { TailBlock } from './tail-block.ts'
 import { TailBlocks } from './tail-blocks.ts'
 
@@ -56,6 +58,7 @@ export class BlockReader {
   #removals = -1
   readonly #sealed: SealedBlocks
   readonly #tail: TailBlocks
+  readonly #server: StreamServer
   /** The last looked up lamport timestamp of each stream: mostly that of its newest event. */
   readonly #lamports = new Map<StreamNumber, { readonly offset: number; readonly lamport: number }>()
 
@@ -64,6 +67,7 @@ export class BlockReader {
     this.#database = openForReading(file)
     this.counts = counts
     this.#own = own
+    this.#server = new StreamServer(this.#database, counts, () => this.streams())
     try {
       for (const [name, sql] of Object.entries(statements))
         this.#prepared[name as keyof typeof statements] = this.#database.prepare(sql)
@@ -167,11 +171,19 @@ export class BlockReader {
 
   status(): StreamStatus[] {
     const snapshot = this.snapshot()
-    return this.streams().map((stream) => {
-      const count = snapshot.count(stream.number)
-      // A prune record after the snapshot may have moved the start of a stream beyond its end.
-      return { ...stream, count, pruned: Math.min(this.counts.pruned(stream.number), count) }
-    })
+    return this.streams().map((stream) => this.#statusOf(stream, snapshot))
+  }
+
+  /** The status of the stream with a key. */
+  statusOf(key: StreamKey): StreamStatus | undefined {
+    const stream = this.serve((server) => server.find(key))
+    return stream && this.#statusOf(stream, this.snapshot())
+  }
+
+  #statusOf(stream: ReadStream, snapshot: Snapshot): StreamStatus {
+    const count = snapshot.count(stream.number)
+    // A prune record after the snapshot may have moved the start of a stream beyond its end.
+    return { ...stream, count, pruned: Math.min(this.counts.pruned(stream.number), count) }
   }
 
   checkpoints(stream: StreamNumber): Checkpoint[] {
@@ -195,10 +207,13 @@ export class BlockReader {
     return this.#checked(() => framesOfChunk(this.#database, stream, from, this.counts.count(stream)))
   }
 
-  chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined): Uint8Array | undefined {
-    if (from < this.counts.pruned(stream))
-      throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
-    return this.#checked(() => chunkFrom(this.#database, stream, from, newest))
+  chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined, maxBytes?: number): Uint8Array | undefined {
+    return this.serve((server) => server.chunk(stream, from, newest, maxBytes))
+  }
+
+  /** Reads streams for other nodes. */
+  serve<T>(read: (server: StreamServer) => T): T {
+    return this.#checked(() => read(this.#server))
   }
 
   close(): void {

@@ -1,6 +1,13 @@
 import { assert } from '../../../base/assert.ts'
 import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts'
-import { type ChainEnd, grow, isChunkFull, isFrameFull, signHead } from '../../../replication/index.ts'
+import {
+  type ChainEnd,
+  type FrameCollector,
+  grow,
+  isChunkFull,
+  isFrameFull,
+  signHead,
+} from '../../../replication/index.ts'
 import { type Appended, type AppendRequest, addToRuns, type Run } from '../../port/index.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
@@ -12,6 +19,8 @@ import type { LogState } from './log-state.ts'
 export class Appender {
   /** The hashes of the apps whose events were appended since the caller last cleared the set. */
   readonly apps = new Set<number>()
+  /** Gets the frames of each commit, while somebody listens. */
+  frames: FrameCollector | undefined
   readonly #log: LogState
   readonly #pending = new Map<StreamState, PendingRow>()
   /** Buffers are reused from commit to commit; most commits are for one stream. */
@@ -29,12 +38,15 @@ export class Appender {
     // The events of a commit share its time. Read before the transaction, since recovering from a failed one is slow.
     const time = this.#log.now()
     try {
-      return this.#log.lazyTransaction(() => {
+      const appended = this.#log.lazyTransaction(() => {
         const appended = requests.map((request) => this.#append(request, time))
         this.#endFrames()
         return appended
       })
+      this.frames?.commit()
+      return appended
     } finally {
+      this.frames?.rollback()
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
     }
@@ -103,8 +115,11 @@ export class Appender {
     const point = { is: 'before', hash: before.hash } as const
     const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
     this.#log.insertTail(added, isLastWrite && !endsChunk)
-    if (endsChunk && this.#log.options.kind === 'live')
-      this.#log.insertCheckpoint(state, signHead(state, true, this.#log.options))
+    this.frames?.add(state.key, { first, before: before.hash, count: state.count }, record.written)
+    if (!endsChunk || this.#log.options.kind !== 'live') return
+    const head = signHead(state, true, this.#log.options)
+    this.#log.insertCheckpoint(state, head)
+    this.frames?.endChunk(state.key, head)
   }
 }
 

@@ -1,7 +1,6 @@
 import { genesis } from '../../../protocol/index.ts'
-import { ChainWalk, startChunkAt } from '../../../replication/index.ts'
-import { framesBetween } from '../read/chunks.ts'
-import { checkpointAt, headOf } from '../rows/checkpoints.ts'
+import { type ChainWalk, chainAt as chainOf, startChunkAt } from '../../../replication/index.ts'
+import { storedStream } from '../read/stored-stream.ts'
 import { asDamage } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { offsetOf, rowKey } from '../rows/row-key.ts'
@@ -13,21 +12,11 @@ import type { StreamState } from '../rows/stream-state.ts'
 import { framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import type { LogState } from './log-state.ts'
 
-/** The chain of a stream after `count` events, from the checkpoint before; undefined when no frame ends there. */
+/** The chain of a stream after `count` events, from a checkpoint; undefined when no frame ends there. */
 export function chainAt({ database, options }: LogState, state: StreamState, count: number): ChainWalk | undefined {
-  const { number, key } = state
-  const from = checkpointBefore({ database }, number, count)
-  const start =
-    from === 0
-      ? { lamport: -1, hash: genesis(options.topic, key, options.kind) }
-      : headOf(checkpointAt(database, number, from))
-  const walk = new ChainWalk(from, start)
-  return walk.reach(
-    count,
-    asDamage(() => framesBetween(database, number, from, count)),
-  )
-    ? walk
-    : undefined
+  const start = genesis(options.topic, state.key, options.kind)
+  const stored = storedStream(database, state.number, { count: state.count, pruned: state.pruned, genesis: start })
+  return asDamage(() => chainOf(stored, count))
 }
 
 /**

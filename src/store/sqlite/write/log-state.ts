@@ -5,11 +5,14 @@ import { sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
 import type { StreamKey } from '../../../protocol/index.ts'
 import {
   endChunk,
+  headRow,
   isOwnStream,
+  KeptHeads,
   LamportClock,
-  newestHead,
+  nameOfStream,
   ownStreamKey,
   requireRoomForStream,
+  type StreamHead,
   startOfStream,
   storableNow,
   type TopicContext,
@@ -69,6 +72,7 @@ export class LogState {
   /** Damage that was found while opening, and that did not prevent it. */
   readonly damage: readonly StoreDamage[]
   readonly #countFile: CountFile
+  readonly #heads = new KeptHeads()
 
   constructor(options: LogOptions) {
     this.options = options
@@ -105,7 +109,7 @@ export class LogState {
   }
 
   stream(key: StreamKey): StreamState | undefined {
-    return this.#streams.get(nameOf(key))
+    return this.#streams.get(nameOfStream(key))
   }
 
   /** An own stream; a new one is created within the current transaction. */
@@ -123,7 +127,7 @@ export class LogState {
     const number = this.#streams.size
     requireRoomForStream(number)
     const state = newStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.options)))
-    this.#streams.set(nameOf(key), state)
+    this.#streams.set(nameOfStream(key), state)
     this.changed.add(state)
     this.saveStream(state)
     return state
@@ -225,7 +229,23 @@ export class LogState {
     // After a failed commit the state in memory may be ahead of the disk, and must not be signed.
     if (this.#broken) this.#reopen()
     const state = [...this.streams].find((stream) => stream.number === number)
-    return state && newestHead(state, this.options, () => this.#receivedHead(number))
+    return state && this.#heads.newest(state, this.options, () => this.#receivedHead(number))
+  }
+
+  /** The newest signed head of an own stream, by its key. */
+  ownHead(key: StreamKey): Uint8Array | undefined {
+    if (this.#broken) this.#reopen()
+    const state = this.stream(key)
+    return state?.own === true ? this.#heads.newest(state, this.options, () => undefined) : undefined
+  }
+
+  /** The own streams in the head table. */
+  ownHeads(): StreamHead[] {
+    if (this.#broken) this.#reopen()
+    return [...this.streams].flatMap((state) => {
+      const head = state.own ? this.#heads.newest(state, this.options, () => undefined) : undefined
+      return head === undefined ? [] : [headRow(state, head)]
+    })
   }
 
   #receivedHead(number: StreamNumber): Uint8Array | undefined {
@@ -365,7 +385,7 @@ export class LogState {
     asDamage(() => checkRedactions(this.#database))
     this.#streams = new Map(
       asDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
-        nameOf(state.key),
+        nameOfStream(state.key),
         state,
       ]),
     )
@@ -395,8 +415,4 @@ function asStorageError(error: unknown, file: string): unknown {
 /** Size of the write-ahead log: 0 after a clean close. */
 function walBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-}
-
-function nameOf({ node, number }: StreamKey): string {
-  return `${Buffer.from(node).toString('latin1')}${number}`
 }

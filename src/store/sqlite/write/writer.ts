@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Received } from '../../../replication/index.ts'
+import { type AppendedFrames, FrameCollector, type Received, type StreamHead } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
@@ -102,6 +102,22 @@ export class LogWriter {
   /** The signed head of a stream, by its number in this database. */
   head(stream: number): Uint8Array | undefined {
     return this.#log.head(stream)
+  }
+
+  /** The own streams in the head table. */
+  ownHeads(): StreamHead[] {
+    return this.#log.ownHeads()
+  }
+
+  /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
+  collectFrames(unread: (() => number) | undefined): void {
+    this.#appender.frames =
+      unread === undefined || this.#log.options.kind === 'imported' ? undefined : new FrameCollector(unread)
+  }
+
+  /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */
+  takeAppended(): AppendedFrames[] {
+    return this.#appender.frames?.take((stream) => this.#log.ownHead(stream)) ?? []
   }
 
   get database(): DatabaseSync {

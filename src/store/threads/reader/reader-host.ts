@@ -127,7 +127,19 @@ class ReaderHost {
       case 'framesOfChunk':
         return this.#reader.framesOfChunk(message.stream, message.from)
       case 'chunk':
-        return this.#reader.chunk(message.stream, message.from, message.newest)
+        return this.#reader.chunk(message.stream, message.from, message.newest, message.maxBytes)
+      case 'chunks':
+        return this.#reader.serve((server) =>
+          server.chunks(message.stream, message.from, message.newest, message.maxBytes),
+        )
+      case 'hashAt':
+        return this.#reader.serve((server) => server.hashAt(message.stream, message.count))
+      case 'receivedHeads':
+        return this.#reader.serve((server) => server.receivedHeads())
+      case 'streamOf':
+        return this.#reader.statusOf(message.key)
+      case 'contains':
+        return this.#reader.serve((server) => server.contains(message.head))
       case 'close':
         this.#isClosed = true
         this.#reader.close()

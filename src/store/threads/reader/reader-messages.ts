@@ -1,3 +1,4 @@
+import type { StreamKey } from '../../../protocol/index.ts'
 import type { ErrorMessage } from '../thread-messages.ts'
 import type { Pieces } from './pieces.ts'
 
@@ -9,7 +10,7 @@ export type ToReader =
   | { readonly type: 'cancel'; readonly id: number }
   /** The capacity of its caches. */
   | { readonly type: 'cacheBytes'; readonly bytes: number }
-  | { readonly type: 'streams' | 'close'; readonly id: number }
+  | { readonly type: 'streams' | 'receivedHeads' | 'close'; readonly id: number }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
       readonly type: 'newestTime'
@@ -25,7 +26,19 @@ export type ToReader =
       readonly stream: number
       readonly from: number
       readonly newest: Uint8Array | undefined
+      readonly maxBytes: number | undefined
     }
+  | {
+      readonly type: 'chunks'
+      readonly id: number
+      readonly stream: number
+      readonly from: number
+      readonly newest: Uint8Array | undefined
+      readonly maxBytes: number
+    }
+  | { readonly type: 'hashAt'; readonly id: number; readonly stream: number; readonly count: number }
+  | { readonly type: 'streamOf'; readonly id: number; readonly key: StreamKey }
+  | { readonly type: 'contains'; readonly id: number; readonly head: Uint8Array }
 
 /** A message that is replied to with a result. */
 export type ReaderCall = Exclude<ToReader, { type: 'start' | 'credit' | 'cancel' | 'cacheBytes' }>

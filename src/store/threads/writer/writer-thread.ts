@@ -23,6 +23,7 @@ import {
   toMessage,
   unpackRequest,
 } from '../thread-messages.ts'
+import { type CommitLink, CommitSender } from './commit-link.ts'
 import { SealScheduler } from './seal-scheduler.ts'
 
 export interface WriterData {
@@ -47,16 +48,21 @@ export type WriterCall =
   | 'redact'
   | 'applyRedaction'
   | 'head'
+  | 'ownHeads'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
   | 'probe'
   | 'close'
 
-/** A message to the writer: a call, the link to a new reader thread, or an append request by `packRequest`. */
+/**
+ * A message to the writer: a call, the link to a new reader thread, the link to the listener to commits, or an append
+ * request by `packRequest`.
+ */
 export type ToWriter =
   | { readonly id: number; readonly call: WriterCall; readonly args: readonly unknown[] }
   | { readonly reader: number; readonly link: ReaderLink }
+  | { readonly commits: CommitLink | undefined }
   | ArrayBuffer
 
 interface CallResult {
@@ -108,6 +114,8 @@ class WriterThread {
   readonly #seals: SealScheduler
   /** The reader threads, which are woken after each commit that matches their wake-up filter. */
   readonly #readers = new Map<number, ReaderWaker>()
+  /** The listener to own commits, if there is one. */
+  #commits: CommitSender | undefined
   #isClosed = false
 
   constructor(port: MessagePort, data: WriterData, { clock, timers, random }: Runtime) {
@@ -170,7 +178,10 @@ class WriterThread {
       } else {
         // Requests that were posted before a call are committed before it.
         this.#commit(appends.splice(0))
+        // Before the call, which may be a redaction of one of these events.
+        this.#announce()
         if ('reader' in next) this.#connectReader(next.reader, next.link)
+        else if ('commits' in next) this.#connectListener(next.commits)
         else this.#process(next.id, next.call, next.args)
         if (this.#isClosed) return false
         // Each call gets a batch, so that calls without a pause cannot delay sealing.
@@ -183,6 +194,7 @@ class WriterThread {
     this.#notifyReaders()
     // After the results were posted, off the latency path.
     this.#writer.link()
+    this.#announce()
     this.#seals.planAfterAppend()
     return next !== undefined
   }
@@ -197,6 +209,20 @@ class WriterThread {
     this.#readers.set(reader, waker)
     // Its jobs may not have seen the last commits.
     waker.wake()
+  }
+
+  #connectListener(link: CommitLink | undefined): void {
+    this.#commits?.close()
+    const commits = link && new CommitSender(link)
+    this.#commits = commits
+    this.#writer.collectFrames(commits && (() => commits.unread))
+  }
+
+  /** Passes the frames of the last commits on to the listener. */
+  #announce(): void {
+    if (this.#commits === undefined) return
+    const appended = this.#writer.takeAppended()
+    if (appended.length > 0) this.#commits.post(appended)
   }
 
   #commit(appends: readonly ReceivedRequest[]): void {
@@ -249,6 +275,7 @@ class WriterThread {
       this.#isClosed = true
       this.#seals.close()
       for (const reader of this.#readers.values()) reader.close()
+      this.#commits?.close()
       this.#writer.close()
       // After the reply, which a closed port would not deliver.
       this.#timers.setImmediate(() => this.#port.close())

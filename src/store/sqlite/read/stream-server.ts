@@ -1,0 +1,104 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { PublicKey } from '../../../identity/index.ts'
+import { genesis, type Hash, heads, type StreamKey } from '../../../protocol/index.ts'
+import {
+  chunkFrom,
+  chunksFrom,
+  type HeadPlace,
+  hashAt,
+  headRow,
+  nameOfStream,
+  placeOf,
+  requireSameTopic,
+  type StoredStream,
+  type StreamHead,
+} from '../../../replication/index.ts'
+import type { ReadStream, StreamNumber } from '../../port/index.ts'
+import { metaOf } from '../log-database.ts'
+import { checkStreamRow, type StreamRow } from '../rows/stream-row.ts'
+import { inTransaction } from './read-transaction.ts'
+import type { SharedCounts } from './shared-counts.ts'
+import { storedStream } from './stored-stream.ts'
+
+const streamColumns = 'number, node, nr, pruned, checkpoint, record, head, crc'
+
+/** Reads streams for other nodes. Each call sees one snapshot of the database. */
+export class StreamServer {
+  readonly #database: DatabaseSync
+  readonly #counts: SharedCounts
+  readonly #streams: () => readonly ReadStream[]
+  readonly #numbers = new Map<string, StreamNumber>()
+  #topic: ReturnType<typeof metaOf> | undefined
+
+  /** @param streams all streams, by number; there are never fewer than before */
+  constructor(database: DatabaseSync, counts: SharedCounts, streams: () => readonly ReadStream[]) {
+    this.#database = database
+    this.#counts = counts
+    this.#streams = streams
+  }
+
+  /** The stream with a key. */
+  find(key: StreamKey): ReadStream | undefined {
+    const streams = this.#streams()
+    for (const stream of streams.slice(this.#numbers.size)) this.#numbers.set(nameOfStream(stream.key), stream.number)
+    return streams[this.#numbers.get(nameOfStream(key)) ?? -1]
+  }
+
+  /** See `chunkFrom`. */
+  chunk(stream: StreamNumber, from: number, newest: Uint8Array | undefined, maxBytes?: number): Uint8Array | undefined {
+    return this.#reading(stream, (stored) => stored && chunkFrom(stored, newest, from, maxBytes))
+  }
+
+  /** See `chunksFrom`. */
+  chunks(stream: StreamNumber, from: number, newest: Uint8Array | undefined, maxBytes: number): Uint8Array[] {
+    return this.#reading(stream, (stored) => (stored === undefined ? [] : chunksFrom(stored, newest, from, maxBytes)))
+  }
+
+  /** See `hashAt`. */
+  hashAt(stream: StreamNumber, count: number): Hash | 'pruned' | undefined {
+    return this.#reading(stream, (stored) => stored && hashAt(stored, count))
+  }
+
+  /** Verifies a head, and compares it with the chain of its stream. */
+  contains(signed: Uint8Array): HeadPlace {
+    const head = heads.verify(signed)
+    requireSameTopic(head.topic, this.#meta)
+    return this.#reading(this.find(head.stream)?.number ?? -1, (stored) => placeOf(head, stored))
+  }
+
+  /** The streams of other nodes in the head table. */
+  receivedHeads(): StreamHead[] {
+    const streams = this.#streams()
+    const rows = this.#database
+      .prepare(`SELECT ${streamColumns} FROM stream WHERE head IS NOT NULL ORDER BY number`)
+      .all() as unknown as StreamRow[]
+    return rows.flatMap((row) => {
+      checkStreamRow(row, row.number)
+      const { number, pruned, head } = row
+      // A stream that was just created has no published count yet.
+      return head === null || streams[number]?.own !== false ? [] : [headRow({ number, own: false, pruned }, head)]
+    })
+  }
+
+  get #meta(): ReturnType<typeof metaOf> {
+    this.#topic ??= metaOf(this.#database)
+    return this.#topic
+  }
+
+  #reading<T>(stream: StreamNumber, read: (stored: StoredStream | undefined) => T): T {
+    return inTransaction(this.#database, () => read(this.#stored(stream)))
+  }
+
+  #stored(number: StreamNumber): StoredStream | undefined {
+    const row = this.#database.prepare(`SELECT ${streamColumns} FROM stream WHERE number = ?`).get(number) as unknown as
+      | StreamRow
+      | undefined
+    if (row === undefined) return undefined
+    checkStreamRow(row, number)
+    const { topic, kind } = this.#meta
+    const key = { node: row.node as PublicKey, number: row.nr }
+    // Counts are published after the commit.
+    const count = Math.max(row.pruned, this.#counts.count(number))
+    return storedStream(this.#database, number, { count, pruned: row.pruned, genesis: genesis(topic, key, kind) })
+  }
+}
