@@ -12,6 +12,7 @@ export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
 export { LamportClock } from './lamport-clock.ts'
 export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
+export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
 export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {

@@ -2,6 +2,7 @@ import { ShoalError } from '../base/errors.ts'
 import { type Head, heads, type PruneRecord, pruneRecords } from '../protocol/index.ts'
 import type { ChainWalk } from './chain.ts'
 import { isTooFarAhead } from './lamport-clock.ts'
+import { isHeld, type RecordOrigin } from './records.ts'
 import { signCheckpointAt } from './stream-heads.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { isOwnStream, isSameStream, ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
@@ -24,6 +25,8 @@ export function verifyPrune(signed: Uint8Array, context: TopicContext): PruneRec
 export type PruneEffect =
   /** None: as much is pruned already. */
   | { readonly is: 'none' }
+  /** None: it would remove own events without a local decision. */
+  | { readonly is: 'hold' }
   /** All events before the checkpoint are removed. If it is not stored here, `earlyCheckpoint` provides it. */
   | { readonly is: 'remove' }
   | PruneStart
@@ -44,8 +47,10 @@ export function effectOfPrune(
   signedHead: Uint8Array | undefined,
   known: StreamPosition | undefined,
   context: TopicContext,
+  origin: RecordOrigin,
 ): PruneEffect {
   if (known !== undefined && record.count <= known.pruned) return { is: 'none' }
+  if (isHeld(record.stream, origin, context)) return { is: 'hold' }
   if (known !== undefined && record.count <= known.count) return { is: 'remove' }
   if (signedHead === undefined) throw noCheckpoint(record.count)
   return { is: 'start', head: verifyCheckpoint(signedHead, record, context), signedHead }

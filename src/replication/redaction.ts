@@ -7,6 +7,7 @@ import {
   redactionRecords,
   withoutPayload,
 } from '../protocol/index.ts'
+import { isHeld, type RecordOrigin } from './records.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
@@ -36,6 +37,8 @@ export function verifyRedaction(signed: Uint8Array, context: TopicContext): Reda
 export type RedactionEffect =
   /** None: the event was pruned. */
   | 'none'
+  /** None: it would remove an own payload without a local decision. */
+  | 'hold'
   /** The payload is stored here. It is removed, and the record is kept. */
   | 'remove'
   /** The event was not received yet. The record is kept until it is. */
@@ -45,8 +48,16 @@ export type RedactionEffect =
  * Unless there is no effect, all waiting chunks are dropped as well: they may contain the payload, and are sent again.
  * After that `mayWait` refuses chunks with the payload.
  */
-export function effectOfRedaction({ offset }: RedactionRecord, { pruned, count }: StreamPosition): RedactionEffect {
-  if (offset < pruned) return 'none'
+export function effectOfRedaction(
+  { stream, offset }: RedactionRecord,
+  known: StreamPosition | undefined,
+  isRedacted: (offset: number) => boolean,
+  context: TopicContext,
+  origin: RecordOrigin,
+): RedactionEffect {
+  const { pruned, count } = known ?? { pruned: 0, count: 0 }
+  if (offset < pruned || isRedacted(offset)) return 'none'
+  if (isHeld(stream, origin, context)) return 'hold'
   return offset < count ? 'remove' : 'expect'
 }
 

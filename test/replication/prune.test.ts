@@ -26,7 +26,7 @@ const refused = (error: unknown): boolean => error instanceof ShoalError && erro
 
 test('a prune record removes stored events, and has no effect on those that are pruned already', () => {
   const effectAt = (count: number, pruned: number) =>
-    effectOfPrune(record, undefined, positionAt(count, pruned), context).is
+    effectOfPrune(record, undefined, positionAt(count, pruned), context, 'received').is
   assert.equal(effectAt(6, 6), 'none')
   assert.equal(effectAt(4, 4), 'none')
   assert.equal(effectAt(6, 3), 'remove')
@@ -35,8 +35,8 @@ test('a prune record removes stored events, and has no effect on those that are 
 
 test('a prune record ahead of a stream needs the checkpoint head, and the stream starts there', () => {
   for (const known of [undefined, positionAt(0, 0), positionAt(3, 0)]) {
-    assert.throws(() => effectOfPrune(record, undefined, known, context), refused)
-    const effect = effectOfPrune(record, checkpoint, known, context)
+    assert.throws(() => effectOfPrune(record, undefined, known, context, 'received'), refused)
+    const effect = effectOfPrune(record, checkpoint, known, context, 'received')
     assert.deepEqual(effect, { is: 'start', head: heads.decode(checkpoint), signedHead: checkpoint })
   }
 })
@@ -52,13 +52,22 @@ test('a head that is not the checkpoint of the prune record, or too far ahead, i
   ]
   for (const changed of wrong) {
     const head = source.head(2, { checkpoint: true, ...changed })
-    assert.throws(() => effectOfPrune(record, head, undefined, context), refused, JSON.stringify(changed))
+    assert.throws(() => effectOfPrune(record, head, undefined, context, 'received'), refused, JSON.stringify(changed))
   }
   const ofOther = { ...record, stream: other }
-  assert.throws(() => effectOfPrune(ofOther, checkpoint, undefined, context), refused)
+  assert.throws(() => effectOfPrune(ofOther, checkpoint, undefined, context, 'received'), refused)
   const forged = Buffer.from(checkpoint)
   forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
-  assert.throws(() => effectOfPrune(record, forged, undefined, context), MalformedBytes)
+  assert.throws(() => effectOfPrune(record, forged, undefined, context, 'received'), MalformedBytes)
+})
+
+test('only a local decision prunes own events', () => {
+  const own = contextOf(source.key)
+  for (const head of [undefined, checkpoint])
+    for (const known of [undefined, positionAt(3, 0), positionAt(6, 0), positionAt(6, 3)])
+      assert.deepEqual(effectOfPrune(record, head, known, own, 'received'), { is: 'hold' })
+  assert.deepEqual(effectOfPrune(record, checkpoint, positionAt(6, 4), own, 'received'), { is: 'none' })
+  assert.deepEqual(effectOfPrune(record, undefined, positionAt(6, 0), own, 'local'), { is: 'remove' })
 })
 
 test('a prune record with a wrong signature, type or topic is refused', () => {

@@ -6,9 +6,11 @@ import { genesis, MalformedBytes, redactionRecords } from '../../src/protocol/in
 import {
   effectOfRedaction,
   hashThrough,
+  type RecordOrigin,
   readChunk,
   signRedaction,
   startOfStream,
+  type TopicContext,
   verifyRedaction,
   withoutPayloads,
 } from '../../src/replication/index.ts'
@@ -49,10 +51,22 @@ test('a frame without a redacted payload is the same object', () => {
 
 test('a redaction record has no effect on a pruned event, and waits for an event that was not received', () => {
   const position = Object.assign(startOfStream('t', 'live', source.stream, false), { count: 6, pruned: 2 })
-  const effects = [1, 2, 5, 6].map((offset) =>
-    effectOfRedaction({ topic: 't', stream: source.stream, offset, time: now }, position),
-  )
-  assert.deepEqual(effects, ['none', 'remove', 'remove', 'expect'])
+  const effectOf = (offset: number, origin: RecordOrigin, context: TopicContext) =>
+    effectOfRedaction(
+      { topic: 't', stream: source.stream, offset, time: now },
+      position,
+      (offset) => offset === 4 || offset === 7,
+      context,
+      origin,
+    )
+  const offsets = [1, 2, 4, 5, 6, 7]
+  const effectsOf = (origin: RecordOrigin, context: TopicContext) =>
+    offsets.map((offset) => effectOf(offset, origin, context))
+  assert.deepEqual(effectsOf('received', contextOf()), ['none', 'remove', 'none', 'remove', 'expect', 'none'])
+  // Only a local decision redacts own events.
+  const own = contextOf(source.key)
+  assert.deepEqual(effectsOf('received', own), ['none', 'hold', 'none', 'hold', 'hold', 'none'])
+  assert.deepEqual(effectsOf('local', own).slice(0, 4), ['none', 'remove', 'none', 'remove'])
 })
 
 test('a redaction of an event that does not exist is not signed', () => {

@@ -35,7 +35,7 @@ export class SingleThreadStore implements EventStore {
   }
 
   async applyPrune(record: Uint8Array, head?: Uint8Array) {
-    this.#write((writer) => writer.applyPrune(record, head))
+    return this.#write((writer) => writer.applyPrune(record, head))
   }
 
   async redact(stream: number, offset: number) {
@@ -43,7 +43,7 @@ export class SingleThreadStore implements EventStore {
   }
 
   async applyRedaction(record: Uint8Array) {
-    this.#write((writer) => writer.applyRedaction(record))
+    return this.#write((writer) => writer.applyRedaction(record))
   }
 
   async streams() {

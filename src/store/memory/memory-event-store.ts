@@ -29,8 +29,11 @@ import {
   LamportClock,
   newestHead,
   ownStreamKey,
+  type PruneResult,
   type PruneStart,
   type Received,
+  type RecordOrigin,
+  type RedactionResult,
   readChunk,
   requireRoomForStream,
   type StreamPosition,
@@ -128,15 +131,16 @@ export class MemoryEventStore implements EventStore {
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
     const record = signPrune(number, count, this.#options)
-    this.#prune(record)
+    this.#prune(record, 'local')
     return record
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
     this.#check()
-    this.#prune(record, head)
+    const result = this.#prune(record, 'received', head)
     // Waiting chunks may have been stored.
-    this.#committed()
+    if (result.state === 'applied') this.#committed()
+    return result
   }
 
   onCommit(listener: () => void): () => void {
@@ -147,13 +151,13 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     const known = this.#find(ownStreamKey(number, this.#options))
     const record = signRedaction(number, offset, known?.position, this.#options)
-    this.#redact(record)
+    this.#redact(record, 'local')
     return record
   }
 
-  async applyRedaction(record: Uint8Array): Promise<void> {
+  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
     this.#check()
-    this.#redact(record)
+    return this.#redact(record, 'received')
   }
 
   async streams(): Promise<StreamStatus[]> {
@@ -303,17 +307,19 @@ export class MemoryEventStore implements EventStore {
     stream.receivedHead = signedHead
   }
 
-  #prune(signed: Uint8Array, signedHead?: Uint8Array): void {
+  #prune(signed: Uint8Array, origin: RecordOrigin, signedHead?: Uint8Array): PruneResult {
     const record = verifyPrune(signed, this.#options)
     const known = this.#find(record.stream)
-    const effect = effectOfPrune(record, signedHead, known?.position, this.#options)
-    if (effect.is === 'none') return
+    const effect = effectOfPrune(record, signedHead, known?.position, this.#options, origin)
+    if (effect.is === 'none') return { state: 'known' }
+    if (effect.is === 'hold') return { state: 'held' }
     const stream = known ?? this.#newStream(record.stream)
     if (effect.is === 'start') this.#startAt(stream, effect)
     else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
     stream.prune(record.count)
     if (effect.is === 'start')
       for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    return { state: 'applied' }
   }
 
   #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {
@@ -335,13 +341,18 @@ export class MemoryEventStore implements EventStore {
     this.#clock.follow(head.lamport)
   }
 
-  #redact(signed: Uint8Array): void {
+  #redact(signed: Uint8Array, origin: RecordOrigin): RedactionResult {
     const record = verifyRedaction(signed, this.#options)
-    const stream = this.#find(record.stream) ?? this.#newStream(record.stream)
+    const known = this.#find(record.stream)
+    const isRedacted = (offset: number): boolean => known?.isRedacted(offset) ?? false
+    const effect = effectOfRedaction(record, known?.position, isRedacted, this.#options, origin)
+    if (effect === 'none') return { state: 'known' }
+    if (effect === 'hold') return { state: 'held' }
+    const stream = known ?? this.#newStream(record.stream)
     this.#keep(stream)
-    if (effectOfRedaction(record, stream.position) === 'none') return
     stream.redact(record.offset)
     for (const other of this.#streams) other.dropWaiting()
+    return { state: 'applied' }
   }
 
   #head(stream: MemoryStream): Uint8Array | undefined {

@@ -154,6 +154,10 @@ export class MemoryStream implements ReadStream {
     for (const offset of this.#redacted) if (offset < count) this.#redacted.delete(offset)
   }
 
+  isRedacted(offset: number): boolean {
+    return this.#redacted.has(offset)
+  }
+
   /** Redacts an event, which may not have been received yet. */
   redact(offset: number): void {
     this.#redacted.add(offset)

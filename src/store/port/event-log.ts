@@ -1,4 +1,4 @@
-import type { Received } from '../../replication/index.ts'
+import type { PruneResult, Received, RedactionResult } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
@@ -19,12 +19,13 @@ export interface EventLog {
   prune(stream: number, count: number): Promise<Uint8Array>
   /**
    * Applies the prune record of another node. The head of its checkpoint is needed unless the checkpoint is stored here;
-   * a stream that is behind it continues from there.
+   * a stream that is behind it continues from there. A record of an own stream removes nothing, see `prune`.
    */
-  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void>
+  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult>
   /** Redacts an event of an own stream. Returns the signed redaction record. */
   redact(stream: number, offset: number): Promise<Uint8Array>
-  applyRedaction(record: Uint8Array): Promise<void>
+  /** Applies the redaction record of another node. A record of an own stream removes nothing, see `redact`. */
+  applyRedaction(record: Uint8Array): Promise<RedactionResult>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */

@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
-import type { Received } from '../../replication/index.ts'
+import type { PruneResult, Received, RedactionResult } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -221,10 +221,11 @@ export class SqliteEventStore implements EventStore {
     return this.#write('prune', stream, count) as Promise<Uint8Array>
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
-    await this.#write('applyPrune', record, head)
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
+    const result = (await this.#write('applyPrune', record, head)) as PruneResult
     // Waiting chunks may have been stored.
-    this.#listeners.notify()
+    if (result.state === 'applied') this.#listeners.notify()
+    return result
   }
 
   onCommit(listener: () => void): () => void {
@@ -235,8 +236,8 @@ export class SqliteEventStore implements EventStore {
     return this.#write('redact', stream, offset) as Promise<Uint8Array>
   }
 
-  async applyRedaction(record: Uint8Array): Promise<void> {
-    await this.#write('applyRedaction', record)
+  applyRedaction(record: Uint8Array): Promise<RedactionResult> {
+    return this.#write('applyRedaction', record) as Promise<RedactionResult>
   }
 
   streams(): Promise<StreamStatus[]> {

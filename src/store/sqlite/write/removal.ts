@@ -4,7 +4,10 @@ import {
   effectOfPrune,
   effectOfRedaction,
   ownStreamKey,
+  type PruneResult,
   type PruneStart,
+  type RecordOrigin,
+  type RedactionResult,
   signPrune,
   signRedaction,
   startAtCheckpoint,
@@ -27,7 +30,7 @@ import { deleteRange, soundRanges } from '../tag-index/index-ranges.ts'
 import { chainAt, insertEarlyCheckpoint } from './early-checkpoint.ts'
 import type { LogState } from './log-state.ts'
 import type { Receiver } from './receive.ts'
-import { keepRedaction } from './redactions.ts'
+import { keepRedaction, redactedBetween } from './redactions.ts'
 
 /** Prunes events from the start of a stream, and redacts payloads, by signed records of the node of the stream. */
 export class Remover {
@@ -42,17 +45,22 @@ export class Remover {
   /** Signs a prune record for an own stream, and applies it. */
   pruneOwn(number: number, count: number): Uint8Array {
     const signed = signPrune(number, count, this.#log.options)
-    this.prune(signed)
+    this.#prune(signed, undefined, 'local')
     return signed
   }
 
-  /** Applies a prune record. The head of its checkpoint is needed if that is not stored, except for own streams. */
-  prune(signed: Uint8Array, signedHead?: Uint8Array): void {
+  /** Applies a prune record of another node. The head of its checkpoint is needed if that is not stored. */
+  prune(signed: Uint8Array, signedHead?: Uint8Array): PruneResult {
+    return this.#prune(signed, signedHead, 'received')
+  }
+
+  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined, origin: RecordOrigin): PruneResult {
     const record = verifyPrune(signed, this.#log.options)
     const { stream, count } = record
     const state = this.#log.stream(stream)
-    const effect = effectOfPrune(record, signedHead, state, this.#log.options)
-    if (effect.is === 'none') return
+    const effect = effectOfPrune(record, signedHead, state, this.#log.options, origin)
+    if (effect.is === 'none') return { state: 'known' }
+    if (effect.is === 'hold') return { state: 'held' }
     this.#log.transaction(() => {
       // Looked up again: beginning the transaction may have reloaded all streams.
       const known = this.#log.stream(stream) ?? this.#log.addStream(stream)
@@ -61,6 +69,7 @@ export class Remover {
       this.#removeUpTo(known, count, signed)
       if (effect.is === 'start') this.#receiver.appendWaiting(known)
     })
+    return { state: 'applied' }
   }
 
   #startAt(state: StreamState, { head, signedHead }: PruneStart): void {
@@ -109,19 +118,29 @@ export class Remover {
   redactOwn(number: number, offset: number): Uint8Array {
     const { options } = this.#log
     const signed = signRedaction(number, offset, this.#log.stream(ownStreamKey(number, options)), options)
-    this.redact(signed)
+    this.#redact(signed, 'local')
     return signed
   }
 
+  /** Applies a redaction record of another node. */
+  redact(signed: Uint8Array): RedactionResult {
+    return this.#redact(signed, 'received')
+  }
+
   /** Removes payload and salt from the rows, from free pages and from the write-ahead log. */
-  redact(signed: Uint8Array): void {
-    const record = verifyRedaction(signed, this.#log.options)
+  #redact(signed: Uint8Array, origin: RecordOrigin): RedactionResult {
+    const { options } = this.#log
+    const record = verifyRedaction(signed, options)
     const { stream, offset } = record
-    const state = this.#log.stream(stream) ?? this.#log.transaction(() => this.#log.addStream(stream))
-    const effect = effectOfRedaction(record, state)
-    if (effect === 'none') return
+    const known = this.#log.stream(stream)
+    const isRedacted = (): boolean =>
+      known !== undefined && redactedBetween(this.#log.database, known.number, offset, offset + 1).length > 0
+    const effect = effectOfRedaction(record, known, isRedacted, options, origin)
+    if (effect === 'none') return { state: 'known' }
+    if (effect === 'hold') return { state: 'held' }
     this.#log.erasingTransaction(() => {
       const { database } = this.#log
+      const state = this.#log.stream(stream) ?? this.#log.addStream(stream)
       keepRedaction(database, state.number, offset, signed)
       database.exec('DELETE FROM waiting')
       if (effect === 'expect') return
@@ -131,6 +150,7 @@ export class Remover {
       state.revision++
     })
     this.#log.scrub()
+    return { state: 'applied' }
   }
 
   #dropRanges({ number }: StreamState, count: number): void {

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Received } from '../../../replication/index.ts'
+import type { PruneResult, Received, RedactionResult } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
@@ -85,18 +85,18 @@ export class LogWriter {
     return this.#removing(() => this.#remover.pruneOwn(stream, count))
   }
 
-  applyPrune(record: Uint8Array, head?: Uint8Array): void {
+  applyPrune(record: Uint8Array, head?: Uint8Array): PruneResult {
     // Waiting chunks may be stored now.
     this.#hasReceivedEvents = true
-    this.#removing(() => this.#remover.prune(record, head))
+    return this.#removing(() => this.#remover.prune(record, head))
   }
 
   redact(stream: number, offset: number): Uint8Array {
     return this.#removing(() => this.#remover.redactOwn(stream, offset))
   }
 
-  applyRedaction(record: Uint8Array): void {
-    this.#removing(() => this.#remover.redact(record))
+  applyRedaction(record: Uint8Array): RedactionResult {
+    return this.#removing(() => this.#remover.redact(record))
   }
 
   /** The signed head of a stream, by its number in this database. */

@@ -1,0 +1,33 @@
+import type { StreamKey } from '../protocol/index.ts'
+import { isOwnStream, type TopicContext } from './streams.ts'
+
+/** Whether this node has just decided to make a record, or got it from another node. */
+export type RecordOrigin = 'local' | 'received'
+
+/** The outcome of applying a prune record. */
+export interface PruneResult {
+  readonly state: /** Events were removed, or the stream starts at the checkpoint now. */
+    | 'applied'
+    /** As much was pruned before. */
+    | 'known'
+    /** It would remove own events, which only a local decision does. */
+    | 'held'
+}
+
+/** The outcome of applying a redaction record. */
+export interface RedactionResult {
+  readonly state: /** The payload was removed, or will be when it arrives. */
+    | 'applied'
+    /** There was nothing to remove. */
+    | 'known'
+    /** It would remove own payloads, which only a local decision does. */
+    | 'held'
+}
+
+/**
+ * Whether a record must not remove anything. A received record of an own stream was made before a backup was restored,
+ * or by somebody with the key: neither is a decision of this node about the events that it has acknowledged.
+ */
+export function isHeld(stream: StreamKey, origin: RecordOrigin, context: TopicContext): boolean {
+  return origin === 'received' && isOwnStream(stream, context)
+}
