@@ -4,5 +4,14 @@ export { type EventColumns, type Frame, FrameBuilder, hashAfter, type Linkable, 
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
 export { checkFrame, readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
-export { type Head, heads, type PruneRecord, pruneRecords, type RedactionRecord, redactionRecords } from './signed.ts'
+export {
+  type Head,
+  heads,
+  type PruneRecord,
+  pruneRecords,
+  type RedactionRecord,
+  redactionRecords,
+  type StoredPrune,
+  verifyStoredPrune,
+} from './signed.ts'
 export { genesis, type Hash, hashLength, type StreamKey, type TopicKind } from './stream.ts'

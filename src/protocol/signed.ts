@@ -24,10 +24,19 @@ export interface Head extends Signed {
   readonly checkpoint: boolean
 }
 
-/** A signed request to prune the first `count` events of a stream, up to a checkpoint. */
+/**
+ * A signed request to prune the first `count` events of a stream, up to a checkpoint. With the hash of the chain it
+ * belongs to one history of the stream.
+ */
 export interface PruneRecord extends Signed {
   readonly count: number
+  readonly hash: Hash
+  /** The lamport timestamp of the last of these events. */
+  readonly lamport: number
 }
+
+/** A prune record as it is stored: one of an earlier version has no hash and no lamport timestamp. */
+export type StoredPrune = Omit<PruneRecord, 'hash' | 'lamport'> & Partial<PruneRecord>
 
 /** A signed request to redact the payload at an offset of a stream. */
 export interface RedactionRecord extends Signed {
@@ -35,7 +44,12 @@ export interface RedactionRecord extends Signed {
 }
 
 const signatureLength = 64
-const domains = { head: 'shoal/head/1\0', prune: 'shoal/prune/1\0', redaction: 'shoal/redaction/1\0' } as const
+const domains = {
+  head: 'shoal/head/1\0',
+  prune: 'shoal/prune/2\0',
+  legacyPrune: 'shoal/prune/1\0',
+  redaction: 'shoal/redaction/1\0',
+} as const
 
 /** Encodes, signs, decodes and verifies one type of signed object. */
 class SignedForm<T extends Signed> {
@@ -51,6 +65,11 @@ class SignedForm<T extends Signed> {
     this.#domain = Buffer.from(domain, 'latin1')
     this.#write = write
     this.#read = read
+  }
+
+  /** Whether bytes begin like this type of signed object. */
+  isOfType(signed: Uint8Array): boolean {
+    return this.#domain.equals(signed.subarray(0, this.#domain.length))
   }
 
   /** The canonical encoding that is signed. */
@@ -142,9 +161,25 @@ export const heads = new SignedForm<Head>(
 
 export const pruneRecords = new SignedForm<PruneRecord>(
   domains.prune,
+  (writer, { count, hash, lamport }) => writer.uvarint(count).latin1(hash).uvarint(lamport),
+  (reader) => {
+    const count = reader.uvarint()
+    if (count === 0 || count > format.eventsPerStream)
+      throw new MalformedBytes('a prune record with an impossible number of events')
+    return { count, hash: reader.bytes(32).toString('latin1') as Hash, lamport: reader.uvarint() }
+  },
+)
+
+const legacyPruneRecords = new SignedForm<Omit<PruneRecord, 'hash' | 'lamport'>>(
+  domains.legacyPrune,
   (writer, { count }) => writer.uvarint(count),
   (reader) => ({ count: reader.uvarint() }),
 )
+
+/** Decodes a stored prune record of any version, and checks its signature. */
+export function verifyStoredPrune(signed: Uint8Array): StoredPrune {
+  return (legacyPruneRecords.isOfType(signed) ? legacyPruneRecords : pruneRecords).verifyStored(signed)
+}
 
 export const redactionRecords = new SignedForm<RedactionRecord>(
   domains.redaction,

@@ -1,4 +1,4 @@
-export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
+export { ChainEnd, type ChainPlace, ChainWalk, hashThrough } from './chain.ts'
 export {
   type Addition,
   admitChunk,
@@ -11,7 +11,16 @@ export {
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
 export { LamportClock } from './lamport-clock.ts'
-export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
+export {
+  currentPrune,
+  decidePrune,
+  effectOfPrune,
+  type PrunableStream,
+  type PruneRemoval,
+  type PruneStart,
+  signPrune,
+  verifyPrune,
+} from './prune.ts'
 export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
 export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'

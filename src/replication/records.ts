@@ -12,6 +12,8 @@ export interface PruneResult {
     | 'known'
     /** It would remove own events, which only a local decision does. */
     | 'held'
+    /** It belongs to another history of the stream than the events here: its node has signed both. */
+    | 'fork'
 }
 
 /** The outcome of applying a redaction record. */

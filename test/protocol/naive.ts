@@ -104,6 +104,24 @@ export function naiveHead(
   ])
 }
 
+export function naivePrune(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  { count, hash, lamport, time }: { count: number; hash: Uint8Array; lamport: number; time: number },
+): Buffer {
+  return Buffer.concat([
+    word('shoal/prune/2'),
+    text(topic),
+    stream(node, number),
+    uvarint(count),
+    hash,
+    uvarint(lamport),
+    uvarint(time),
+  ])
+}
+
+/** Records of version 1: a prune record with its count, a redaction record with its offset. */
 export function naiveRecord(
   name: string,
   topic: string,

@@ -29,8 +29,7 @@ interface Vectors extends Record<string, unknown> {
   salts: string[]
   events: NaiveEvent[]
   head: { count: number; lamport: number; checkpoint: boolean; time: number }
-  pruneCount: number
-  pruneTime: number
+  prune: { count: number; lamport: number; time: number }
   redactionOffset: number
   redactionTime: number
   nextEvents: NaiveEvent[]
@@ -70,7 +69,8 @@ test('signed heads, prune and redaction records match the test vectors of the pr
   const head = { topic, stream, ...vectors.head, hash: hash('hash') }
   assert.equal(hex(heads.sign(head, key)), `${String(vectors['headBytes'])}${String(vectors['headSignature'])}`)
   assert.deepEqual(heads.verify(heads.sign(head, key)), head)
-  const prune = { topic, stream, count: vectors.pruneCount, time: vectors.pruneTime }
+  const { count, lamport } = vectors.prune
+  const prune = { topic, stream, count, hash: hash('hash'), lamport, time: vectors.prune.time }
   assert.equal(
     hex(pruneRecords.sign(prune, key)),
     `${String(vectors['pruneBytes'])}${String(vectors['pruneSignature'])}`,

@@ -7,7 +7,6 @@ import {
   type Frame,
   FrameBuilder,
   genesis,
-  type PruneRecord,
   randomSeed,
   readFrame,
   type StreamKey,
@@ -16,7 +15,7 @@ import {
   type Addition,
   admitChunk,
   admitWaiting,
-  earlyCheckpoint,
+  decidePrune,
   effectOfPrune,
   effectOfRedaction,
   endOfChunk,
@@ -29,6 +28,8 @@ import {
   LamportClock,
   newestHead,
   ownStreamKey,
+  type PrunableStream,
+  type PruneRemoval,
   type PruneResult,
   type PruneStart,
   type Received,
@@ -38,7 +39,6 @@ import {
   requireRoomForStream,
   type StreamPosition,
   signHead,
-  signPrune,
   signRedaction,
   skipReason,
   startAtCheckpoint,
@@ -130,14 +130,18 @@ export class MemoryEventStore implements EventStore {
 
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
-    const record = signPrune(number, count, this.#options)
-    this.#prune(record, 'local')
-    return record
+    const key = ownStreamKey(number, this.#options)
+    const stream = this.#find(key)
+    const removal = decidePrune(key, count, stream && this.#prunable(stream), this.#options)
+    assert(stream !== undefined, 'a stream that is pruned exists')
+    if (removal !== undefined) this.#remove(stream, count, removal, removal.signed)
+    assert(stream.pruneRecord !== undefined, 'a pruned stream has its prune record')
+    return stream.pruneRecord
   }
 
   async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
     this.#check()
-    const result = this.#prune(record, 'received', head)
+    const result = this.#prune(record, head)
     // Waiting chunks may have been stored.
     if (result.state === 'applied') this.#committed()
     return result
@@ -307,31 +311,37 @@ export class MemoryEventStore implements EventStore {
     stream.receivedHead = signedHead
   }
 
-  #prune(signed: Uint8Array, origin: RecordOrigin, signedHead?: Uint8Array): PruneResult {
+  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined): PruneResult {
     const record = verifyPrune(signed, this.#options)
     const known = this.#find(record.stream)
-    const effect = effectOfPrune(record, signedHead, known?.position, this.#options, origin)
+    const effect = effectOfPrune(record, signedHead, known && this.#prunable(known), this.#options)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
+    if (effect.is === 'fork') return { state: 'fork' }
     const stream = known ?? this.#newStream(record.stream)
-    if (effect.is === 'start') this.#startAt(stream, effect)
-    else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
-    stream.prune(record.count)
-    if (effect.is === 'start')
-      for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    if (effect.is === 'remove') this.#remove(stream, record.count, effect, signed)
+    else this.#startAt(stream, effect, signed)
     return { state: 'applied' }
   }
 
-  #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {
+  /** A stream for the rules of pruning. */
+  #prunable(stream: MemoryStream): PrunableStream {
     const { topic, kind } = this.#options
-    const at = stream.chainAt(record.count, genesis(topic, stream.key, kind))
+    return {
+      position: stream.position,
+      hasCheckpoint: (count) => stream.checkpoints.has(count),
+      placeAt: (count) => stream.placeAt(count, genesis(topic, stream.key, kind)),
+    }
+  }
+
+  #remove(stream: MemoryStream, count: number, { checkpoint }: PruneRemoval, signed: Uint8Array): void {
     // Copied, because the caller may reuse its memory.
-    const head = Uint8Array.from(earlyCheckpoint(record, signedHead, at, this.#options))
-    stream.addEarlyCheckpoint(record.count, head)
+    if (checkpoint !== undefined) stream.addEarlyCheckpoint(count, Uint8Array.from(checkpoint.signedHead))
+    stream.prune(count, Uint8Array.from(signed))
   }
 
   /** Moves a stream to a checkpoint, without the events before it. */
-  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart): void {
+  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart, signed: Uint8Array): void {
     // Copied, because the caller may reuse its memory.
     const kept = Uint8Array.from(signedHead)
     this.#keep(stream)
@@ -339,6 +349,8 @@ export class MemoryEventStore implements EventStore {
     stream.addCheckpoint(kept)
     stream.receivedHead = kept
     this.#clock.follow(head.lamport)
+    stream.prune(head.count, Uint8Array.from(signed))
+    for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
   }
 
   #redact(signed: Uint8Array, origin: RecordOrigin): RedactionResult {

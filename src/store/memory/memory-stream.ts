@@ -10,6 +10,7 @@ import {
   type StreamKey,
 } from '../../protocol/index.ts'
 import {
+  type ChainPlace,
   ChainWalk,
   endChunk,
   type LamportClock,
@@ -42,6 +43,8 @@ export class MemoryStream implements ReadStream {
   readonly checkpoints = new Map<number, Uint8Array>()
   /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
+  /** The prune record, if a part of the stream is pruned. */
+  pruneRecord: Uint8Array | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, Chunk>()
   readonly #redacted = new Set<number>()
@@ -87,8 +90,10 @@ export class MemoryStream implements ReadStream {
     startChunkAt(this.position, count, bytes)
   }
 
-  /** The chain after `count` events, from the checkpoint before; undefined when no frame ends there. */
-  chainAt(count: number, genesis: Hash): ChainWalk | undefined {
+  /** The place after `count` events, from the checkpoint before; undefined when no frame ends there. */
+  placeAt(count: number, genesis: Hash): ChainPlace | undefined {
+    const checkpoint = this.checkpoints.get(count)
+    if (checkpoint !== undefined) return heads.decodeStored(checkpoint)
     const [from, head] = [...this.checkpoints].findLast(([end]) => end < count) ?? [0]
     const walk = new ChainWalk(from, head === undefined ? { lamport: -1, hash: genesis } : heads.decodeStored(head))
     const frames = this.#frames.filter(({ first }) => first >= from && first < count)
@@ -145,8 +150,9 @@ export class MemoryStream implements ReadStream {
     return this.#frames.filter(({ first }) => first >= from && first < end).map(frameTime)
   }
 
-  /** Removes everything before an offset. */
-  prune(count: number): void {
+  /** Removes everything before an offset, and keeps the record that says so. */
+  prune(count: number, record: Uint8Array): void {
+    this.pruneRecord = record
     this.position.pruned = count
     this.#frames = this.#frames.filter(({ first }) => first >= count)
     for (const kept of [this.events, this.checkpoints, this.#waiting])

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { type Head, heads } from '../../../src/protocol/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
-import { fill, signedPrune, signedRedaction, without } from './removals.ts'
-import { numbersOf, range, rules, unchanged } from './support.ts'
+import { checkpointsOf, fill, signedPruneAt, signedRedaction, without } from './removals.ts'
+import { numbered, numbersOf, range, requestOf, rules, unchanged } from './support.ts'
 
 /** Records of own streams that come from elsewhere: they were made before a backup was restored, or with a stolen key. */
 export const holdingOwnRecords = rules(({ small, large }) => {
@@ -10,15 +11,15 @@ export const holdingOwnRecords = rules(({ small, large }) => {
     const key = KeyPair.generate(systemRandom)
     const store = await open(t, { key })
     await fill(store)
-    const [, checkpoint] = await store.checkpoints(0)
+    const [first, second] = (await checkpointsOf(store)) as [Head, Head]
     await unchanged(store, async () => {
-      for (const head of [undefined, checkpoint?.head])
-        assert.deepEqual(await store.applyPrune(signedPrune(key, 2048), head), { state: 'held' })
+      for (const head of [undefined, heads.sign(second, key)])
+        assert.deepEqual(await store.applyPrune(signedPruneAt(key, second), head), { state: 'held' })
     })
     const record = await store.prune(0, 2048)
     assert.deepEqual(await numbersOf(store), range(2048, 3100))
     assert.deepEqual(await store.applyPrune(record), { state: 'known' })
-    assert.deepEqual(await store.applyPrune(signedPrune(key, 1024)), { state: 'known' })
+    assert.deepEqual(await store.applyPrune(signedPruneAt(key, first)), { state: 'known' })
   })
 
   large('a prune record ahead of an own stream moves nothing, also with its head', async (t, open) => {
@@ -27,10 +28,13 @@ export const holdingOwnRecords = rules(({ small, large }) => {
     await fill(lost)
     const record = await lost.prune(0, 2048)
     const [checkpoint] = await lost.checkpoints(0)
-    // Without any stream, and with a shorter one.
-    await unchanged(store, async () =>
-      assert.deepEqual(await store.applyPrune(record, checkpoint?.head), { state: 'held' }),
-    )
+    const held = () =>
+      unchanged(store, async () =>
+        assert.deepEqual(await store.applyPrune(record, checkpoint?.head), { state: 'held' }),
+      )
+    await held()
+    await store.append(requestOf(numbered(10)))
+    await held()
   })
 
   small('a replayed redaction record of an own stream removes no payload; a local decision does', async (t, open) => {

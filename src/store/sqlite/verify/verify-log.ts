@@ -4,11 +4,13 @@ import type { PublicKey } from '../../../identity/index.ts'
 import {
   type Frame,
   genesis,
+  type Hash,
   type Head,
   heads,
-  pruneRecords,
   redactionRecords,
+  type StoredPrune,
   type StreamKey,
+  verifyStoredPrune,
 } from '../../../protocol/index.ts'
 import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
@@ -105,10 +107,9 @@ class Verifier {
     const { number, pruned } = row
     if (streamCrc(row) !== row.crc) throw new Error('its entry is damaged')
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
-    if (row.record !== null && pruneRecords.verifyStored(row.record).count !== pruned)
-      throw new Error('its prune record is another one')
     const signed = new Map(checkpointsOf(this.#database, number, pruned).map(({ count, head }) => [count, head]))
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
+    if (row.record !== null) checkPrune(verifyStoredPrune(row.record), pruned, start.hash)
     const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
     const clock = new ClockCheck()
@@ -195,6 +196,11 @@ class Verifier {
       yield { frames: framesOf(place), sealed: false, point: chainPointOf(place) }
     }
   }
+}
+
+/** A record of an earlier version has no hash. */
+function checkPrune({ count, hash }: StoredPrune, pruned: number, at: Hash): void {
+  if (count !== pruned || (hash !== undefined && hash !== at)) throw new Error('its prune record is another one')
 }
 
 function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {

@@ -1,5 +1,5 @@
 import { genesis } from '../../../protocol/index.ts'
-import { ChainWalk, startChunkAt } from '../../../replication/index.ts'
+import { type ChainPlace, ChainWalk, startChunkAt } from '../../../replication/index.ts'
 import { framesBetween } from '../read/chunks.ts'
 import { checkpointAt, headOf } from '../rows/checkpoints.ts'
 import { asDamage } from '../rows/checksum.ts'
@@ -34,7 +34,7 @@ export function chainAt({ database, options }: LogState, state: StreamState, cou
  * Adds a checkpoint head within a chunk, before the events up to it are removed: the rest of the chunk gets rows that
  * start there.
  */
-export function insertEarlyCheckpoint(log: LogState, state: StreamState, at: ChainWalk, signed: Uint8Array): void {
+export function insertEarlyCheckpoint(log: LogState, state: StreamState, at: ChainPlace, signed: Uint8Array): void {
   const { database } = log
   const { number } = state
   const key = rowKey(number, at.count)
@@ -72,7 +72,7 @@ function cutSegment(database: LogState['database'], state: StreamState, key: num
 }
 
 /** The same for a row of the tail: the row of a received chunk may have several frames. */
-function cutTail(log: LogState, key: number, { hash }: ChainWalk): void {
+function cutTail(log: LogState, key: number, { hash }: ChainPlace): void {
   const row = log.database
     .prepare(`SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE ${spans('tail')}`)
     .get(key) as unknown as TailRow | undefined

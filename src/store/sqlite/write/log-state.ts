@@ -220,10 +220,14 @@ export class LogState {
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }
 
+  /** To be called before the state is used outside of a transaction: after a failed commit it may be ahead of the disk. */
+  reopenIfBroken(): void {
+    if (this.#broken) this.#reopen()
+  }
+
   /** The newest signed head of a stream. */
   head(number: StreamNumber): Uint8Array | undefined {
-    // After a failed commit the state in memory may be ahead of the disk, and must not be signed.
-    if (this.#broken) this.#reopen()
+    this.reopenIfBroken()
     const state = [...this.streams].find((stream) => stream.number === number)
     return state && newestHead(state, this.options, () => this.#receivedHead(number))
   }

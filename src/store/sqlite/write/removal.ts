@@ -1,14 +1,14 @@
-import type { PruneRecord } from '../../../protocol/index.ts'
+import { assert } from '../../../base/assert.ts'
 import {
-  earlyCheckpoint,
+  decidePrune,
   effectOfPrune,
   effectOfRedaction,
   ownStreamKey,
+  type PruneRemoval,
   type PruneResult,
   type PruneStart,
   type RecordOrigin,
   type RedactionResult,
-  signPrune,
   signRedaction,
   startAtCheckpoint,
   verifyPrune,
@@ -16,7 +16,6 @@ import {
   withoutPayloads,
 } from '../../../replication/index.ts'
 import { rewriteTail } from '../log-database.ts'
-import { checkpointAt } from '../rows/checkpoints.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -27,8 +26,9 @@ import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import { deleteRange, soundRanges } from '../tag-index/index-ranges.ts'
-import { chainAt, insertEarlyCheckpoint } from './early-checkpoint.ts'
+import { insertEarlyCheckpoint } from './early-checkpoint.ts'
 import type { LogState } from './log-state.ts'
+import { prunable, storedPrune } from './prunable-stream.ts'
 import type { Receiver } from './receive.ts'
 import { keepRedaction, redactedBetween } from './redactions.ts'
 
@@ -42,37 +42,47 @@ export class Remover {
     this.#receiver = receiver
   }
 
-  /** Signs a prune record for an own stream, and applies it. */
+  /** Signs a prune record for an own stream, and applies it. Returns the last one when as much is pruned already. */
   pruneOwn(number: number, count: number): Uint8Array {
-    const signed = signPrune(number, count, this.#log.options)
-    this.#prune(signed, undefined, 'local')
-    return signed
+    this.#log.reopenIfBroken()
+    const { options } = this.#log
+    const stream = ownStreamKey(number, options)
+    const state = this.#log.stream(stream)
+    const removal = decidePrune(stream, count, state && prunable(this.#log, state), options)
+    assert(state !== undefined, 'a stream that is pruned exists')
+    if (removal === undefined) {
+      const kept = storedPrune(this.#log, state)
+      assert(kept !== undefined, 'the prune record of an own stream can be sent')
+      return kept.record
+    }
+    this.#log.transaction(() => this.#remove(state, count, removal, removal.signed))
+    return removal.signed
   }
 
   /** Applies a prune record of another node. The head of its checkpoint is needed if that is not stored. */
   prune(signed: Uint8Array, signedHead?: Uint8Array): PruneResult {
-    return this.#prune(signed, signedHead, 'received')
-  }
-
-  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined, origin: RecordOrigin): PruneResult {
-    const record = verifyPrune(signed, this.#log.options)
-    const { stream, count } = record
-    const state = this.#log.stream(stream)
-    const effect = effectOfPrune(record, signedHead, state, this.#log.options, origin)
+    this.#log.reopenIfBroken()
+    const { options } = this.#log
+    const { stream, count, ...place } = verifyPrune(signed, options)
+    const known = this.#log.stream(stream)
+    const effect = effectOfPrune({ stream, count, ...place }, signedHead, known && prunable(this.#log, known), options)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
+    if (effect.is === 'fork') return { state: 'fork' }
     this.#log.transaction(() => {
-      // Looked up again: beginning the transaction may have reloaded all streams.
-      const known = this.#log.stream(stream) ?? this.#log.addStream(stream)
-      if (effect.is === 'start') this.#startAt(known, effect)
-      else this.#ensureCheckpoint(known, record, signedHead)
-      this.#removeUpTo(known, count, signed)
-      if (effect.is === 'start') this.#receiver.appendWaiting(known)
+      const state = known ?? this.#log.addStream(stream)
+      if (effect.is === 'remove') this.#remove(state, count, effect, signed)
+      else this.#startAt(state, effect, signed)
     })
     return { state: 'applied' }
   }
 
-  #startAt(state: StreamState, { head, signedHead }: PruneStart): void {
+  #remove(state: StreamState, count: number, { checkpoint }: PruneRemoval, signed: Uint8Array): void {
+    if (checkpoint !== undefined) insertEarlyCheckpoint(this.#log, state, checkpoint.place, checkpoint.signedHead)
+    this.#removeUpTo(state, count, signed)
+  }
+
+  #startAt(state: StreamState, { head, signedHead }: PruneStart, signed: Uint8Array): void {
     const { database } = this.#log
     const all = [rowKey(state.number, 0), rowKey(state.number + 1, 0)] as const
     for (const table of ['tail', 'segment', 'checkpoint'])
@@ -83,19 +93,8 @@ export class Remover {
     // The head of an own stream is signed on demand.
     if (!state.own) this.#log.saveHead(state, signedHead)
     this.#log.clock.follow(head.lamport)
-  }
-
-  #ensureCheckpoint(state: StreamState, record: PruneRecord, signedHead: Uint8Array | undefined): void {
-    const { database, options } = this.#log
-    const key = rowKey(state.number, record.count)
-    if (database.prepare('SELECT 1 FROM checkpoint WHERE key = ?').get(key) !== undefined) {
-      // Throws if it is damaged: the rest of the stream is verified from it.
-      checkpointAt(database, state.number, record.count)
-      return
-    }
-    const at = chainAt(this.#log, state, record.count)
-    const signed = earlyCheckpoint(record, signedHead, at, options)
-    if (at !== undefined) insertEarlyCheckpoint(this.#log, state, at, signed)
+    this.#removeUpTo(state, head.count, signed)
+    this.#receiver.appendWaiting(state)
   }
 
   #removeUpTo(state: StreamState, count: number, signed: Uint8Array): void {
