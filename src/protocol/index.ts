@@ -2,6 +2,7 @@ export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
 export { type EventColumns, type Frame, FrameBuilder, hashAfter, type Linkable, withoutPayload } from './frame.ts'
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
+export { type OffsetRange, rangesOf } from './offset-ranges.ts'
 export { checkFrame, readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
 export {
@@ -12,6 +13,8 @@ export {
   type RedactionRecord,
   redactionRecords,
   type StoredPrune,
+  verifyRedactionRecord,
   verifyStoredPrune,
+  verifyStoredRedaction,
 } from './signed.ts'
 export { genesis, type Hash, hashLength, type StreamKey, type TopicKind } from './stream.ts'

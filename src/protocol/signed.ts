@@ -4,6 +4,7 @@ import { isStorableTime, latestMicros } from '../base/timestamps.ts'
 import { tuning } from '../base/tuning.ts'
 import { type KeyPair, Verifier } from '../identity/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { type OffsetRange, readRanges, writeRanges } from './offset-ranges.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
 
 /** Signed bytes start with a domain separator, the topic and the stream: no signature is valid elsewhere. */
@@ -38,9 +39,10 @@ export interface PruneRecord extends Signed {
 /** A prune record as it is stored: one of an earlier version has no hash and no lamport timestamp. */
 export type StoredPrune = Omit<PruneRecord, 'hash' | 'lamport'> & Partial<PruneRecord>
 
-/** A signed request to redact the payload at an offset of a stream. */
+/** A signed request to redact the payloads of events of a stream. */
 export interface RedactionRecord extends Signed {
-  readonly offset: number
+  /** Ascending, with gaps between them. */
+  readonly ranges: readonly OffsetRange[]
 }
 
 const signatureLength = 64
@@ -48,7 +50,8 @@ const domains = {
   head: 'shoal/head/1\0',
   prune: 'shoal/prune/2\0',
   legacyPrune: 'shoal/prune/1\0',
-  redaction: 'shoal/redaction/1\0',
+  redaction: 'shoal/redaction/2\0',
+  legacyRedaction: 'shoal/redaction/1\0',
 } as const
 
 /** Encodes, signs, decodes and verifies one type of signed object. */
@@ -183,9 +186,36 @@ export function verifyStoredPrune(signed: Uint8Array): StoredPrune {
 
 export const redactionRecords = new SignedForm<RedactionRecord>(
   domains.redaction,
-  (writer, { offset }) => writer.uvarint(offset),
-  (reader) => ({ offset: reader.uvarint() }),
+  (writer, { ranges }) => writeRanges(writer, ranges),
+  (reader) => ({ ranges: readRanges(reader) }),
 )
+
+/** Version 1 has a single offset. */
+const legacyRedactionRecords = new SignedForm<Signed & { readonly offset: number }>(
+  domains.legacyRedaction,
+  (writer, { offset }) => writer.uvarint(offset),
+  (reader) => {
+    const offset = reader.uvarint()
+    if (offset >= format.eventsPerStream) throw new MalformedBytes('a redaction record with an impossible offset')
+    return { offset }
+  },
+)
+
+/** Decodes a redaction record of any version, and checks its signature. */
+export function verifyRedactionRecord(signed: Uint8Array): RedactionRecord {
+  if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verify(signed)
+  return withRange(legacyRedactionRecords.verify(signed))
+}
+
+/** The same for stored bytes, see `decodeStored`. */
+export function verifyStoredRedaction(signed: Uint8Array): RedactionRecord {
+  if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verifyStored(signed)
+  return withRange(legacyRedactionRecords.verifyStored(signed))
+}
+
+function withRange({ offset, ...signed }: Signed & { readonly offset: number }): RedactionRecord {
+  return { ...signed, ranges: [{ first: offset, count: 1 }] }
+}
 
 /** A FIFO cache: creating a key object costs more than using it. */
 const verifiers = new Map<string, Verifier>()

@@ -22,7 +22,14 @@ export {
   verifyPrune,
 } from './prune.ts'
 export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
-export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
+export {
+  effectOfRedaction,
+  type RedactableStream,
+  type SignedRedaction,
+  signRedaction,
+  verifyRedactions,
+  withoutPayloads,
+} from './redaction.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,

@@ -18,12 +18,16 @@ export interface PruneResult {
 
 /** The outcome of applying a redaction record. */
 export interface RedactionResult {
-  readonly state: /** The payload was removed, or will be when it arrives. */
+  readonly state: /** Payloads were removed. */
     | 'applied'
-    /** There was nothing to remove. */
+    /** It is kept until its events arrive. */
+    | 'waiting'
+    /** There is nothing to remove: its events are pruned or redacted already. */
     | 'known'
     /** It would remove own payloads, which only a local decision does. */
     | 'held'
+    /** Refused: too many redactions of this stream wait for their events. To be sent again when these have arrived. */
+    | 'full'
 }
 
 /**

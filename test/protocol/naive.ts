@@ -121,6 +121,27 @@ export function naivePrune(
   ])
 }
 
+/** The offsets are ascending and without duplicates. */
+export function naiveRedaction(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  offsets: readonly number[],
+  time: number,
+): Buffer {
+  const starts = offsets.filter((offset) => !offsets.includes(offset - 1))
+  const ends = offsets.filter((offset) => !offsets.includes(offset + 1)).map((offset) => offset + 1)
+  const range = (start: number, i: number) => [uvarint(start - (ends[i - 1] ?? 0)), uvarint((ends[i] ?? 0) - start)]
+  return Buffer.concat([
+    word('shoal/redaction/2'),
+    text(topic),
+    stream(node, number),
+    uvarint(starts.length),
+    ...starts.flatMap(range),
+    uvarint(time),
+  ])
+}
+
 /** Records of version 1: a prune record with its count, a redaction record with its offset. */
 export function naiveRecord(
   name: string,

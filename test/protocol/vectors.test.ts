@@ -30,8 +30,7 @@ interface Vectors extends Record<string, unknown> {
   events: NaiveEvent[]
   head: { count: number; lamport: number; checkpoint: boolean; time: number }
   prune: { count: number; lamport: number; time: number }
-  redactionOffset: number
-  redactionTime: number
+  redaction: { ranges: { first: number; count: number }[]; time: number }
   nextEvents: NaiveEvent[]
   nextHead: { count: number; lamport: number; checkpoint: boolean; time: number }
 }
@@ -75,7 +74,7 @@ test('signed heads, prune and redaction records match the test vectors of the pr
     hex(pruneRecords.sign(prune, key)),
     `${String(vectors['pruneBytes'])}${String(vectors['pruneSignature'])}`,
   )
-  const redaction = { topic, stream, offset: vectors.redactionOffset, time: vectors.redactionTime }
+  const redaction = { topic, stream, ...vectors.redaction }
   assert.equal(
     hex(redactionRecords.sign(redaction, key)),
     `${String(vectors['redactionBytes'])}${String(vectors['redactionSignature'])}`,

@@ -8,6 +8,7 @@ import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
 import { receiving } from './acceptance/receiving.ts'
 import { redacting } from './acceptance/redacting.ts'
+import { applyingRedactions } from './acceptance/redaction-records.ts'
 import { replicating } from './acceptance/replicating.ts'
 import { subscribing } from './acceptance/subscribing.ts'
 import type { OpenStore } from './acceptance/support.ts'
@@ -15,7 +16,17 @@ import type { OpenStore } from './acceptance/support.ts'
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
 const pruned = [...pruning, ...endingChunksEarly]
-const others = [appending, reading, receiving, pruned, redacting, holdingOwnRecords, replicating, sizing].flat()
+const others = [
+  appending,
+  reading,
+  receiving,
+  pruned,
+  redacting,
+  applyingRedactions,
+  holdingOwnRecords,
+  replicating,
+  sizing,
+].flat()
 const jobs = [querying, subscribing].flat()
 
 type Which = 'all' | 'large' | 'jobs'

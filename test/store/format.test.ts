@@ -59,7 +59,7 @@ const refusal = (message: RegExp) => (error: unknown) =>
 
 test('the numbers of the log format have their pinned values', (t) => {
   const { logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment } = format
-  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 3, 4096, 16])
+  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 4, 4096, 16])
   const { eventsPerRange, rangesPerLog, bucketsPerRange } = format
   assert.deepEqual([eventsPerRange, rangesPerLog, bucketsPerRange], [1048576, 137438953471, 65536])
   assert.deepEqual([tagHash('x'), appHash('com.example.press')], [0x2f5cf62c, 0xe8df194e])
@@ -91,11 +91,11 @@ test('a store of a later format version that was killed is refused and not chang
   const database = new DatabaseSync(running)
   t.after(() => database.close())
   // The version is only in the write-ahead log.
-  database.exec('PRAGMA user_version = 4')
+  database.exec('PRAGMA user_version = 5')
   for (const suffix of ['', '-wal', '-shm']) copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   const before = filesOf(folder)
   assert.deepEqual(Object.keys(before), ['log.db', 'log.db-shm', 'log.db-wal'])
-  assert.throws(() => open(file), refusal(/Detected future version 4/))
+  assert.throws(() => open(file), refusal(/Detected future version 5/))
   assert.deepEqual(filesOf(folder), before)
 })
 
@@ -182,6 +182,6 @@ for (const version of ['v1', 'v2'])
     // Twice: after a row of the old version, and after one of the current version.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
     writer.close()
-    assert.equal(formatOf(file)?.userVersion, 3, 'a write migrates it')
+    assert.equal(formatOf(file)?.userVersion, format.logFormatVersion, 'a write migrates it')
     assert.deepEqual(verifyLog(file).problems, [])
   })

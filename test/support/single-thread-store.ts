@@ -38,12 +38,18 @@ export class SingleThreadStore implements EventStore {
     return this.#write((writer) => writer.applyPrune(record, head))
   }
 
-  async redact(stream: number, offset: number) {
-    return this.#write((writer) => writer.redact(stream, offset))
+  async redact(stream: number, offsets: readonly number[]) {
+    return this.#write((writer) => writer.redact(stream, offsets))
   }
 
   async applyRedaction(record: Uint8Array) {
-    return this.#write((writer) => writer.applyRedaction(record))
+    const [result] = await this.applyRedactions([record])
+    if (result === undefined) throw new Error('a record has a result')
+    return result
+  }
+
+  async applyRedactions(records: readonly Uint8Array[]) {
+    return this.#write((writer) => writer.applyRedactions(records))
   }
 
   async streams() {

@@ -37,6 +37,7 @@ import {
   type RedactionResult,
   readChunk,
   requireRoomForStream,
+  type SignedRedaction,
   type StreamPosition,
   signHead,
   signRedaction,
@@ -46,7 +47,7 @@ import {
   storableNow,
   type TopicContext,
   verifyPrune,
-  verifyRedaction,
+  verifyRedactions,
 } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -151,17 +152,23 @@ export class MemoryEventStore implements EventStore {
     return this.#listeners.add(listener)
   }
 
-  async redact(number: number, offset: number): Promise<Uint8Array> {
+  async redact(number: number, offsets: readonly number[]): Promise<Uint8Array> {
     this.#check()
     const known = this.#find(ownStreamKey(number, this.#options))
-    const record = signRedaction(number, offset, known?.position, this.#options)
-    this.#redact(record, 'local')
-    return record
+    const signed = signRedaction(number, offsets, known?.position, this.#options)
+    for (const record of verifyRedactions([signed], this.#options)) this.#redact(record, 'local')
+    return signed
   }
 
   async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record])
+    assert(result !== undefined, 'every record has a result')
+    return result
+  }
+
+  async applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
     this.#check()
-    return this.#redact(record, 'received')
+    return verifyRedactions(records, this.#options).map((record) => this.#redact(record, 'received'))
   }
 
   async streams(): Promise<StreamStatus[]> {
@@ -353,18 +360,19 @@ export class MemoryEventStore implements EventStore {
     for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
   }
 
-  #redact(signed: Uint8Array, origin: RecordOrigin): RedactionResult {
-    const record = verifyRedaction(signed, this.#options)
+  #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {
     const known = this.#find(record.stream)
-    const isRedacted = (offset: number): boolean => known?.isRedacted(offset) ?? false
-    const effect = effectOfRedaction(record, known?.position, isRedacted, this.#options, origin)
-    if (effect === 'none') return { state: 'known' }
-    if (effect === 'hold') return { state: 'held' }
+    const effect = effectOfRedaction(record, known, this.#options, origin)
+    if (effect.is === 'none') return { state: 'known' }
+    if (effect.is === 'hold') return { state: 'held' }
+    if (effect.is === 'full') return { state: 'full' }
+    const { remove, expect } = effect
     const stream = known ?? this.#newStream(record.stream)
     this.#keep(stream)
-    stream.redact(record.offset)
-    for (const other of this.#streams) other.dropWaiting()
-    return { state: 'applied' }
+    // Copied, because the caller may reuse its memory.
+    stream.redact([...remove, ...expect], Uint8Array.from(signed))
+    stream.dropWaiting(expect.at(-1) ?? -1)
+    return { state: remove.length > 0 ? 'applied' : 'waiting' }
   }
 
   #head(stream: MemoryStream): Uint8Array | undefined {

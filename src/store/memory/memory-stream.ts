@@ -16,6 +16,7 @@ import {
   type LamportClock,
   mayWait,
   type ReceivingStream,
+  type RedactableStream,
   type StreamPosition,
   startChunkAt,
   withoutPayloads,
@@ -32,7 +33,7 @@ export interface MemoryEvent {
 }
 
 /** A stream in memory: its position, its frames, and their readable events. */
-export class MemoryStream implements ReadStream {
+export class MemoryStream implements ReadStream, RedactableStream {
   readonly number: number
   readonly key: StreamKey
   readonly own: boolean
@@ -47,7 +48,8 @@ export class MemoryStream implements ReadStream {
   pruneRecord: Uint8Array | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, Chunk>()
-  readonly #redacted = new Set<number>()
+  /** The redaction records by offset. */
+  readonly #redacted = new Map<number, Uint8Array>()
 
   constructor(number: number, start: StreamPosition) {
     const { key, own } = start
@@ -63,7 +65,7 @@ export class MemoryStream implements ReadStream {
     return {
       position: this.position,
       clock,
-      redactedBetween: (from, to) => this.#redactedBetween(from, to),
+      redactedBetween: (from, to) => this.redactedBetween(from, to),
       takeWaiting: (upTo) => this.#takeWaiting(upTo),
     }
   }
@@ -102,12 +104,13 @@ export class MemoryStream implements ReadStream {
 
   /** Buffers an out-of-order chunk. */
   keepWaiting(chunk: Chunk): void {
-    const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
+    const redacted = this.redactedBetween(chunk.first, chunk.head.count)
     if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
   }
 
-  dropWaiting(): void {
-    this.#waiting.clear()
+  /** Drops the waiting chunks that start at or before an offset. */
+  dropWaiting(upTo: number): void {
+    this.#takeWaiting(upTo)
   }
 
   #takeWaiting(upTo: number): Chunk[] {
@@ -116,8 +119,14 @@ export class MemoryStream implements ReadStream {
     return reached
   }
 
-  #redactedBetween(from: number, to: number): number[] {
-    return [...this.#redacted].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+  redactedBetween(from: number, to: number): number[] {
+    return [...this.#redacted.keys()].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+  }
+
+  /** Number of records and of offsets of events that were not received yet. */
+  expected(): { readonly records: number; readonly offsets: number } {
+    const expected = [...this.#redacted].filter(([offset]) => offset >= this.position.count)
+    return { records: new Set(expected.map(([, record]) => record)).size, offsets: expected.length }
   }
 
   /** The records of the frames in a range of offsets; undefined when no frame starts at its beginning. */
@@ -157,18 +166,16 @@ export class MemoryStream implements ReadStream {
     this.#frames = this.#frames.filter(({ first }) => first >= count)
     for (const kept of [this.events, this.checkpoints, this.#waiting])
       for (const place of kept.keys()) if (place < count) kept.delete(place)
-    for (const offset of this.#redacted) if (offset < count) this.#redacted.delete(offset)
+    for (const offset of this.#redacted.keys()) if (offset < count) this.#redacted.delete(offset)
   }
 
-  isRedacted(offset: number): boolean {
-    return this.#redacted.has(offset)
-  }
-
-  /** Redacts an event, which may not have been received yet. */
-  redact(offset: number): void {
-    this.#redacted.add(offset)
-    this.events.delete(offset)
-    const frames = withoutPayloads(this.#frames, [offset])
+  /** Redacts events, some of which may not have been received yet. */
+  redact(offsets: readonly number[], record: Uint8Array): void {
+    for (const offset of offsets) {
+      this.#redacted.set(offset, record)
+      this.events.delete(offset)
+    }
+    const frames = withoutPayloads(this.#frames, offsets)
     // The other events of the frame are subarrays of the bytes with the payload.
     for (const [i, frame] of frames.entries()) if (frame !== this.#frames[i]) this.#index(frame)
     this.#frames = [...frames]

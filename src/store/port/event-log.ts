@@ -22,10 +22,12 @@ export interface EventLog {
    * a stream that is behind it continues from there. A record of an own stream removes nothing, see `prune`.
    */
   applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult>
-  /** Redacts an event of an own stream. Returns the signed redaction record. */
-  redact(stream: number, offset: number): Promise<Uint8Array>
+  /** Redacts events of an own stream, at once. Returns the signed redaction record. */
+  redact(stream: number, offsets: readonly number[]): Promise<Uint8Array>
   /** Applies the redaction record of another node. A record of an own stream removes nothing, see `redact`. */
   applyRedaction(record: Uint8Array): Promise<RedactionResult>
+  /** The same for several records: together they cost little more than one. */
+  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */

@@ -232,12 +232,18 @@ export class SqliteEventStore implements EventStore {
     return this.#listeners.add(listener)
   }
 
-  redact(stream: number, offset: number): Promise<Uint8Array> {
-    return this.#write('redact', stream, offset) as Promise<Uint8Array>
+  redact(stream: number, offsets: readonly number[]): Promise<Uint8Array> {
+    return this.#write('redact', stream, offsets) as Promise<Uint8Array>
   }
 
-  applyRedaction(record: Uint8Array): Promise<RedactionResult> {
-    return this.#write('applyRedaction', record) as Promise<RedactionResult>
+  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record])
+    assert(result !== undefined, 'every record has a result')
+    return result
+  }
+
+  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
+    return this.#write('applyRedactions', records) as Promise<RedactionResult[]>
   }
 
   streams(): Promise<StreamStatus[]> {

@@ -48,7 +48,7 @@ export const holdingOwnRecords = rules(({ small, large }) => {
       for (const offset of [0, 1030, 3099, 3100])
         assert.deepEqual(await store.applyRedaction(signedRedaction(key, offset)), { state: 'held' })
     })
-    await store.redact(0, 1030)
+    await store.redact(0, [1030])
     assert.deepEqual(await numbersOf(store), without([1030]))
     assert.deepEqual(await store.applyRedaction(signedRedaction(key, 1030)), { state: 'known' })
   })

@@ -185,7 +185,7 @@ export const pruning = rules(({ large }) => {
       await store.receive(chunks[0])
       await store.receive(chunks[2])
       await store.receive(chunks[3])
-      await store.applyRedaction(await source.redact(0, 2050))
+      await store.applyRedaction(await source.redact(0, [2050]))
       // Waiting chunks may be dropped with the pruned events; the first one still contains some of them.
       await store.receive(chunks[2])
       for (const chunk of (await chunksOf(source)).slice(2)) await store.receive(chunk)

@@ -1,5 +1,12 @@
 import type { KeyPair } from '../../../src/identity/index.ts'
-import { type Hash, type Head, heads, pruneRecords, redactionRecords } from '../../../src/protocol/index.ts'
+import {
+  type Hash,
+  type Head,
+  heads,
+  type OffsetRange,
+  pruneRecords,
+  redactionRecords,
+} from '../../../src/protocol/index.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
 import { numbered, range, requestOf } from './support.ts'
 
@@ -31,5 +38,9 @@ export async function checkpointsOf(store: EventStore, stream = 0): Promise<Head
 }
 
 export function signedRedaction(key: KeyPair, offset: number, topic = 'a-topic', number = 0): Buffer {
-  return redactionRecords.sign({ topic, stream: { node: key.publicKey, number }, offset, time: 1 }, key)
+  return signedRanges(key, [{ first: offset, count: 1 }], topic, number)
+}
+
+export function signedRanges(key: KeyPair, ranges: readonly OffsetRange[], topic = 'a-topic', number = 0): Buffer {
+  return redactionRecords.sign({ topic, stream: { node: key.publicKey, number }, ranges, time: 1 }, key)
 }

@@ -7,10 +7,10 @@ import {
   type Hash,
   type Head,
   heads,
-  redactionRecords,
   type StoredPrune,
   type StreamKey,
   verifyStoredPrune,
+  verifyStoredRedaction,
 } from '../../../protocol/index.ts'
 import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
@@ -27,6 +27,7 @@ import { pairsIn } from '../tag-index/index-ranges.ts'
 import { addFrame } from '../tag-index/reindex.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from '../tag-index/tag-index.ts'
 import { RangeTimes } from '../time-index/range-times.ts'
+import { distanceToRecord, type RedactionRow } from '../write/redactions.ts'
 
 /** The result of verifying a log. */
 export interface VerifyReport {
@@ -159,11 +160,19 @@ class Verifier {
   #redactions(number: StreamNumber): Set<number> {
     const rows = this.#database
       .prepare('SELECT key, record FROM redaction WHERE key >= ? AND key < ?')
-      .all(rowKey(number, 0), rowKey(number + 1, 0))
-    for (const row of rows)
-      if (redactionRecords.verifyStored(row['record'] as Uint8Array).offset !== offsetOf(Number(row['key'])))
+      .all(rowKey(number, 0), rowKey(number + 1, 0)) as unknown as Pick<RedactionRow, 'key' | 'record'>[]
+    const records = new Map(
+      rows
+        .filter((row) => distanceToRecord(row) === 0)
+        .map(({ key, record }) => [offsetOf(key), verifyStoredRedaction(record).ranges]),
+    )
+    for (const row of rows) {
+      const offset = offsetOf(row.key)
+      const ranges = records.get(offset + distanceToRecord(row)) ?? []
+      if (!ranges.some(({ first, count }) => offset >= first && offset < first + count))
         throw new Error('a redaction record is in the wrong place')
-    return new Set(rows.map((row) => offsetOf(Number(row['key']))))
+    }
+    return new Set(rows.map(({ key }) => offsetOf(key)))
   }
 
   #ranges(number: StreamNumber): IndexRange[] {

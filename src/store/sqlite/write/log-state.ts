@@ -64,6 +64,8 @@ export class LogState {
   #broken = false
   /** BEGIN is deferred until the first write. */
   #isBeginPending = false
+  /** Whether removed data may still be in the files, because a scrub failed. */
+  #isScrubPending = false
   /** Whether the format version was raised: a log that is only read keeps its version. */
   #isUpgraded = false
   /** Damage that was found while opening, and that did not prevent it. */
@@ -276,8 +278,13 @@ export class LogState {
     }
   }
 
+  get isScrubPending(): boolean {
+    return this.#isScrubPending
+  }
+
   /** Removes deleted data from the files: truncates free pages and the write-ahead log. */
   scrub(): void {
+    this.#isScrubPending = true
     try {
       removeDamagedCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
@@ -285,6 +292,7 @@ export class LogState {
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
       if (busy !== 0)
         throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
+      this.#isScrubPending = false
     } catch (error) {
       throw asStorageError(error, this.options.file)
     }

@@ -2,38 +2,23 @@ import { assert } from '../../../base/assert.ts'
 import {
   decidePrune,
   effectOfPrune,
-  effectOfRedaction,
   ownStreamKey,
   type PruneRemoval,
   type PruneResult,
   type PruneStart,
-  type RecordOrigin,
-  type RedactionResult,
-  signRedaction,
   startAtCheckpoint,
   verifyPrune,
-  verifyRedaction,
-  withoutPayloads,
 } from '../../../replication/index.ts'
-import { rewriteTail } from '../log-database.ts'
-import { DamagedData } from '../rows/checksum.ts'
-import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
-import { encodeSegment, Segment } from '../rows/segment.ts'
-import { segmentColumns } from '../rows/segment-columns.ts'
-import { segmentInserter, type WholeSegmentRow } from '../rows/segment-row.ts'
-import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
-import { chainPointOf, framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import { deleteRange, soundRanges } from '../tag-index/index-ranges.ts'
 import { insertEarlyCheckpoint } from './early-checkpoint.ts'
 import type { LogState } from './log-state.ts'
 import { prunable, storedPrune } from './prunable-stream.ts'
 import type { Receiver } from './receive.ts'
-import { keepRedaction, redactedBetween } from './redactions.ts'
 
-/** Prunes events from the start of a stream, and redacts payloads, by signed records of the node of the stream. */
-export class Remover {
+/** Prunes events from the start of a stream, by signed records of the node of the stream. */
+export class Pruner {
   readonly #log: LogState
   readonly #receiver: Receiver
 
@@ -113,75 +98,8 @@ export class Remover {
     this.#log.saveStream(state, { record: signed })
   }
 
-  /** Signs a redaction record for an own stream, and applies it. */
-  redactOwn(number: number, offset: number): Uint8Array {
-    const { options } = this.#log
-    const signed = signRedaction(number, offset, this.#log.stream(ownStreamKey(number, options)), options)
-    this.#redact(signed, 'local')
-    return signed
-  }
-
-  /** Applies a redaction record of another node. */
-  redact(signed: Uint8Array): RedactionResult {
-    return this.#redact(signed, 'received')
-  }
-
-  /** Removes payload and salt from the rows, from free pages and from the write-ahead log. */
-  #redact(signed: Uint8Array, origin: RecordOrigin): RedactionResult {
-    const { options } = this.#log
-    const record = verifyRedaction(signed, options)
-    const { stream, offset } = record
-    const known = this.#log.stream(stream)
-    const isRedacted = (): boolean =>
-      known !== undefined && redactedBetween(this.#log.database, known.number, offset, offset + 1).length > 0
-    const effect = effectOfRedaction(record, known, isRedacted, options, origin)
-    if (effect === 'none') return { state: 'known' }
-    if (effect === 'hold') return { state: 'held' }
-    this.#log.erasingTransaction(() => {
-      const { database } = this.#log
-      const state = this.#log.stream(stream) ?? this.#log.addStream(stream)
-      keepRedaction(database, state.number, offset, signed)
-      database.exec('DELETE FROM waiting')
-      if (effect === 'expect') return
-      if (offset < state.sealed) this.#redactSegment(state, offset)
-      else this.#redactTail(state, offset)
-      rewriteTail(database)
-      state.revision++
-    })
-    this.#log.scrub()
-    return { state: 'applied' }
-  }
-
   #dropRanges({ number }: StreamState, count: number): void {
     for (const range of soundRanges(this.#log.database, number))
       if (range.first + range.count <= count) deleteRange(this.#log.database, range.id)
-  }
-
-  #redactSegment(state: StreamState, offset: number): void {
-    const { database } = this.#log
-    const start = rowKey(state.number, 0)
-    const row = database
-      .prepare(`SELECT ${segmentColumns} FROM segment WHERE key <= ? ORDER BY key DESC LIMIT 1`)
-      .get(start + offset) as unknown as WholeSegmentRow | undefined
-    if (row === undefined || row.key + row.count <= start + offset)
-      throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
-    const frames = withoutPayloads(framesOfSegment(new Segment(row)), [offset])
-    database.prepare('DELETE FROM segment WHERE key = ?').run(row.key)
-    segmentInserter(database)(row, encodeSegment(frames, streamIdOf(state.key), row.size))
-  }
-
-  #redactTail(state: StreamState, offset: number): void {
-    const { database } = this.#log
-    const start = rowKey(state.number, 0)
-    const found = database.prepare(
-      'SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE key <= ? ORDER BY key DESC LIMIT 1',
-    )
-    const row = found.get(start + offset) as unknown as TailRow | undefined
-    if (row === undefined || row.key + row.count <= start + offset)
-      throw new DamagedData(`the event ${offset} of stream ${state.number} is missing`)
-    const records = recordsOfFrames(withoutPayloads(framesOf(row), [offset]))
-    database.prepare('DELETE FROM tail WHERE key = ?').run(row.key)
-    // A redaction does not change the chain.
-    this.#log.insertTail(tailRow(row.key, row.count, row.lamport, chainPointOf(row), records))
   }
 }

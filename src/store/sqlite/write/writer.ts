@@ -14,7 +14,8 @@ import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { Receiver } from './receive.ts'
-import { Remover } from './removal.ts'
+import { Redactor } from './redactor.ts'
+import { Pruner } from './removal.ts'
 
 /** The only writer of the log of a topic. When a method returns, its changes are on disk. */
 export class LogWriter {
@@ -22,7 +23,8 @@ export class LogWriter {
   readonly #log: LogState
   readonly #appender: Appender
   readonly #receiver: Receiver
-  readonly #remover: Remover
+  readonly #pruner: Pruner
+  readonly #redactor: Redactor
   /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
   /** Whether some of them were received, so that their apps are unknown. */
@@ -39,7 +41,8 @@ export class LogWriter {
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
     this.#receiver = new Receiver(this.#log)
-    this.#remover = new Remover(this.#log, this.#receiver)
+    this.#pruner = new Pruner(this.#log, this.#receiver)
+    this.#redactor = new Redactor(this.#log)
     this.#publishCounts()
   }
 
@@ -82,21 +85,27 @@ export class LogWriter {
   }
 
   prune(stream: number, count: number): Uint8Array {
-    return this.#removing(() => this.#remover.pruneOwn(stream, count))
+    return this.#removing(() => this.#pruner.pruneOwn(stream, count))
   }
 
   applyPrune(record: Uint8Array, head?: Uint8Array): PruneResult {
     // Waiting chunks may be stored now.
     this.#hasReceivedEvents = true
-    return this.#removing(() => this.#remover.prune(record, head))
+    return this.#removing(
+      () => this.#pruner.prune(record, head),
+      ({ state }) => state === 'applied',
+    )
   }
 
-  redact(stream: number, offset: number): Uint8Array {
-    return this.#removing(() => this.#remover.redactOwn(stream, offset))
+  redact(stream: number, offsets: readonly number[]): Uint8Array {
+    return this.#removing(() => this.#redactor.redactOwn(stream, offsets))
   }
 
-  applyRedaction(record: Uint8Array): RedactionResult {
-    return this.#removing(() => this.#remover.redact(record))
+  applyRedactions(records: readonly Uint8Array[]): RedactionResult[] {
+    return this.#removing(
+      () => this.#redactor.redact(records),
+      (results) => results.some(({ state }) => state === 'applied'),
+    )
   }
 
   /** The signed head of a stream, by its number in this database. */
@@ -254,12 +263,18 @@ export class LogWriter {
     this.counts.incrementSeals()
   }
 
-  #removing<T>(work: () => T): T {
+  /** Readers drop what they have cached, unless nothing was removed: a record without effect must not slow them down. */
+  #removing<T>(work: () => T, hasRemoved: (result: T) => boolean = () => true): T {
+    let removed = true
     try {
-      return this.#publishing(work)
+      const result = this.#publishing(work)
+      removed = hasRemoved(result)
+      return result
     } finally {
-      this.#mayMerge = true
-      this.counts.incrementRemovals()
+      if (removed) {
+        this.#mayMerge = true
+        this.counts.incrementRemovals()
+      }
     }
   }
 
