@@ -17,4 +17,4 @@ export {
   verifyStoredPrune,
   verifyStoredRedaction,
 } from './signed.ts'
-export { genesis, type Hash, hashLength, type StreamKey, type TopicKind } from './stream.ts'
+export { genesis, type Hash, hashLength, type StreamKey, sha256, type TopicKind, writeStream } from './stream.ts'

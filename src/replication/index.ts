@@ -22,6 +22,7 @@ export {
   verifyPrune,
 } from './prune.ts'
 export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
+export { recordsHash } from './records-hash.ts'
 export {
   effectOfRedaction,
   type RedactableStream,

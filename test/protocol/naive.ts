@@ -121,6 +121,14 @@ export function naivePrune(
   ])
 }
 
+/** The ranges of offsets, which are ascending and without duplicates. */
+function ranges(offsets: readonly number[]): Buffer {
+  const starts = offsets.filter((offset) => !offsets.includes(offset - 1))
+  const ends = offsets.filter((offset) => !offsets.includes(offset + 1)).map((offset) => offset + 1)
+  const range = (start: number, i: number) => [uvarint(start - (ends[i - 1] ?? 0)), uvarint((ends[i] ?? 0) - start)]
+  return Buffer.concat([uvarint(starts.length), ...starts.flatMap(range)])
+}
+
 /** The offsets are ascending and without duplicates. */
 export function naiveRedaction(
   topic: string,
@@ -129,17 +137,19 @@ export function naiveRedaction(
   offsets: readonly number[],
   time: number,
 ): Buffer {
-  const starts = offsets.filter((offset) => !offsets.includes(offset - 1))
-  const ends = offsets.filter((offset) => !offsets.includes(offset + 1)).map((offset) => offset + 1)
-  const range = (start: number, i: number) => [uvarint(start - (ends[i - 1] ?? 0)), uvarint((ends[i] ?? 0) - start)]
-  return Buffer.concat([
-    word('shoal/redaction/2'),
-    text(topic),
-    stream(node, number),
-    uvarint(starts.length),
-    ...starts.flatMap(range),
-    uvarint(time),
-  ])
+  return Buffer.concat([word('shoal/redaction/2'), text(topic), stream(node, number), ranges(offsets), uvarint(time)])
+}
+
+/** The offsets are those of all redacted events that are stored. */
+export function naiveRecordsHash(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  pruned: number,
+  offsets: readonly number[],
+): Buffer {
+  const sorted = [...offsets].sort((a, b) => a - b)
+  return sha256(word('shoal/records/1'), text(topic), stream(node, number), uvarint(pruned), ranges(sorted))
 }
 
 /** Records of version 1: a prune record with its count, a redaction record with its offset. */

@@ -16,6 +16,7 @@ import {
   saltsOf,
   withoutPayload,
 } from '../../src/protocol/index.ts'
+import { recordsHash } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
@@ -31,6 +32,7 @@ interface Vectors extends Record<string, unknown> {
   head: { count: number; lamport: number; checkpoint: boolean; time: number }
   prune: { count: number; lamport: number; time: number }
   redaction: { ranges: { first: number; count: number }[]; time: number }
+  recordsCount: number
   nextEvents: NaiveEvent[]
   nextHead: { count: number; lamport: number; checkpoint: boolean; time: number }
 }
@@ -79,6 +81,11 @@ test('signed heads, prune and redaction records match the test vectors of the pr
     hex(redactionRecords.sign(redaction, key)),
     `${String(vectors['redactionBytes'])}${String(vectors['redactionSignature'])}`,
   )
+})
+
+test('the hash of the records matches the test vectors of the protocol', () => {
+  const position = { key: stream, pruned: vectors.prune.count, count: vectors.recordsCount }
+  assert.equal(hex(recordsHash(topic, position, vectors.redaction.ranges)), vectors['recordsHash'])
 })
 
 test('a chunk matches the test vectors of the protocol', () => {

@@ -6,6 +6,7 @@ import { holdingOwnRecords } from './acceptance/own-records.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
+import { readingRecords } from './acceptance/reading-records.ts'
 import { receiving } from './acceptance/receiving.ts'
 import { redacting } from './acceptance/redacting.ts'
 import { applyingRedactions } from './acceptance/redaction-records.ts'
@@ -24,6 +25,7 @@ const others = [
   redacting,
   applyingRedactions,
   holdingOwnRecords,
+  readingRecords,
   replicating,
   sizing,
 ].flat()

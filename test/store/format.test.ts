@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { heads, pruneRecords, verifyRedactionRecord } from '../../src/protocol/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
@@ -181,6 +182,13 @@ for (const version of ['v1', 'v2'])
     })
     // Twice: after a row of the old version, and after one of the current version.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
+    // Records of version 1: an own prune record is signed again, redaction records are sent as they are.
+    const { prune, redactions } = writer.records(0)
+    assert.equal(pruneRecords.verify(prune?.record as Uint8Array).hash, heads.verify(prune?.head as Uint8Array).hash)
+    assert.deepEqual(
+      redactions.map((record) => [Buffer.from(record).toString('latin1', 0, 17), verifyRedactionRecord(record).ranges]),
+      [1025, 2253].map((first) => ['shoal/redaction/1', [{ first, count: 1 }]]),
+    )
     writer.close()
     assert.equal(formatOf(file)?.userVersion, format.logFormatVersion, 'a write migrates it')
     assert.deepEqual(verifyLog(file).problems, [])

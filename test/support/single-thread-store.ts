@@ -61,6 +61,11 @@ export class SingleThreadStore implements EventStore {
     return this.#writer.head(stream)
   }
 
+  async records(stream: number, from?: number, to?: number) {
+    this.#open()
+    return this.#writer.records(stream, from, to)
+  }
+
   async chunk(stream: number, from: number) {
     return this.#open().chunk(stream, from, this.#writer.head(stream))
   }

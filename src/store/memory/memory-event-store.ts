@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import { ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -64,7 +65,9 @@ import {
   type NewestTime,
   type Reading,
   type Run,
+  recordsOf,
   type Selection,
+  type StreamRecords,
   type StreamStatus,
 } from '../port/index.ts'
 import { MemoryReader } from './memory-reader.ts'
@@ -194,6 +197,15 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     const stream = this.#streams[number]
     return stream === undefined ? undefined : this.#head(stream)
+  }
+
+  async records(number: number, from = 0, to: number = format.eventsPerStream): Promise<StreamRecords> {
+    this.#check()
+    const stream = this.#streams[number]
+    if (stream === undefined) return { redactions: [] }
+    const [record, head] = [stream.pruneRecord, stream.checkpoints.get(stream.position.pruned)]
+    const prune = record !== undefined && head !== undefined ? { record, head } : undefined
+    return { ...(prune && { prune }), ...recordsOf(stream.redactionsBetween(from, to)) }
   }
 
   async checkpoints(number: number): Promise<{ count: number; head: Uint8Array }[]> {

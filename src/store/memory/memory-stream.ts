@@ -21,7 +21,15 @@ import {
   startChunkAt,
   withoutPayloads,
 } from '../../replication/index.ts'
-import { type ChunkSize, type FrameTime, frameTime, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
+import {
+  type ChunkSize,
+  type FrameTime,
+  frameTime,
+  joinChunks,
+  newestTimeIn,
+  type ReadStream,
+  type RedactedOffset,
+} from '../port/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -121,6 +129,14 @@ export class MemoryStream implements ReadStream, RedactableStream {
 
   redactedBetween(from: number, to: number): number[] {
     return [...this.#redacted.keys()].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+  }
+
+  /** The redacted offsets in a range, with their records. */
+  redactionsBetween(from: number, to: number): RedactedOffset[] {
+    return this.redactedBetween(from, to).map((offset) => {
+      const record = this.#redacted.get(offset) as Uint8Array
+      return { offset, id: record, record: () => record }
+    })
   }
 
   /** Number of records and of offsets of events that were not received yet. */

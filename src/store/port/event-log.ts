@@ -1,5 +1,6 @@
 import type { PruneResult, Received, RedactionResult } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
+import type { StreamRecords } from './stream-records.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
@@ -32,6 +33,8 @@ export interface EventLog {
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
+  /** The prune record of a stream, and the redaction records of a range of its offsets; `to` is exclusive. */
+  records(stream: StreamNumber, from?: number, to?: number): Promise<StreamRecords>
   /** The chunk that starts at a checkpoint, or at the start of the stream; undefined when it would be empty. */
   chunk(stream: StreamNumber, from: number): Promise<Uint8Array | undefined>
   /**

@@ -21,6 +21,7 @@ import type {
   NewestTime,
   Reading,
   Selection,
+  StreamRecords,
   StreamStatus,
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
@@ -252,6 +253,10 @@ export class SqliteEventStore implements EventStore {
 
   head(stream: number): Promise<Uint8Array | undefined> {
     return this.#write('head', stream) as Promise<Uint8Array | undefined>
+  }
+
+  records(stream: number, from?: number, to?: number): Promise<StreamRecords> {
+    return this.#write('records', stream, from, to) as Promise<StreamRecords>
   }
 
   checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]> {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import type { RedactableStream } from '../../../replication/index.ts'
-import type { StreamNumber } from '../../port/index.ts'
+import type { RedactedOffset, StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
@@ -54,6 +54,34 @@ export function redactedBetween(database: DatabaseSync, stream: StreamNumber, fr
   return rows.map((row) => Number(row['key']) - rowKey(stream, 0))
 }
 
+/** The redacted offsets in a range, with their records. */
+export function* redactionsBetween(
+  database: DatabaseSync,
+  stream: StreamNumber,
+  from: number,
+  to: number,
+): Generator<RedactedOffset> {
+  const find = database.prepare('SELECT key, record, crc FROM redaction WHERE key = ?')
+  const rows = database
+    .prepare('SELECT key, record, crc FROM redaction WHERE key >= ? AND key < ? ORDER BY key')
+    .iterate(rowKey(stream, from), rowKey(stream, to))
+  for (const row of rows) {
+    const { key, record } = checked(row as unknown as RedactionRow)
+    const distance = distanceToRecord({ record })
+    yield {
+      offset: key - rowKey(stream, 0),
+      id: key + distance,
+      record: () =>
+        distance === 0 ? record : recordAt(find.get(key + distance) as unknown as RedactionRow | undefined),
+    }
+  }
+}
+
+function recordAt(row: RedactionRow | undefined): Uint8Array {
+  if (row === undefined || distanceToRecord(row) !== 0) throw new DamagedData('a redaction record is missing')
+  return checked(row).record
+}
+
 /** A stream of the log, for the rules of redaction. */
 export function redactable(database: DatabaseSync, state: StreamState): RedactableStream {
   const { number } = state
@@ -74,8 +102,11 @@ export function redactable(database: DatabaseSync, state: StreamState): Redactab
 
 /** Throws if a redaction is damaged: with a wrong key, the wrong payload would be redacted. */
 export function checkRedactions(database: DatabaseSync): void {
-  for (const row of database.prepare('SELECT key, record, crc FROM redaction').iterate()) {
-    const { key, record, crc } = row as unknown as RedactionRow
-    if (checksum(record, key) !== crc) throw new DamagedData('a redaction record is damaged')
-  }
+  for (const row of database.prepare('SELECT key, record, crc FROM redaction').iterate())
+    checked(row as unknown as RedactionRow)
+}
+
+function checked(row: RedactionRow): RedactionRow {
+  if (checksum(row.record, row.key) !== row.crc) throw new DamagedData('a redaction record is damaged')
+  return row
 }

@@ -4,7 +4,13 @@ import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
 import type { PruneResult, Received, RedactionResult } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
-import type { Appended, AppendRequest } from '../../port/index.ts'
+import {
+  type Appended,
+  type AppendRequest,
+  recordsOf,
+  type StreamNumber,
+  type StreamRecords,
+} from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
 import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
@@ -13,7 +19,9 @@ import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } fr
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
+import { storedPrune } from './prunable-stream.ts'
 import { Receiver } from './receive.ts'
+import { redactionsBetween } from './redactions.ts'
 import { Redactor } from './redactor.ts'
 import { Pruner } from './removal.ts'
 
@@ -106,6 +114,15 @@ export class LogWriter {
       () => this.#redactor.redact(records),
       (results) => results.some(({ state }) => state === 'applied'),
     )
+  }
+
+  /** The records of a stream, by its number in this database. */
+  records(stream: StreamNumber, from = 0, to: number = format.eventsPerStream): StreamRecords {
+    this.#log.reopenIfBroken()
+    const state = [...this.#log.streams].find(({ number }) => number === stream)
+    if (state === undefined) return { redactions: [] }
+    const prune = storedPrune(this.#log, state)
+    return { ...(prune && { prune }), ...recordsOf(redactionsBetween(this.#log.database, stream, from, to)) }
   }
 
   /** The signed head of a stream, by its number in this database. */

@@ -47,6 +47,7 @@ export type WriterCall =
   | 'redact'
   | 'applyRedactions'
   | 'head'
+  | 'records'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
