@@ -83,7 +83,7 @@ class Victim {
     const place = this.#random.chance(0.7) ? this.#recentPlace() : this.#oldPlace()
     if (place === undefined) return
     say({ type: 'redacting', ...place })
-    await this.#store.redact(place.stream, place.offset)
+    await this.#store.redact(place.stream, [place.offset])
     say({ type: 'redacted', ...place })
   }
 

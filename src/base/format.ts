@@ -37,12 +37,16 @@ export const format = {
   appHashSeed: 0x2f0b4c47,
   /** SQLite application ID of an event log: "shlo" in ASCII. */
   logApplicationId: 0x73686c6f,
-  /** Format version of an event log. 2: a row of the tail may have the hash before it. 3: index ranges have times. */
-  logFormatVersion: 3,
+  /** Format version of an event log. 2: hashes before rows of the tail. 3: times of index ranges. 4: redaction ranges. */
+  logFormatVersion: 4,
   /** SQLite page size of an event log. */
   logPageBytes: 4096,
   /** Maximum number of events in a stream over its whole life. */
   eventsPerStream: 2 ** 40 - 1,
+  /** Maximum number of ranges of offsets in a redaction record. */
+  rangesPerRedaction: 256,
+  /** Maximum number of offsets in a redaction record. */
+  offsetsPerRedaction: 4096,
   /** Maximum size of a payload as JSON text. */
   payloadBytes: 8 * 1024 * 1024,
   /** Maximum nesting depth of a payload, and of all other JSON. */

@@ -17,6 +17,12 @@ export const limits = {
   servedChunks: 64,
   /** Maximum size of frames of own commits that replication has not taken yet; further commits are only announced. */
   unreadFrameBytes: 1024 * 1024,
+  /** Redaction records kept per stream for events that were not received yet. */
+  expectedRedactions: 1024,
+  /** Events per stream that are redacted by these records. */
+  expectedRedactedEvents: 8192,
+  /** Maximum number of redaction records that are applied or read together. */
+  redactionsPerCall: 256,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */

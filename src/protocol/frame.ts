@@ -168,10 +168,11 @@ export function hashAfter(frame: Linkable, previous: Hash): Hash {
   return chain.hash()
 }
 
-/** Redacts a payload: drops it and its salt. The seed, which would reveal the salt, is replaced by the other salts. */
-export function withoutPayload(frame: Frame, index: number): Buffer {
+/** Redacts payloads: drops them and their salts. The seed, which would reveal the salt, is replaced by the other salts. */
+export function withoutPayload(frame: Frame, ...indices: readonly number[]): Buffer {
   const { bytes, count, head, payloads, secretsAt, seed } = frame
-  assert(index >= 0 && index < count, 'the event is in the frame')
+  const redacted = new Set(indices)
+  for (const index of indices) assert(index >= 0 && index < count, 'the event is in the frame')
   const salts = seed === undefined ? undefined : saltsOf(seed, count)
   const record = new ByteWriter(bytes.length + count * (saltLength + 1)).uvarint(head[1] - head[0])
   record.bytes(bytes, ...head).byte(secretKinds.list)
@@ -180,11 +181,11 @@ export function withoutPayload(frame: Frame, index: number): Buffer {
     const saltAt = salts === undefined ? (secretsAt[i] as number) : i * saltLength
     const source = salts ?? bytes
     if (start < 0) record.byte(secret.redacted).bytes(bytes, saltAt, saltAt + hashLength)
-    else if (i === index)
+    else if (redacted.has(i))
       record.byte(secret.redacted).latin1(payloadHash(source, saltAt, bytes, start, payloads[2 * i + 1] as number))
     else record.byte(secret.salt).bytes(source, saltAt, saltAt + saltLength)
   }
-  const kept = (i: number): boolean => i !== index && (payloads[2 * i] as number) >= 0
+  const kept = (i: number): boolean => !redacted.has(i) && (payloads[2 * i] as number) >= 0
   for (let i = 0; i < count; i++)
     record.uvarint(kept(i) ? (payloads[2 * i + 1] as number) - (payloads[2 * i] as number) : 0)
   for (let i = 0; i < count; i++)

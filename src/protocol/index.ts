@@ -3,7 +3,19 @@ export { checkFrame } from './check-frame.ts'
 export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
 export { type EventColumns, type Frame, FrameBuilder, hashAfter, type Linkable, withoutPayload } from './frame.ts'
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
+export { type OffsetRange, rangesOf } from './offset-ranges.ts'
 export { readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
-export { type Head, heads, type PruneRecord, pruneRecords, type RedactionRecord, redactionRecords } from './signed.ts'
+export {
+  type Head,
+  heads,
+  type PruneRecord,
+  pruneRecords,
+  type RedactionRecord,
+  redactionRecords,
+  type StoredPrune,
+  verifyRedactionRecord,
+  verifyStoredPrune,
+  verifyStoredRedaction,
+} from './signed.ts'
 export { genesis, type Hash, hashLength, type StreamKey, sha256, type TopicKind, writeStream } from './stream.ts'

@@ -4,6 +4,7 @@ import { isStorableTime, latestMicros } from '../base/timestamps.ts'
 import { tuning } from '../base/tuning.ts'
 import { type KeyPair, Verifier } from '../identity/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
+import { type OffsetRange, readRanges, writeRanges } from './offset-ranges.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
 
 /** Signed bytes start with a domain separator, the topic and the stream: no signature is valid elsewhere. */
@@ -24,18 +25,34 @@ export interface Head extends Signed {
   readonly checkpoint: boolean
 }
 
-/** A signed request to prune the first `count` events of a stream, up to a checkpoint. */
+/**
+ * A signed request to prune the first `count` events of a stream, up to a checkpoint. With the hash of the chain it
+ * belongs to one history of the stream.
+ */
 export interface PruneRecord extends Signed {
   readonly count: number
+  readonly hash: Hash
+  /** The lamport timestamp of the last of these events. */
+  readonly lamport: number
 }
 
-/** A signed request to redact the payload at an offset of a stream. */
+/** A prune record as it is stored: one of an earlier version has no hash and no lamport timestamp. */
+export type StoredPrune = Omit<PruneRecord, 'hash' | 'lamport'> & Partial<PruneRecord>
+
+/** A signed request to redact the payloads of events of a stream. */
 export interface RedactionRecord extends Signed {
-  readonly offset: number
+  /** Ascending, with gaps between them. */
+  readonly ranges: readonly OffsetRange[]
 }
 
 const signatureLength = 64
-const domains = { head: 'shoal/head/1\0', prune: 'shoal/prune/1\0', redaction: 'shoal/redaction/1\0' } as const
+const domains = {
+  head: 'shoal/head/1\0',
+  prune: 'shoal/prune/2\0',
+  legacyPrune: 'shoal/prune/1\0',
+  redaction: 'shoal/redaction/2\0',
+  legacyRedaction: 'shoal/redaction/1\0',
+} as const
 
 /** Encodes, signs, decodes and verifies one type of signed object. */
 class SignedForm<T extends Signed> {
@@ -51,6 +68,11 @@ class SignedForm<T extends Signed> {
     this.#domain = Buffer.from(domain, 'latin1')
     this.#write = write
     this.#read = read
+  }
+
+  /** Whether bytes begin like this type of signed object. */
+  isOfType(signed: Uint8Array): boolean {
+    return this.#domain.equals(signed.subarray(0, this.#domain.length))
   }
 
   /** The canonical encoding that is signed. */
@@ -142,15 +164,58 @@ export const heads = new SignedForm<Head>(
 
 export const pruneRecords = new SignedForm<PruneRecord>(
   domains.prune,
+  (writer, { count, hash, lamport }) => writer.uvarint(count).latin1(hash).uvarint(lamport),
+  (reader) => {
+    const count = reader.uvarint()
+    if (count === 0 || count > format.eventsPerStream)
+      throw new MalformedBytes('a prune record with an impossible number of events')
+    return { count, hash: reader.bytes(32).toString('latin1') as Hash, lamport: reader.uvarint() }
+  },
+)
+
+const legacyPruneRecords = new SignedForm<Omit<PruneRecord, 'hash' | 'lamport'>>(
+  domains.legacyPrune,
   (writer, { count }) => writer.uvarint(count),
   (reader) => ({ count: reader.uvarint() }),
 )
 
+/** Decodes a stored prune record of any version, and checks its signature. */
+export function verifyStoredPrune(signed: Uint8Array): StoredPrune {
+  return (legacyPruneRecords.isOfType(signed) ? legacyPruneRecords : pruneRecords).verifyStored(signed)
+}
+
 export const redactionRecords = new SignedForm<RedactionRecord>(
   domains.redaction,
-  (writer, { offset }) => writer.uvarint(offset),
-  (reader) => ({ offset: reader.uvarint() }),
+  (writer, { ranges }) => writeRanges(writer, ranges),
+  (reader) => ({ ranges: readRanges(reader) }),
 )
+
+/** Version 1 has a single offset. */
+const legacyRedactionRecords = new SignedForm<Signed & { readonly offset: number }>(
+  domains.legacyRedaction,
+  (writer, { offset }) => writer.uvarint(offset),
+  (reader) => {
+    const offset = reader.uvarint()
+    if (offset >= format.eventsPerStream) throw new MalformedBytes('a redaction record with an impossible offset')
+    return { offset }
+  },
+)
+
+/** Decodes a redaction record of any version, and checks its signature. */
+export function verifyRedactionRecord(signed: Uint8Array): RedactionRecord {
+  if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verify(signed)
+  return withRange(legacyRedactionRecords.verify(signed))
+}
+
+/** The same for stored bytes, see `decodeStored`. */
+export function verifyStoredRedaction(signed: Uint8Array): RedactionRecord {
+  if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verifyStored(signed)
+  return withRange(legacyRedactionRecords.verifyStored(signed))
+}
+
+function withRange({ offset, ...signed }: Signed & { readonly offset: number }): RedactionRecord {
+  return { ...signed, ranges: [{ first: offset, count: 1 }] }
+}
 
 /** A FIFO cache: creating a key object costs more than using it. */
 const verifiers = new Map<string, Verifier>()

@@ -36,6 +36,14 @@ export class ChainEnd {
   }
 }
 
+/** A place in a hash chain: after `count` events. */
+export interface ChainPlace {
+  readonly count: number
+  /** The lamport timestamp of the last of them. */
+  readonly lamport: number
+  readonly hash: Hash
+}
+
 /** Verifies offsets, lamport timestamps and the hash chain of a stream over frames that were only parsed. */
 export class ChainWalk {
   count: number

@@ -1,5 +1,5 @@
 export { type AppendedFrames, FrameCollector } from './appended-frames.ts'
-export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
+export { ChainEnd, type ChainPlace, ChainWalk, hashThrough } from './chain.ts'
 export { chainAt, type HeadPlace, hashAt, placeOf } from './chain-position.ts'
 export {
   type Addition,
@@ -15,8 +15,26 @@ export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
-export { earlyCheckpoint, effectOfPrune, type PruneStart, signPrune, verifyPrune } from './prune.ts'
-export { effectOfRedaction, signRedaction, verifyRedaction, withoutPayloads } from './redaction.ts'
+export {
+  currentPrune,
+  decidePrune,
+  effectOfPrune,
+  type PrunableStream,
+  type PruneRemoval,
+  type PruneStart,
+  signPrune,
+  verifyPrune,
+} from './prune.ts'
+export type { PruneResult, RecordOrigin, RedactionResult } from './records.ts'
+export { recordsHash } from './records-hash.ts'
+export {
+  effectOfRedaction,
+  type RedactableStream,
+  type SignedRedaction,
+  signRedaction,
+  verifyRedactions,
+  withoutPayloads,
+} from './redaction.ts'
 export { chunkFrom, chunksFrom } from './serving.ts'
 export type { StoredStream } from './stored-stream.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'

@@ -1,5 +1,5 @@
 import { type Head, heads, type StreamKey } from '../protocol/index.ts'
-import type { ChainWalk } from './chain.ts'
+import type { ChainPlace } from './chain.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { storableNow, type TopicContext } from './streams.ts'
 
@@ -14,7 +14,7 @@ export function signHead(
 
 /** Signs a checkpoint head after any frame of an own stream. */
 export function signCheckpointAt(
-  { count, lamport, hash }: ChainWalk,
+  { count, lamport, hash }: ChainPlace,
   stream: StreamKey,
   context: TopicContext,
 ): Buffer {

@@ -78,7 +78,7 @@ test('prune and redact on a full disk are refused as a whole and reported, and s
   const [{ count = 0 } = {}] = await store.checkpoints(0)
   disk.fill()
   await assert.rejects(store.prune(0, count), saysFull)
-  for (const offset of [1500, 3999]) await assert.rejects(store.redact(0, offset), saysFull)
+  for (const offset of [1500, 3999]) await assert.rejects(store.redact(0, [offset]), saysFull)
   await assertExactly(store, caller.stored)
   const refused = 'there is no room left on the disk'
   const reported = notices.splice(0).filter(({ work }) => work === 'prune' || work === 'redact')
@@ -88,7 +88,7 @@ test('prune and redact on a full disk are refused as a whole and reported, and s
   )
   disk.makeSpace()
   await store.prune(0, count)
-  for (const offset of [1500, 3999]) await store.redact(0, offset)
+  for (const offset of [1500, 3999]) await store.redact(0, [offset])
   const works = notices.filter(({ refused }) => refused === undefined).map(({ work }) => work)
   assert.ok(works.includes('prune') && works.includes('redact'), 'the recovery is reported')
   for (const offset of caller.stored.keys())

@@ -113,7 +113,7 @@ class Run {
     const stream = streams[this.#choices.below(streams.length)]
     if (stream === undefined) return
     const offset = stream.pruned + this.#choices.below(stream.count - stream.pruned)
-    this.seen.push(digest(await this.#store.redact(stream.key.number, offset)))
+    this.seen.push(digest(await this.#store.redact(stream.key.number, [offset])))
     if (this.#store instanceof SingleThreadStore) this.#store.settle()
   }
 

@@ -104,6 +104,55 @@ export function naiveHead(
   ])
 }
 
+export function naivePrune(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  { count, hash, lamport, time }: { count: number; hash: Uint8Array; lamport: number; time: number },
+): Buffer {
+  return Buffer.concat([
+    word('shoal/prune/2'),
+    text(topic),
+    stream(node, number),
+    uvarint(count),
+    hash,
+    uvarint(lamport),
+    uvarint(time),
+  ])
+}
+
+/** The ranges of offsets, which are ascending and without duplicates. */
+function ranges(offsets: readonly number[]): Buffer {
+  const starts = offsets.filter((offset) => !offsets.includes(offset - 1))
+  const ends = offsets.filter((offset) => !offsets.includes(offset + 1)).map((offset) => offset + 1)
+  const range = (start: number, i: number) => [uvarint(start - (ends[i - 1] ?? 0)), uvarint((ends[i] ?? 0) - start)]
+  return Buffer.concat([uvarint(starts.length), ...starts.flatMap(range)])
+}
+
+/** The offsets are ascending and without duplicates. */
+export function naiveRedaction(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  offsets: readonly number[],
+  time: number,
+): Buffer {
+  return Buffer.concat([word('shoal/redaction/2'), text(topic), stream(node, number), ranges(offsets), uvarint(time)])
+}
+
+/** The offsets are those of all redacted events that are stored. */
+export function naiveRecordsHash(
+  topic: string,
+  node: Uint8Array,
+  number: number,
+  pruned: number,
+  offsets: readonly number[],
+): Buffer {
+  const sorted = [...offsets].sort((a, b) => a - b)
+  return sha256(word('shoal/records/1'), text(topic), stream(node, number), uvarint(pruned), ranges(sorted))
+}
+
+/** Records of version 1: a prune record with its count, a redaction record with its offset. */
 export function naiveRecord(
   name: string,
   topic: string,

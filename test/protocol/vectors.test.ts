@@ -16,6 +16,7 @@ import {
   saltsOf,
   withoutPayload,
 } from '../../src/protocol/index.ts'
+import { recordsHash } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
@@ -29,10 +30,9 @@ interface Vectors extends Record<string, unknown> {
   salts: string[]
   events: NaiveEvent[]
   head: { count: number; lamport: number; checkpoint: boolean; time: number }
-  pruneCount: number
-  pruneTime: number
-  redactionOffset: number
-  redactionTime: number
+  prune: { count: number; lamport: number; time: number }
+  redaction: { ranges: { first: number; count: number }[]; time: number }
+  recordsCount: number
   nextEvents: NaiveEvent[]
   nextHead: { count: number; lamport: number; checkpoint: boolean; time: number }
 }
@@ -70,16 +70,22 @@ test('signed heads, prune and redaction records match the test vectors of the pr
   const head = { topic, stream, ...vectors.head, hash: hash('hash') }
   assert.equal(hex(heads.sign(head, key)), `${String(vectors['headBytes'])}${String(vectors['headSignature'])}`)
   assert.deepEqual(heads.verify(heads.sign(head, key)), head)
-  const prune = { topic, stream, count: vectors.pruneCount, time: vectors.pruneTime }
+  const { count, lamport } = vectors.prune
+  const prune = { topic, stream, count, hash: hash('hash'), lamport, time: vectors.prune.time }
   assert.equal(
     hex(pruneRecords.sign(prune, key)),
     `${String(vectors['pruneBytes'])}${String(vectors['pruneSignature'])}`,
   )
-  const redaction = { topic, stream, offset: vectors.redactionOffset, time: vectors.redactionTime }
+  const redaction = { topic, stream, ...vectors.redaction }
   assert.equal(
     hex(redactionRecords.sign(redaction, key)),
     `${String(vectors['redactionBytes'])}${String(vectors['redactionSignature'])}`,
   )
+})
+
+test('the hash of the records matches the test vectors of the protocol', () => {
+  const position = { key: stream, pruned: vectors.prune.count, count: vectors.recordsCount }
+  assert.equal(hex(recordsHash(topic, position, vectors.redaction.ranges)), vectors['recordsHash'])
 })
 
 test('a chunk matches the test vectors of the protocol', () => {

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
+import { format } from '../../src/base/format.ts'
+import { limits } from '../../src/base/limits.ts'
 import { KeyPair } from '../../src/identity/index.ts'
-import { genesis, MalformedBytes, redactionRecords } from '../../src/protocol/index.ts'
+import { genesis, MalformedBytes, type RedactionRecord, rangesOf, redactionRecords } from '../../src/protocol/index.ts'
 import {
   effectOfRedaction,
   hashThrough,
+  type RedactableStream,
   readChunk,
   signRedaction,
   startOfStream,
-  verifyRedaction,
+  verifyRedactions,
   withoutPayloads,
 } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
@@ -47,31 +50,81 @@ test('a frame without a redacted payload is the same object', () => {
   assert.equal(withoutPayloads(frames, []), frames)
 })
 
-test('a redaction record has no effect on a pruned event, and waits for an event that was not received', () => {
-  const position = Object.assign(startOfStream('t', 'live', source.stream, false), { count: 6, pruned: 2 })
-  const effects = [1, 2, 5, 6].map((offset) =>
-    effectOfRedaction({ topic: 't', stream: source.stream, offset, time: now }, position),
-  )
-  assert.deepEqual(effects, ['none', 'remove', 'remove', 'expect'])
+const position = Object.assign(startOfStream('t', 'live', source.stream, false), { count: 6, pruned: 2 })
+
+/** A stream whose events 4 and 7 are redacted. */
+function known(expected = { records: 1, offsets: 1 }): RedactableStream {
+  return {
+    position,
+    redactedBetween: (from, to) => [4, 7].filter((offset) => offset >= from && offset < to),
+    expected: () => expected,
+  }
+}
+
+function recordOf(...offsets: number[]): RedactionRecord {
+  return { topic: 't', stream: source.stream, ranges: rangesOf(offsets), time: now }
+}
+
+test('a redaction record removes what is stored and not redacted, and waits for events that were not received', () => {
+  const effectOf = (...offsets: number[]) => effectOfRedaction(recordOf(...offsets), known(), contextOf(), 'received')
+  for (const offsets of [[0], [1], [0, 1], [4], [1, 4, 7], [7]]) assert.deepEqual(effectOf(...offsets), { is: 'none' })
+  assert.deepEqual(effectOf(2), { is: 'redact', remove: [2], expect: [] })
+  assert.deepEqual(effectOf(6), { is: 'redact', remove: [], expect: [6] })
+  assert.deepEqual(effectOf(0, 1, 2, 3, 4, 5, 6, 7, 8, 20), { is: 'redact', remove: [2, 3, 5], expect: [6, 8, 20] })
+  assert.deepEqual(effectOfRedaction(recordOf(0, 3), undefined, contextOf(), 'received'), {
+    is: 'redact',
+    remove: [],
+    expect: [0, 3],
+  })
 })
 
-test('a redaction of an event that does not exist is not signed', () => {
+test('only a local decision redacts own events', () => {
   const own = contextOf(source.key)
-  const position = Object.assign(startOfStream('t', 'live', source.stream, true), { count: 6 })
-  assert.throws(() => signRedaction(0, 6, position, own), refused)
-  assert.throws(() => signRedaction(0, 0, undefined, own), refused)
-  const record = { topic: 't', stream: source.stream, offset: 5, time: now }
-  assert.deepEqual(verifyRedaction(signRedaction(0, 5, position, own), contextOf()), record)
+  for (const offset of [2, 5, 6]) {
+    assert.deepEqual(effectOfRedaction(recordOf(offset), known(), own, 'received'), { is: 'hold' })
+    assert.deepEqual(effectOfRedaction(recordOf(offset), undefined, own, 'received'), { is: 'hold' })
+  }
+  for (const offset of [1, 4])
+    assert.deepEqual(effectOfRedaction(recordOf(offset), known(), own, 'received').is, 'none')
+  assert.deepEqual(effectOfRedaction(recordOf(2), known(), own, 'local'), { is: 'redact', remove: [2], expect: [] })
 })
 
-test('a redaction record with a wrong signature, type or topic is refused', () => {
+test('redactions of events that were not received are bounded in records and in events', () => {
+  const { expectedRedactions: records, expectedRedactedEvents: offsets } = limits
+  const effectOf = (expected: { records: number; offsets: number }, ...of: number[]) =>
+    effectOfRedaction(recordOf(...of), known(expected), contextOf(), 'received').is
+  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8), 'redact')
+  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8, 9), 'full')
+  assert.equal(effectOf({ records, offsets: 0 }, 6), 'full')
+  // What is here is removed, whatever waits.
+  assert.equal(effectOf({ records, offsets }, 2, 7), 'redact')
+  assert.equal(effectOf({ records, offsets }, 2, 6), 'full')
+})
+
+test('a redaction of no events, of too many, or of one that does not exist is not signed', () => {
+  const own = contextOf(source.key)
+  const long = Object.assign(startOfStream('t', 'live', source.stream, true), { count: 20_000 })
+  const { offsetsPerRedaction, rangesPerRedaction } = format
+  const alternating = (count: number) => Array.from({ length: count }, (_, i) => 2 * i)
+  const run = (count: number) => Array.from({ length: count }, (_, i) => 100 + i)
+  for (const offsets of [[], [20_000], [0, 20_000], [-1], [0.5], [Number.NaN], run(offsetsPerRedaction + 1)])
+    assert.throws(() => signRedaction(0, offsets, long, own), refused)
+  assert.throws(() => signRedaction(0, alternating(rangesPerRedaction + 1), long, own), refused)
+  assert.throws(() => signRedaction(0, [0], undefined, own), refused)
+  for (const offsets of [run(offsetsPerRedaction), alternating(rangesPerRedaction), [5, 3, 4, 3]]) {
+    const [verified] = verifyRedactions([signRedaction(0, offsets, long, own)], contextOf())
+    assert.deepEqual(verified?.record, recordOf(...offsets))
+  }
+})
+
+test('redaction records with a wrong signature, type or topic are refused, and too many at once', () => {
   const context = contextOf()
-  const record = { topic: 't', stream: source.stream, offset: 5, time: now }
-  const signed = redactionRecords.sign(record, source.key)
-  assert.throws(() => verifyRedaction(signed, { ...context, topic: 'u' }), refused)
-  assert.throws(() => verifyRedaction(source.head(1), context), MalformedBytes)
-  assert.throws(
-    () => verifyRedaction(redactionRecords.sign(record, KeyPair.generate(systemRandom)), context),
-    MalformedBytes,
-  )
+  const signed = redactionRecords.sign(recordOf(5), source.key)
+  assert.throws(() => verifyRedactions([signed], { ...context, topic: 'u' }), refused)
+  assert.throws(() => verifyRedactions([signed, source.head(1)], context), MalformedBytes)
+  const byAnother = redactionRecords.sign(recordOf(5), KeyPair.generate(systemRandom))
+  assert.throws(() => verifyRedactions([byAnother], context), MalformedBytes)
+  const many = new Array<Uint8Array>(limits.redactionsPerCall).fill(signed)
+  assert.equal(verifyRedactions(many, context).length, limits.redactionsPerCall)
+  assert.throws(() => verifyRedactions([...many, signed], context), refused)
 })

@@ -105,7 +105,7 @@ test('a store with all acknowledged events has no problems, whatever happened to
   const rig = new Rig(t)
   rig.append(first, spread, large)
   rig.say({ type: 'redacting', stream: 0, offset: 3 })
-  rig.writer.redact(0, 3)
+  rig.writer.redact(0, [3])
   rig.say({ type: 'redacted', stream: 0, offset: 3 }, { type: 'redacting', stream: 0, offset: 4 })
   rig.writer.sealAll()
   rig.say({ type: 'appending', id: second }, { type: 'appending', id: third })
@@ -166,7 +166,7 @@ const defects: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> =
     kind: 'lost',
     make(rig) {
       rig.append(first)
-      rig.writer.redact(0, 5)
+      rig.writer.redact(0, [5])
     },
   },
   'events are missing that were not pruned': {
@@ -295,7 +295,7 @@ const defects: Record<string, { kind: ProblemKind; make: (rig: Rig) => void }> =
     make(rig) {
       rig.append(first)
       rig.say({ type: 'redacting', stream: 0, offset: 3 })
-      rig.writer.redact(0, 3)
+      rig.writer.redact(0, [3])
       rig.say({ type: 'redacted', stream: 0, offset: 3 })
       rig.tamper(`INSERT INTO meta VALUES ('copy', '${eventsOf(seed, first)[3]?.payload}')`)
     },

@@ -4,11 +4,14 @@ import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
 import { tabulating } from './acceptance/head-table.ts'
+import { holdingOwnRecords } from './acceptance/own-records.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
+import { readingRecords } from './acceptance/reading-records.ts'
 import { receiving } from './acceptance/receiving.ts'
 import { redacting } from './acceptance/redacting.ts'
+import { applyingRedactions } from './acceptance/redaction-records.ts'
 import { replicating } from './acceptance/replicating.ts'
 import { serving } from './acceptance/serving.ts'
 import { subscribing } from './acceptance/subscribing.ts'
@@ -23,10 +26,13 @@ const others = [
   receiving,
   pruned,
   redacting,
-  replicating,
   serving,
   tabulating,
   announcing,
+  applyingRedactions,
+  holdingOwnRecords,
+  readingRecords,
+  replicating,
   sizing,
 ].flat()
 const jobs = [querying, subscribing].flat()

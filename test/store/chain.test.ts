@@ -81,7 +81,7 @@ function walk(writer: LogWriter, file: string, step: Step, before: readonly Step
   if (step === 'link') writer.link()
   else if (step === 'ask') for (const stream of streamsOf(before).keys()) writer.head(stream)
   else if (step === 'redact')
-    for (const [stream, number] of streamsOf(before).entries()) writer.redact(number, writer.counts.count(stream) - 1)
+    for (const [stream, number] of streamsOf(before).entries()) writer.redact(number, [writer.counts.count(stream) - 1])
   else append(writer, step)
   return writer
 }

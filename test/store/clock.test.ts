@@ -37,7 +37,7 @@ test('a timestamp outside of the format range is never written, and writes work 
     time = wrong
     assert.throws(() => writer.append([requestOf('1')]), refused)
     assert.throws(() => writer.prune(0, format.eventsPerCheckpoint), refused)
-    assert.throws(() => writer.redact(0, 0), refused)
+    assert.throws(() => writer.redact(0, [0]), refused)
     assert.throws(() => writer.head(0), refused)
     time = right
     writer.append([requestOf('1')])
@@ -125,7 +125,7 @@ for (const [year, shown] of [
     )
     assert.ok(times.slice(3, legacyEvents).every(shown), String(times.slice(0, 10)))
     assert.equal(times.at(-1), right)
-    reopened.redact(0, 5)
+    reopened.redact(0, [5])
     reader.close()
     reopened.close()
     const { events, problems, notes } = verifyLog(file)

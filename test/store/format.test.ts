@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import { heads, pruneRecords, verifyRedactionRecord } from '../../src/protocol/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
@@ -59,7 +60,7 @@ const refusal = (message: RegExp) => (error: unknown) =>
 
 test('the numbers of the log format have their pinned values', (t) => {
   const { logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment } = format
-  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 3, 4096, 16])
+  assert.deepEqual([logApplicationId, logFormatVersion, logPageBytes, blocksPerSegment], [0x73686c6f, 4, 4096, 16])
   const { eventsPerRange, rangesPerLog, bucketsPerRange } = format
   assert.deepEqual([eventsPerRange, rangesPerLog, bucketsPerRange], [1048576, 137438953471, 65536])
   assert.deepEqual([tagHash('x'), appHash('com.example.press')], [0x2f5cf62c, 0xe8df194e])
@@ -91,11 +92,11 @@ test('a store of a later format version that was killed is refused and not chang
   const database = new DatabaseSync(running)
   t.after(() => database.close())
   // The version is only in the write-ahead log.
-  database.exec('PRAGMA user_version = 4')
+  database.exec('PRAGMA user_version = 5')
   for (const suffix of ['', '-wal', '-shm']) copyFileSync(`${running}${suffix}`, `${file}${suffix}`)
   const before = filesOf(folder)
   assert.deepEqual(Object.keys(before), ['log.db', 'log.db-shm', 'log.db-wal'])
-  assert.throws(() => open(file), refusal(/Detected future version 4/))
+  assert.throws(() => open(file), refusal(/Detected future version 5/))
   assert.deepEqual(filesOf(folder), before)
 })
 
@@ -181,7 +182,14 @@ for (const version of ['v1', 'v2'])
     })
     // Twice: after a row of the old version, and after one of the current version.
     for (const stream of [0, 0, 3]) writer.append([{ ...packed([event]), streams: Uint32Array.of(stream) }])
+    // Records of version 1: an own prune record is signed again, redaction records are sent as they are.
+    const { prune, redactions } = writer.records(0)
+    assert.equal(pruneRecords.verify(prune?.record as Uint8Array).hash, heads.verify(prune?.head as Uint8Array).hash)
+    assert.deepEqual(
+      redactions.map((record) => [Buffer.from(record).toString('latin1', 0, 17), verifyRedactionRecord(record).ranges]),
+      [1025, 2253].map((first) => ['shoal/redaction/1', [{ first, count: 1 }]]),
+    )
     writer.close()
-    assert.equal(formatOf(file)?.userVersion, 3, 'a write migrates it')
+    assert.equal(formatOf(file)?.userVersion, format.logFormatVersion, 'a write migrates it')
     assert.deepEqual(verifyLog(file).problems, [])
   })

@@ -107,9 +107,9 @@ test('a log with pruned and redacted events verifies', (t) => {
   })
   t.after(() => writer.close())
   for (let i = 0; i < 5; i++) writer.append([request(1500, i * 1500), request(10, 0, 3)])
-  writer.redact(0, 17)
+  writer.redact(0, [17])
   writer.sealAll()
-  writer.redact(0, 4000)
+  writer.redact(0, [4000])
   writer.append([request(3, 0)])
   // A checkpoint is at the end of the frame that fills the chunk.
   writer.prune(0, 2140)
@@ -153,7 +153,7 @@ test('any event can be redacted before and after it is sealed, and the others do
   writer.append([request(1200, 0)])
   const gone = new Set<number>()
   for (const [i, offset] of [0, 127, 128, 1199, 500, 1, 256].entries()) {
-    writer.redact(0, offset)
+    writer.redact(0, [offset])
     gone.add(offset)
     if (i === 2) writer.sealAll()
     const left = lines(reader)
@@ -172,7 +172,7 @@ test('lines of a selection that matches most events omit the events that do not 
   writer.append([{ ...packed(events), streams: new Uint32Array(events.length) }])
   // Adjacent ones, next to one that does not match, and at both ends of a block.
   const gone = new Set([20, 21, 58, 107, 127, 128, 299, 301, 1100])
-  for (const offset of gone) writer.redact(0, offset)
+  for (const offset of gone) writer.redact(0, [offset])
   const of = (tag: string) => lines(reader, [{ tags: [tag] }]).map(({ payload }) => payload)
   const expected = (tag: string) => events.flatMap((_, i) => (tags(i)[0] === tag && !gone.has(i) ? [i] : []))
   for (const sealed of [false, true]) {

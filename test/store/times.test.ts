@@ -101,7 +101,7 @@ class World {
     const own = this.events.filter((event) => event.stream === number)
     const event = own[pick % Math.max(1, own.length)]
     if (event === undefined) return
-    this.writer.redact(stream, event.offset)
+    this.writer.redact(stream, [event.offset])
     this.events = this.events.filter((other) => other !== event)
   }
 

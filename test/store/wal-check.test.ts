@@ -195,7 +195,7 @@ test('events lost with a damaged write-ahead log are reported once, and a copy o
   assert.deepEqual(readFileSync(`${file}-wal.damaged`), damaged)
   assert.equal(statSync(`${file}-wal.damaged`).mode & 0o077, 0)
   writer.append([request(1, 100)])
-  writer.redact(0, 0)
+  writer.redact(0, [0])
   assert.ok(!existsSync(`${file}-wal.damaged`), 'a redaction deletes the copy')
   writer.append([request(1, 101)])
   copyFileSync(file, `${file}2`)

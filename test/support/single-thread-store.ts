@@ -37,15 +37,21 @@ export class SingleThreadStore implements EventStore {
   }
 
   async applyPrune(record: Uint8Array, head?: Uint8Array) {
-    this.#write((writer) => writer.applyPrune(record, head))
+    return this.#write((writer) => writer.applyPrune(record, head))
   }
 
-  async redact(stream: number, offset: number) {
-    return this.#write((writer) => writer.redact(stream, offset))
+  async redact(stream: number, offsets: readonly number[]) {
+    return this.#write((writer) => writer.redact(stream, offsets))
   }
 
   async applyRedaction(record: Uint8Array) {
-    this.#write((writer) => writer.applyRedaction(record))
+    const [result] = await this.applyRedactions([record])
+    if (result === undefined) throw new Error('a record has a result')
+    return result
+  }
+
+  async applyRedactions(records: readonly Uint8Array[]) {
+    return this.#write((writer) => writer.applyRedactions(records))
   }
 
   async streams() {
@@ -80,6 +86,11 @@ export class SingleThreadStore implements EventStore {
 
   async contains(head: Uint8Array) {
     return this.#open().serve((server) => server.contains(head))
+  }
+
+  async records(stream: number, from?: number, to?: number) {
+    this.#open()
+    return this.#writer.records(stream, from, to)
   }
 
   async checkpoints(stream: number) {

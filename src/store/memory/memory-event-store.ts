@@ -1,5 +1,6 @@
 import { assert } from '../../base/assert.ts'
 import { ShoalError } from '../../base/errors.ts'
+import { format } from '../../base/format.ts'
 import {
   ByteReader,
   ByteWriter,
@@ -8,7 +9,6 @@ import {
   genesis,
   type Hash,
   heads,
-  type PruneRecord,
   randomSeed,
   readFrame,
   type StreamKey,
@@ -20,7 +20,7 @@ import {
   admitWaiting,
   chunkFrom,
   chunksFrom,
-  earlyCheckpoint,
+  decidePrune,
   effectOfPrune,
   effectOfRedaction,
   FrameCollector,
@@ -36,17 +36,22 @@ import {
   KeptHeads,
   LamportClock,
   ownStreamKey,
+  type PrunableStream,
+  type PruneRemoval,
+  type PruneResult,
   type PruneStart,
   placeOf,
   type Received,
+  type RecordOrigin,
+  type RedactionResult,
   readChunk,
   requireRoomForStream,
   requireSameTopic,
+  type SignedRedaction,
   type StoredStream,
   type StreamHead,
   type StreamPosition,
   signHead,
-  signPrune,
   signRedaction,
   skipReason,
   startAtCheckpoint,
@@ -54,7 +59,7 @@ import {
   storableNow,
   type TopicContext,
   verifyPrune,
-  verifyRedaction,
+  verifyRedactions,
 } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -71,7 +76,9 @@ import {
   type NewestTime,
   type Reading,
   type Run,
+  recordsOf,
   type Selection,
+  type StreamRecords,
   type StreamStatus,
 } from '../port/index.ts'
 import { MemoryReader } from './memory-reader.ts'
@@ -143,16 +150,21 @@ export class MemoryEventStore implements EventStore {
 
   async prune(number: number, count: number): Promise<Uint8Array> {
     this.#check()
-    const record = signPrune(number, count, this.#options)
-    this.#prune(record)
-    return record
+    const key = ownStreamKey(number, this.#options)
+    const stream = this.#find(key)
+    const removal = decidePrune(key, count, stream && this.#prunable(stream), this.#options)
+    assert(stream !== undefined, 'a stream that is pruned exists')
+    if (removal !== undefined) this.#remove(stream, count, removal, removal.signed)
+    assert(stream.pruneRecord !== undefined, 'a pruned stream has its prune record')
+    return stream.pruneRecord
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
     this.#check()
-    this.#prune(record, head)
+    const result = this.#prune(record, head)
     // Waiting chunks may have been stored.
-    this.#committed()
+    if (result.state === 'applied') this.#committed()
+    return result
   }
 
   onCommit(listener: () => void): () => void {
@@ -169,17 +181,23 @@ export class MemoryEventStore implements EventStore {
     }
   }
 
-  async redact(number: number, offset: number): Promise<Uint8Array> {
+  async redact(number: number, offsets: readonly number[]): Promise<Uint8Array> {
     this.#check()
     const known = this.#find(ownStreamKey(number, this.#options))
-    const record = signRedaction(number, offset, known?.position, this.#options)
-    this.#redact(record)
-    return record
+    const signed = signRedaction(number, offsets, known?.position, this.#options)
+    for (const record of verifyRedactions([signed], this.#options)) this.#redact(record, 'local')
+    return signed
   }
 
-  async applyRedaction(record: Uint8Array): Promise<void> {
+  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record])
+    assert(result !== undefined, 'every record has a result')
+    return result
+  }
+
+  async applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
     this.#check()
-    this.#redact(record)
+    return verifyRedactions(records, this.#options).map((record) => this.#redact(record, 'received'))
   }
 
   async streams(): Promise<StreamStatus[]> {
@@ -199,6 +217,15 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     const stream = this.#streams[number]
     return stream === undefined ? undefined : this.#head(stream)
+  }
+
+  async records(number: number, from = 0, to: number = format.eventsPerStream): Promise<StreamRecords> {
+    this.#check()
+    const stream = this.#streams[number]
+    if (stream === undefined) return { redactions: [] }
+    const [record, head] = [stream.pruneRecord, stream.checkpoints.get(stream.position.pruned)]
+    const prune = record !== undefined && head !== undefined ? { record, head } : undefined
+    return { ...(prune && { prune }), ...recordsOf(stream.redactionsBetween(from, to)) }
   }
 
   async checkpoints(number: number): Promise<{ count: number; head: Uint8Array }[]> {
@@ -366,29 +393,37 @@ export class MemoryEventStore implements EventStore {
     stream.receivedHead = signedHead
   }
 
-  #prune(signed: Uint8Array, signedHead?: Uint8Array): void {
+  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined): PruneResult {
     const record = verifyPrune(signed, this.#options)
     const known = this.#find(record.stream)
-    const effect = effectOfPrune(record, signedHead, known?.position, this.#options)
-    if (effect.is === 'none') return
+    const effect = effectOfPrune(record, signedHead, known && this.#prunable(known), this.#options)
+    if (effect.is === 'none') return { state: 'known' }
+    if (effect.is === 'hold') return { state: 'held' }
+    if (effect.is === 'fork') return { state: 'fork' }
     const stream = known ?? this.#newStream(record.stream)
-    if (effect.is === 'start') this.#startAt(stream, effect)
-    else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
-    stream.prune(record.count)
-    if (effect.is === 'start')
-      for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    if (effect.is === 'remove') this.#remove(stream, record.count, effect, signed)
+    else this.#startAt(stream, effect, signed)
+    return { state: 'applied' }
   }
 
-  #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {
+  /** A stream for the rules of pruning. */
+  #prunable(stream: MemoryStream): PrunableStream {
     const { topic, kind } = this.#options
-    const at = stream.chainAt(record.count, genesis(topic, stream.key, kind))
+    return {
+      position: stream.position,
+      hasCheckpoint: (count) => stream.checkpoints.has(count),
+      placeAt: (count) => stream.placeAt(count, genesis(topic, stream.key, kind)),
+    }
+  }
+
+  #remove(stream: MemoryStream, count: number, { checkpoint }: PruneRemoval, signed: Uint8Array): void {
     // Copied, because the caller may reuse its memory.
-    const head = Uint8Array.from(earlyCheckpoint(record, signedHead, at, this.#options))
-    stream.addEarlyCheckpoint(record.count, head)
+    if (checkpoint !== undefined) stream.addEarlyCheckpoint(count, Uint8Array.from(checkpoint.signedHead))
+    stream.prune(count, Uint8Array.from(signed))
   }
 
   /** Moves a stream to a checkpoint, without the events before it. */
-  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart): void {
+  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart, signed: Uint8Array): void {
     // Copied, because the caller may reuse its memory.
     const kept = Uint8Array.from(signedHead)
     this.#keep(stream)
@@ -396,15 +431,23 @@ export class MemoryEventStore implements EventStore {
     stream.addCheckpoint(kept)
     stream.receivedHead = kept
     this.#clock.follow(head.lamport)
+    stream.prune(head.count, Uint8Array.from(signed))
+    for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
   }
 
-  #redact(signed: Uint8Array): void {
-    const record = verifyRedaction(signed, this.#options)
-    const stream = this.#find(record.stream) ?? this.#newStream(record.stream)
+  #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {
+    const known = this.#find(record.stream)
+    const effect = effectOfRedaction(record, known, this.#options, origin)
+    if (effect.is === 'none') return { state: 'known' }
+    if (effect.is === 'hold') return { state: 'held' }
+    if (effect.is === 'full') return { state: 'full' }
+    const { remove, expect } = effect
+    const stream = known ?? this.#newStream(record.stream)
     this.#keep(stream)
-    if (effectOfRedaction(record, stream.position) === 'none') return
-    stream.redact(record.offset)
-    for (const other of this.#streams) other.dropWaiting()
+    // Copied, because the caller may reuse its memory.
+    stream.redact([...remove, ...expect], Uint8Array.from(signed))
+    stream.dropWaiting(expect.at(-1) ?? -1)
+    return { state: remove.length > 0 ? 'applied' : 'waiting' }
   }
 
   #stored(stream: MemoryStream): StoredStream {

@@ -9,18 +9,27 @@ import {
   type StreamKey,
 } from '../../protocol/index.ts'
 import {
-  type ChainWalk,
+  type ChainPlace,
   chainAt,
   endChunk,
   type LamportClock,
   mayWait,
   type ReceivingStream,
+  type RedactableStream,
   type StoredStream,
   type StreamPosition,
   startChunkAt,
   withoutPayloads,
 } from '../../replication/index.ts'
-import { type ChunkSize, type FrameTime, frameTime, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
+import {
+  type ChunkSize,
+  type FrameTime,
+  frameTime,
+  joinChunks,
+  newestTimeIn,
+  type ReadStream,
+  type RedactedOffset,
+} from '../port/index.ts'
 
 /** An event that can be read: it was neither pruned nor redacted. */
 export interface MemoryEvent {
@@ -32,7 +41,7 @@ export interface MemoryEvent {
 }
 
 /** A stream in memory: its position, its frames, and their readable events. */
-export class MemoryStream implements ReadStream {
+export class MemoryStream implements ReadStream, RedactableStream {
   readonly number: number
   readonly key: StreamKey
   readonly own: boolean
@@ -43,9 +52,12 @@ export class MemoryStream implements ReadStream {
   readonly checkpoints = new Map<number, Uint8Array>()
   /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
+  /** The prune record, if a part of the stream is pruned. */
+  pruneRecord: Uint8Array | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, Chunk>()
-  readonly #redacted = new Set<number>()
+  /** The redaction records by offset. */
+  readonly #redacted = new Map<number, Uint8Array>()
 
   constructor(number: number, start: StreamPosition) {
     const { key, own } = start
@@ -61,7 +73,7 @@ export class MemoryStream implements ReadStream {
     return {
       position: this.position,
       clock,
-      redactedBetween: (from, to) => this.#redactedBetween(from, to),
+      redactedBetween: (from, to) => this.redactedBetween(from, to),
       takeWaiting: (upTo) => this.#takeWaiting(upTo),
     }
   }
@@ -101,19 +113,20 @@ export class MemoryStream implements ReadStream {
     }
   }
 
-  /** The chain after `count` events, from a checkpoint; undefined when no frame ends there. */
-  chainAt(count: number, genesis: Hash): ChainWalk | undefined {
+  /** The place after `count` events, from the checkpoint before; undefined when no frame ends there. */
+  placeAt(count: number, genesis: Hash): ChainPlace | undefined {
     return chainAt(this.stored(genesis), count)
   }
 
   /** Buffers an out-of-order chunk. */
   keepWaiting(chunk: Chunk): void {
-    const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
+    const redacted = this.redactedBetween(chunk.first, chunk.head.count)
     if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
   }
 
-  dropWaiting(): void {
-    this.#waiting.clear()
+  /** Drops the waiting chunks that start at or before an offset. */
+  dropWaiting(upTo: number): void {
+    this.#takeWaiting(upTo)
   }
 
   #takeWaiting(upTo: number): Chunk[] {
@@ -122,8 +135,22 @@ export class MemoryStream implements ReadStream {
     return reached
   }
 
-  #redactedBetween(from: number, to: number): number[] {
-    return [...this.#redacted].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+  redactedBetween(from: number, to: number): number[] {
+    return [...this.#redacted.keys()].filter((offset) => offset >= from && offset < to).sort((a, b) => a - b)
+  }
+
+  /** The redacted offsets in a range, with their records. */
+  redactionsBetween(from: number, to: number): RedactedOffset[] {
+    return this.redactedBetween(from, to).map((offset) => {
+      const record = this.#redacted.get(offset) as Uint8Array
+      return { offset, id: record, record: () => record }
+    })
+  }
+
+  /** Number of records and of offsets of events that were not received yet. */
+  expected(): { readonly records: number; readonly offsets: number } {
+    const expected = [...this.#redacted].filter(([offset]) => offset >= this.position.count)
+    return { records: new Set(expected.map(([, record]) => record)).size, offsets: expected.length }
   }
 
   /** The newest timestamp in a range of offsets; undefined when its last event is not stored. */
@@ -149,20 +176,23 @@ export class MemoryStream implements ReadStream {
     return this.#frames.filter(({ first }) => first >= from && first < end).map(frameTime)
   }
 
-  /** Removes everything before an offset. */
-  prune(count: number): void {
+  /** Removes everything before an offset, and keeps the record that says so. */
+  prune(count: number, record: Uint8Array): void {
+    this.pruneRecord = record
     this.position.pruned = count
     this.#frames = this.#frames.filter(({ first }) => first >= count)
     for (const kept of [this.events, this.checkpoints, this.#waiting])
       for (const place of kept.keys()) if (place < count) kept.delete(place)
-    for (const offset of this.#redacted) if (offset < count) this.#redacted.delete(offset)
+    for (const offset of this.#redacted.keys()) if (offset < count) this.#redacted.delete(offset)
   }
 
-  /** Redacts an event, which may not have been received yet. */
-  redact(offset: number): void {
-    this.#redacted.add(offset)
-    this.events.delete(offset)
-    const frames = withoutPayloads(this.#frames, [offset])
+  /** Redacts events, some of which may not have been received yet. */
+  redact(offsets: readonly number[], record: Uint8Array): void {
+    for (const offset of offsets) {
+      this.#redacted.set(offset, record)
+      this.events.delete(offset)
+    }
+    const frames = withoutPayloads(this.#frames, offsets)
     // The other events of the frame are subarrays of the bytes with the payload.
     for (const [i, frame] of frames.entries()) if (frame !== this.#frames[i]) this.#index(frame)
     this.#frames = [...frames]

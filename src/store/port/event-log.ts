@@ -1,6 +1,7 @@
-import type { Received } from '../../replication/index.ts'
+import type { PruneResult, Received, RedactionResult } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
 import type { Serving } from './serving.ts'
+import type { StreamRecords } from './stream-records.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
 /**
@@ -20,16 +21,21 @@ export interface EventLog extends Serving {
   prune(stream: number, count: number): Promise<Uint8Array>
   /**
    * Applies the prune record of another node. The head of its checkpoint is needed unless the checkpoint is stored here;
-   * a stream that is behind it continues from there.
+   * a stream that is behind it continues from there. A record of an own stream removes nothing, see `prune`.
    */
-  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void>
-  /** Redacts an event of an own stream. Returns the signed redaction record. */
-  redact(stream: number, offset: number): Promise<Uint8Array>
-  applyRedaction(record: Uint8Array): Promise<void>
+  applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult>
+  /** Redacts events of an own stream, at once. Returns the signed redaction record. */
+  redact(stream: number, offsets: readonly number[]): Promise<Uint8Array>
+  /** Applies the redaction record of another node. A record of an own stream removes nothing, see `redact`. */
+  applyRedaction(record: Uint8Array): Promise<RedactionResult>
+  /** The same for several records: together they cost little more than one. */
+  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */
   head(stream: StreamNumber): Promise<Uint8Array | undefined>
+  /** The prune record of a stream, and the redaction records of a range of its offsets; `to` is exclusive. */
+  records(stream: StreamNumber, from?: number, to?: number): Promise<StreamRecords>
   /**
    * Calls the listener after one or more commits that may have added events. Returns the unsubscribe function. For
    * replication: subscriptions are woken by the writer's wake-up filter.

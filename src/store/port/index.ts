@@ -1,4 +1,11 @@
-export type { AppendedFrames, HeadPlace, Received, StreamHead } from '../../replication/index.ts'
+export type {
+  AppendedFrames,
+  HeadPlace,
+  PruneResult,
+  Received,
+  RedactionResult,
+  StreamHead,
+} from '../../replication/index.ts'
 export type { Appended, AppendRequest, Run } from './append.ts'
 export { addToRuns } from './append-runs.ts'
 export type { Blocks, BlockUsage, CacheLimits } from './blocks.ts'
@@ -11,5 +18,6 @@ export type { RetentionQueries } from './retention-queries.ts'
 export type { Branch, Order, Selection, TimeRange } from './selection.ts'
 export type { Serving } from './serving.ts'
 export { Snapshot } from './snapshot.ts'
+export { type RedactedOffset, recordsOf, type StreamRecords } from './stream-records.ts'
 export { frameTime, joinChunks, newestTimeIn } from './stream-sizes.ts'
 export type { Checkpoint, ChunkSize, FrameTime, NewestTime, ReadStream, StreamNumber, StreamStatus } from './streams.ts'

@@ -15,6 +15,8 @@ const checkpointPages = 1000
 const tailColumns =
   'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
 
+const waitingColumns = 'key INTEGER PRIMARY KEY, chunk BLOB NOT NULL'
+
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE stream (
@@ -23,7 +25,7 @@ const tables = `
     UNIQUE (node, nr)
   ) STRICT;
   CREATE TABLE tail (${tailColumns}) STRICT;
-  CREATE TABLE waiting (key INTEGER PRIMARY KEY, chunk BLOB NOT NULL) STRICT;
+  CREATE TABLE waiting (${waitingColumns}) STRICT;
   CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
   ${segmentTable}
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
@@ -56,8 +58,10 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
 
 /** Raises the format version. Called before the first write, which earlier versions would not understand. */
 export function upgrade(database: DatabaseSync): void {
-  if (userVersion(database) < logFormatVersion)
-    database.exec(`BEGIN IMMEDIATE; ${timesTable} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
+  const version = userVersion(database)
+  if (version >= logFormatVersion) return
+  const added = version < 3 ? timesTable : ''
+  database.exec(`BEGIN IMMEDIATE; ${added} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
 }
 
 /** A write without effect: sets the format version to its current value. */
@@ -70,11 +74,20 @@ export function rewriteVersion(database: DatabaseSync): void {
  * remain in them; pages that were only appended to have none.
  */
 export function rewriteTail(database: DatabaseSync): void {
+  rewrite(database, 'tail', tailColumns)
+}
+
+/** The same for the waiting chunks. */
+export function rewriteWaiting(database: DatabaseSync): void {
+  rewrite(database, 'waiting', waitingColumns)
+}
+
+function rewrite(database: DatabaseSync, table: string, columns: string): void {
   database.exec(`
-    CREATE TABLE fresh (${tailColumns}) STRICT;
-    INSERT INTO fresh SELECT * FROM tail ORDER BY key;
-    DROP TABLE tail;
-    ALTER TABLE fresh RENAME TO tail`)
+    CREATE TABLE fresh (${columns}) STRICT;
+    INSERT INTO fresh SELECT * FROM ${table} ORDER BY key;
+    DROP TABLE ${table};
+    ALTER TABLE fresh RENAME TO ${table}`)
 }
 
 /** Opens the log of a topic read-only. */

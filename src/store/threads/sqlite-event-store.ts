@@ -4,7 +4,14 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { Hash, StreamKey, TopicKind } from '../../protocol/index.ts'
-import type { AppendedFrames, HeadPlace, Received, StreamHead } from '../../replication/index.ts'
+import type {
+  AppendedFrames,
+  HeadPlace,
+  PruneResult,
+  Received,
+  RedactionResult,
+  StreamHead,
+} from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -21,6 +28,7 @@ import type {
   NewestTime,
   Reading,
   Selection,
+  StreamRecords,
   StreamStatus,
 } from '../port/index.ts'
 import { SharedCounts } from '../sqlite/index.ts'
@@ -223,10 +231,11 @@ export class SqliteEventStore implements EventStore {
     return this.#write('prune', stream, count) as Promise<Uint8Array>
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<void> {
-    await this.#write('applyPrune', record, head)
+  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
+    const result = (await this.#write('applyPrune', record, head)) as PruneResult
     // Waiting chunks may have been stored.
-    this.#listeners.notify()
+    if (result.state === 'applied') this.#listeners.notify()
+    return result
   }
 
   onCommit(listener: () => void): () => void {
@@ -237,12 +246,18 @@ export class SqliteEventStore implements EventStore {
     return this.#ended === undefined ? this.#notices.add(listener) : () => {}
   }
 
-  redact(stream: number, offset: number): Promise<Uint8Array> {
-    return this.#write('redact', stream, offset) as Promise<Uint8Array>
+  redact(stream: number, offsets: readonly number[]): Promise<Uint8Array> {
+    return this.#write('redact', stream, offsets) as Promise<Uint8Array>
   }
 
-  async applyRedaction(record: Uint8Array): Promise<void> {
-    await this.#write('applyRedaction', record)
+  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record])
+    assert(result !== undefined, 'every record has a result')
+    return result
+  }
+
+  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
+    return this.#write('applyRedactions', records) as Promise<RedactionResult[]>
   }
 
   streams(): Promise<StreamStatus[]> {
@@ -251,6 +266,10 @@ export class SqliteEventStore implements EventStore {
 
   head(stream: number): Promise<Uint8Array | undefined> {
     return this.#write('head', stream) as Promise<Uint8Array | undefined>
+  }
+
+  records(stream: number, from?: number, to?: number): Promise<StreamRecords> {
+    return this.#write('records', stream, from, to) as Promise<StreamRecords>
   }
 
   checkpoints(stream: number): Promise<{ count: number; head: Uint8Array }[]> {

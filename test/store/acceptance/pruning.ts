@@ -3,7 +3,8 @@ import { KeyPair } from '../../../src/identity/index.ts'
 import { type Head, heads } from '../../../src/protocol/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
-import { fill, signedPrune, signedRedaction } from './removals.ts'
+import { naiveRecord } from '../../protocol/naive.ts'
+import { checkpointsOf, fill, signedPrune, signedPruneAt, signedRedaction } from './removals.ts'
 import { memoryStore } from './sources.ts'
 import {
   checkpointCounts,
@@ -29,6 +30,12 @@ async function prunedAt(store: EventStore, count: number): Promise<{ record: Uin
   const [checkpoint] = await store.checkpoints(0)
   assert.equal(checkpoint?.count, count)
   return { record, head: checkpoint.head }
+}
+
+/** A prune record of version 1, without a hash. */
+function legacyPrune(key: KeyPair, count: number): Buffer {
+  const bytes = naiveRecord('shoal/prune/1', 'a-topic', key.publicKey, 0, count, 1)
+  return Buffer.concat([bytes, key.sign(bytes)])
 }
 
 /** Pruning. */
@@ -143,6 +150,7 @@ export const pruning = rules(({ large }) => {
         await assert.rejects(store.applyPrune(signedPrune(key, 1024, 'a-topic', 1)), refused)
         await assert.rejects(store.applyPrune(signedPrune(key, 2048)), refused)
         await assert.rejects(store.applyPrune(damaged), isMalformed)
+        await assert.rejects(store.applyPrune(legacyPrune(key, 1024)), isMalformed)
         await assert.rejects(store.applyPrune(signedRedaction(key, 1024)), isMalformed)
       })
     },
@@ -177,7 +185,7 @@ export const pruning = rules(({ large }) => {
       await store.receive(chunks[0])
       await store.receive(chunks[2])
       await store.receive(chunks[3])
-      await store.applyRedaction(await source.redact(0, 2050))
+      await store.applyRedaction(await source.redact(0, [2050]))
       // Waiting chunks may be dropped with the pruned events; the first one still contains some of them.
       await store.receive(chunks[2])
       for (const chunk of (await chunksOf(source)).slice(2)) await store.receive(chunk)
@@ -197,7 +205,8 @@ export const pruning = rules(({ large }) => {
     const [store, source] = [await open(t), memoryStore(key)]
     await fill(source)
     const stream = { node: key.publicKey, number: 0 }
-    const head = heads.decode((await source.checkpoints(0))[1]?.head as Uint8Array)
+    const head = (await checkpointsOf(source))[1] as Head
+    const record = signedPruneAt(key, head)
     const wrong: Head[] = [
       { ...head, checkpoint: false },
       { ...head, count: 1024 },
@@ -207,12 +216,39 @@ export const pruning = rules(({ large }) => {
       { ...head, lamport: Number.MAX_SAFE_INTEGER - 1 },
     ]
     await unchanged(store, async () => {
-      for (const other of wrong)
-        await assert.rejects(store.applyPrune(signedPrune(key, 2048), heads.sign(other, key)), refused)
+      for (const other of wrong) await assert.rejects(store.applyPrune(record, heads.sign(other, key)), refused)
       const forged = heads.sign(head, KeyPair.generate(systemRandom))
-      await assert.rejects(store.applyPrune(signedPrune(key, 2048), forged), isMalformed)
+      await assert.rejects(store.applyPrune(record, forged), isMalformed)
     })
     assert.equal((await store.append(requestOf([{}]))).lamport, 0)
+  })
+
+  large('a prune record cannot be combined with another branch of a fork', async (t, open) => {
+    const key = KeyPair.generate(systemRandom)
+    const [store, source, branch] = [await open(t), memoryStore(key), memoryStore(key)]
+    await fill(source)
+    await source.append(requestOf(numbered(100, 3100)))
+    for (const from of [0, 1024, 2048]) await branch.append(requestOf(numbered(1024, from + 7)))
+    const [ours, theirs] = [await checkpointsOf(source), await checkpointsOf(branch)] as [Head[], Head[]]
+    const fork = async (record: Head, head?: Head) =>
+      unchanged(store, async () =>
+        assert.deepEqual(await store.applyPrune(signedPruneAt(key, record), head && heads.sign(head, key)), {
+          state: 'fork',
+        }),
+      )
+    // A new receiver has nothing to compare with but the head.
+    await fork(theirs[0] as Head, ours[0] as Head)
+    await replicate(source, store)
+    for (const head of [undefined, theirs[1], ours[1]]) await fork(theirs[1] as Head, head)
+    await fork({ ...(ours[1] as Head), lamport: 2048 })
+    // No frame ends there.
+    await fork({ ...(ours[1] as Head), count: 2047 }, ours[1])
+    assert.deepEqual(await store.applyPrune(signedPruneAt(key, ours[1] as Head)), { state: 'applied' })
+    assert.deepEqual(await numbersOf(store), range(2048, 3200))
+    // The hash of the pruned checkpoint is known, earlier ones are not.
+    await fork(theirs[1] as Head)
+    for (const known of [ours[0], ours[1], theirs[0]] as Head[])
+      assert.deepEqual(await store.applyPrune(signedPruneAt(key, known)), { state: 'known' })
   })
 
   large('a chunk of pruned events is not available, later ones are', async (t, open) => {

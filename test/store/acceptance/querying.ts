@@ -163,7 +163,7 @@ export const querying = rules(({ small, large }) => {
 
   large('redacted and pruned events are in no result', async (t, open) => {
     const { store, own } = await example(t, open, 2100)
-    await store.redact(0, 1500)
+    await store.redact(0, [1500])
     await store.prune(0, 1024)
     for (const query of ["FROM 'all' & isLocal", "FROM 'all' & isLocal FILTER _.n >= 0"]) {
       const lines = messages(await resultLines(store, { query }))

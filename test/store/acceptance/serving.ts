@@ -101,7 +101,7 @@ export const serving = rules(({ small, large }) => {
   large('chunks from a frame border have redacted payloads removed', async (t, open) => {
     const store = await open(t)
     await fill(store)
-    await store.redact(0, 200)
+    await store.redact(0, [200])
     const { frames } = readChunk((await store.chunk(0, 128)) as Uint8Array)
     assert.deepEqual([frames[0]?.first, frames[0]?.payloads[2 * 72]], [128, -1])
   })

@@ -95,7 +95,7 @@ export class World {
       case 'prune elsewhere':
         return this.#pruneElsewhere(this.#node(step.node), step.pick, step.withHead)
       case 'redact':
-        return this.#same((store) => outcome(store.redact(step.stream, step.offset % (this.#events + 1))))
+        return this.#same((store) => outcome(store.redact(step.stream, [step.offset % (this.#events + 1)])))
       case 'redact elsewhere':
         return this.#redactElsewhere(this.#node(step.node), step.offset)
       case 'seal':
@@ -178,7 +178,7 @@ export class World {
   async #redactElsewhere({ store: source }: Node, offset: number): Promise<void> {
     const [stream] = await source.streams()
     if (stream === undefined) return
-    const record = await source.redact(0, offset % (stream.count + 3)).catch(() => undefined)
+    const record = await source.redact(0, [offset % (stream.count + 3)]).catch(() => undefined)
     if (record !== undefined) await this.#same((store) => outcome(store.applyRedaction(record)))
   }
 

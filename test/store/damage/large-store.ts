@@ -47,10 +47,10 @@ export function buildLargeStore(folder: string, events: number): string {
   writer.sealAll()
   const [checkpoint] = writer.database.prepare('SELECT key FROM checkpoint ORDER BY key LIMIT 2').all().slice(1)
   writer.prune(0, Number(checkpoint?.['key']))
-  writer.redact(1, 5)
+  writer.redact(1, [5])
   for (let i = 0; i < 50; i++) writer.append([request(0, 0, perStream + i, 1), request(1, 1, perStream + 3 * i, 3)])
   writer.append([request(2, 2, perStream, 700)])
-  writer.redact(2, perStream + 5)
+  writer.redact(2, [perStream + 5])
   writer.close()
   return file
 }

@@ -76,8 +76,8 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
     'a seal': seal,
     'events after a seal': (writer) => writer.append([request(2, 54)]),
     'a prune': (writer) => writer.prune(0, firstCheckpoint(writer)),
-    'a redaction in a segment': (writer) => writer.redact(0, firstCheckpoint(writer) + 1),
-    'a redaction in the tail': (writer) => writer.redact(0, 55),
+    'a redaction in a segment': (writer) => writer.redact(0, [firstCheckpoint(writer) + 1]),
+    'a redaction in the tail': (writer) => writer.redact(0, [55]),
     'a second seal': seal,
     'events in the end': (writer) => writer.append([request(1, 56)]),
   }

@@ -54,14 +54,14 @@ export function buildSmallStore(folder: string): SmallStore {
     writer.append([request(count, from)])
   writer.sealAll()
   writer.prune(0, 8)
-  writer.redact(0, 9)
+  writer.redact(0, [9])
   writer.append([request(3, 26), request(2, 0, 7)])
   writer.receive(first)
   writer.append([request(2, 29)])
   writer.append([request(5, 2, 7, 'x'.repeat(100))])
   writer.receive(third)
-  for (const redaction of redactions) writer.applyRedaction(redaction)
-  writer.redact(0, 27)
+  for (const redaction of redactions) writer.applyRedactions([redaction])
+  writer.redact(0, [27])
   writer.append([request(1, 31)])
   writer.close()
   return { file, nextChunk: second }
@@ -80,7 +80,7 @@ function eventsOfAnotherNode(file: string): { chunks: Uint8Array[]; redactions: 
     ] as const)
       writer.append([request(count, from)])
     const chunks = [0, 9, 17].map((from) => reader.chunk(0, from, writer.head(0)) as Uint8Array)
-    return { chunks, redactions: [2, 11].map((offset) => writer.redact(0, offset)) }
+    return { chunks, redactions: [2, 11].map((offset) => writer.redact(0, [offset])) }
   } finally {
     reader.close()
     writer.close()

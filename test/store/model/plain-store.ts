@@ -205,10 +205,10 @@ export class PlainStore {
 
   redact(node: string, number: number, offset: number): void {
     const stream = this.#known(node, number)
-    if (offset < stream.pruned) return
+    if (offset < stream.pruned || stream.redacted.has(offset)) return
     stream.redacted.add(offset)
-    // A waiting chunk with the payload is dropped; it is received again later.
-    for (const other of this.streams) other.waiting = []
+    // A waiting chunk that may have the payload is dropped; it is received again later.
+    if (offset >= stream.count) stream.waiting = stream.waiting.filter(({ from }) => from > offset)
     this.events = this.events.map((event) =>
       event.node === node && event.stream === number && event.offset === offset ? { ...event, payload: null } : event,
     )

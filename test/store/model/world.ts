@@ -228,7 +228,7 @@ export class World {
     const stream = at(ownStreams(this.#model), pick)
     if (stream === undefined) return
     for (const offset of offsets.map((place) => place % (stream.count + 1))) {
-      const record = await refusable(this.#store.redact(stream.stream, offset))
+      const record = await refusable(this.#store.redact(stream.stream, [offset]))
       assert.equal(record !== undefined, offset < stream.count)
       if (record !== undefined) this.#model.redact(stream.node, stream.stream, offset)
       this.#count(record === undefined ? 'redaction refused' : 'redacted')
@@ -238,7 +238,7 @@ export class World {
   /** Another node redacts, and maybe sends its record, maybe before the event has arrived. */
   async #othersRedact({ source, stream }: RemoteStream, step: { offset: number; sendsRecord: boolean }): Promise<void> {
     const offset = step.offset % stream.count
-    const record = await source.store.redact(stream.stream, offset)
+    const record = await source.store.redact(stream.stream, [offset])
     source.model.redact(stream.node, stream.stream, offset)
     if (!step.sendsRecord) return
     await this.#store.applyRedaction(record)

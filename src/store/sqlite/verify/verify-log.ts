@@ -4,11 +4,13 @@ import type { PublicKey } from '../../../identity/index.ts'
 import {
   type Frame,
   genesis,
+  type Hash,
   type Head,
   heads,
-  pruneRecords,
-  redactionRecords,
+  type StoredPrune,
   type StreamKey,
+  verifyStoredPrune,
+  verifyStoredRedaction,
 } from '../../../protocol/index.ts'
 import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
@@ -25,6 +27,7 @@ import { pairsIn } from '../tag-index/index-ranges.ts'
 import { addFrame } from '../tag-index/reindex.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from '../tag-index/tag-index.ts'
 import { RangeTimes } from '../time-index/range-times.ts'
+import { distanceToRecord, type RedactionRow } from '../write/redactions.ts'
 
 /** The result of verifying a log. */
 export interface VerifyReport {
@@ -105,10 +108,9 @@ class Verifier {
     const { number, pruned } = row
     if (streamCrc(row) !== row.crc) throw new Error('its entry is damaged')
     const key: StreamKey = { node: Uint8Array.from(row.node) as PublicKey, number: row.nr }
-    if (row.record !== null && pruneRecords.verifyStored(row.record).count !== pruned)
-      throw new Error('its prune record is another one')
     const signed = new Map(checkpointsOf(this.#database, number, pruned).map(({ count, head }) => [count, head]))
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
+    if (row.record !== null) checkPrune(verifyStoredPrune(row.record), pruned, start.hash)
     const chain = new ChainWalk(pruned, start)
     const redacted = this.#redactions(number)
     const clock = new ClockCheck()
@@ -158,11 +160,19 @@ class Verifier {
   #redactions(number: StreamNumber): Set<number> {
     const rows = this.#database
       .prepare('SELECT key, record FROM redaction WHERE key >= ? AND key < ?')
-      .all(rowKey(number, 0), rowKey(number + 1, 0))
-    for (const row of rows)
-      if (redactionRecords.verifyStored(row['record'] as Uint8Array).offset !== offsetOf(Number(row['key'])))
+      .all(rowKey(number, 0), rowKey(number + 1, 0)) as unknown as Pick<RedactionRow, 'key' | 'record'>[]
+    const records = new Map(
+      rows
+        .filter((row) => distanceToRecord(row) === 0)
+        .map(({ key, record }) => [offsetOf(key), verifyStoredRedaction(record).ranges]),
+    )
+    for (const row of rows) {
+      const offset = offsetOf(row.key)
+      const ranges = records.get(offset + distanceToRecord(row)) ?? []
+      if (!ranges.some(({ first, count }) => offset >= first && offset < first + count))
         throw new Error('a redaction record is in the wrong place')
-    return new Set(rows.map((row) => offsetOf(Number(row['key']))))
+    }
+    return new Set(rows.map(({ key }) => offsetOf(key)))
   }
 
   #ranges(number: StreamNumber): IndexRange[] {
@@ -195,6 +205,11 @@ class Verifier {
       yield { frames: framesOf(place), sealed: false, point: chainPointOf(place) }
     }
   }
+}
+
+/** A record of an earlier version has no hash. */
+function checkPrune({ count, hash }: StoredPrune, pruned: number, at: Hash): void {
+  if (count !== pruned || (hash !== undefined && hash !== at)) throw new Error('its prune record is another one')
 }
 
 function headAt(signed: ReadonlyMap<number, Uint8Array>, count: number): Head {

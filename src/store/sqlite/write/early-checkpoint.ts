@@ -1,5 +1,5 @@
 import { genesis } from '../../../protocol/index.ts'
-import { type ChainWalk, chainAt as chainOf, startChunkAt } from '../../../replication/index.ts'
+import { type ChainPlace, chainAt as chainOf, startChunkAt } from '../../../replication/index.ts'
 import { storedStream } from '../read/stored-stream.ts'
 import { asDamage } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
@@ -12,8 +12,8 @@ import type { StreamState } from '../rows/stream-state.ts'
 import { framesOf, recordsOfFrames, type TailRow, tailRow } from '../rows/tail-row.ts'
 import type { LogState } from './log-state.ts'
 
-/** The chain of a stream after `count` events, from a checkpoint; undefined when no frame ends there. */
-export function chainAt({ database, options }: LogState, state: StreamState, count: number): ChainWalk | undefined {
+/** The place after `count` events, from the checkpoint before; undefined when no frame ends there. */
+export function placeAt({ database, options }: LogState, state: StreamState, count: number): ChainPlace | undefined {
   const start = genesis(options.topic, state.key, options.kind)
   const stored = storedStream(database, state.number, { count: state.count, pruned: state.pruned, genesis: start })
   return asDamage(() => chainOf(stored, count))
@@ -23,7 +23,7 @@ export function chainAt({ database, options }: LogState, state: StreamState, cou
  * Adds a checkpoint head within a chunk, before the events up to it are removed: the rest of the chunk gets rows that
  * start there.
  */
-export function insertEarlyCheckpoint(log: LogState, state: StreamState, at: ChainWalk, signed: Uint8Array): void {
+export function insertEarlyCheckpoint(log: LogState, state: StreamState, at: ChainPlace, signed: Uint8Array): void {
   const { database } = log
   const { number } = state
   const key = rowKey(number, at.count)
@@ -61,7 +61,7 @@ function cutSegment(database: LogState['database'], state: StreamState, key: num
 }
 
 /** The same for a row of the tail: the row of a received chunk may have several frames. */
-function cutTail(log: LogState, key: number, { hash }: ChainWalk): void {
+function cutTail(log: LogState, key: number, { hash }: ChainPlace): void {
   const row = log.database
     .prepare(`SELECT key, count, lamport, hash, raw, crc, body FROM tail WHERE ${spans('tail')}`)
     .get(key) as unknown as TailRow | undefined

@@ -67,6 +67,8 @@ export class LogState {
   #broken = false
   /** BEGIN is deferred until the first write. */
   #isBeginPending = false
+  /** Whether removed data may still be in the files, because a scrub failed. */
+  #isScrubPending = false
   /** Whether the format version was raised: a log that is only read keeps its version. */
   #isUpgraded = false
   /** Damage that was found while opening, and that did not prevent it. */
@@ -224,10 +226,14 @@ export class LogState {
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
   }
 
+  /** To be called before the state is used outside of a transaction: after a failed commit it may be ahead of the disk. */
+  reopenIfBroken(): void {
+    if (this.#broken) this.#reopen()
+  }
+
   /** The newest signed head of a stream. */
   head(number: StreamNumber): Uint8Array | undefined {
-    // After a failed commit the state in memory may be ahead of the disk, and must not be signed.
-    if (this.#broken) this.#reopen()
+    this.reopenIfBroken()
     const state = [...this.streams].find((stream) => stream.number === number)
     return state && this.#heads.newest(state, this.options, () => this.#receivedHead(number))
   }
@@ -292,8 +298,13 @@ export class LogState {
     }
   }
 
+  get isScrubPending(): boolean {
+    return this.#isScrubPending
+  }
+
   /** Removes deleted data from the files: truncates free pages and the write-ahead log. */
   scrub(): void {
+    this.#isScrubPending = true
     try {
       removeDamagedCopy(this.options.file)
       this.#database.exec('PRAGMA incremental_vacuum')
@@ -301,6 +312,7 @@ export class LogState {
       const { busy } = this.#database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
       if (busy !== 0)
         throw failure('ERR_STORAGE', { cause: 'what was removed is still being read, and not yet scrubbed' })
+      this.#isScrubPending = false
     } catch (error) {
       throw asStorageError(error, this.options.file)
     }

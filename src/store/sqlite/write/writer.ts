@@ -2,9 +2,22 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import { type AppendedFrames, FrameCollector, type Received, type StreamHead } from '../../../replication/index.ts'
+import {
+  type AppendedFrames,
+  FrameCollector,
+  type PruneResult,
+  type Received,
+  type RedactionResult,
+  type StreamHead,
+} from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
-import type { Appended, AppendRequest } from '../../port/index.ts'
+import {
+  type Appended,
+  type AppendRequest,
+  recordsOf,
+  type StreamNumber,
+  type StreamRecords,
+} from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
 import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
@@ -13,8 +26,11 @@ import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } fr
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { type LogOptions, LogState } from './log-state.ts'
+import { storedPrune } from './prunable-stream.ts'
 import { Receiver } from './receive.ts'
-import { Remover } from './removal.ts'
+import { redactionsBetween } from './redactions.ts'
+import { Redactor } from './redactor.ts'
+import { Pruner } from './removal.ts'
 
 /** The only writer of the log of a topic. When a method returns, its changes are on disk. */
 export class LogWriter {
@@ -22,7 +38,8 @@ export class LogWriter {
   readonly #log: LogState
   readonly #appender: Appender
   readonly #receiver: Receiver
-  readonly #remover: Remover
+  readonly #pruner: Pruner
+  readonly #redactor: Redactor
   /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
   /** Whether some of them were received, so that their apps are unknown. */
@@ -39,7 +56,8 @@ export class LogWriter {
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
     this.#receiver = new Receiver(this.#log)
-    this.#remover = new Remover(this.#log, this.#receiver)
+    this.#pruner = new Pruner(this.#log, this.#receiver)
+    this.#redactor = new Redactor(this.#log)
     this.#publishCounts()
   }
 
@@ -82,21 +100,36 @@ export class LogWriter {
   }
 
   prune(stream: number, count: number): Uint8Array {
-    return this.#removing(() => this.#remover.pruneOwn(stream, count))
+    return this.#removing(() => this.#pruner.pruneOwn(stream, count))
   }
 
-  applyPrune(record: Uint8Array, head?: Uint8Array): void {
+  applyPrune(record: Uint8Array, head?: Uint8Array): PruneResult {
     // Waiting chunks may be stored now.
     this.#hasReceivedEvents = true
-    this.#removing(() => this.#remover.prune(record, head))
+    return this.#removing(
+      () => this.#pruner.prune(record, head),
+      ({ state }) => state === 'applied',
+    )
   }
 
-  redact(stream: number, offset: number): Uint8Array {
-    return this.#removing(() => this.#remover.redactOwn(stream, offset))
+  redact(stream: number, offsets: readonly number[]): Uint8Array {
+    return this.#removing(() => this.#redactor.redactOwn(stream, offsets))
   }
 
-  applyRedaction(record: Uint8Array): void {
-    this.#removing(() => this.#remover.redact(record))
+  applyRedactions(records: readonly Uint8Array[]): RedactionResult[] {
+    return this.#removing(
+      () => this.#redactor.redact(records),
+      (results) => results.some(({ state }) => state === 'applied'),
+    )
+  }
+
+  /** The records of a stream, by its number in this database. */
+  records(stream: StreamNumber, from = 0, to: number = format.eventsPerStream): StreamRecords {
+    this.#log.reopenIfBroken()
+    const state = [...this.#log.streams].find(({ number }) => number === stream)
+    if (state === undefined) return { redactions: [] }
+    const prune = storedPrune(this.#log, state)
+    return { ...(prune && { prune }), ...recordsOf(redactionsBetween(this.#log.database, stream, from, to)) }
   }
 
   /** The signed head of a stream, by its number in this database. */
@@ -270,12 +303,18 @@ export class LogWriter {
     this.counts.incrementSeals()
   }
 
-  #removing<T>(work: () => T): T {
+  /** Readers drop what they have cached, unless nothing was removed: a record without effect must not slow them down. */
+  #removing<T>(work: () => T, hasRemoved: (result: T) => boolean = () => true): T {
+    let removed = true
     try {
-      return this.#publishing(work)
+      const result = this.#publishing(work)
+      removed = hasRemoved(result)
+      return result
     } finally {
-      this.#mayMerge = true
-      this.counts.incrementRemovals()
+      if (removed) {
+        this.#mayMerge = true
+        this.counts.incrementRemovals()
+      }
     }
   }
 

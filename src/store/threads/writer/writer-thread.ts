@@ -46,9 +46,10 @@ export type WriterCall =
   | 'prune'
   | 'applyPrune'
   | 'redact'
-  | 'applyRedaction'
+  | 'applyRedactions'
   | 'head'
   | 'ownHeads'
+  | 'records'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
@@ -84,7 +85,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   prune: 'prune',
   applyPrune: 'prune',
   redact: 'redact',
-  applyRedaction: 'redact',
+  applyRedactions: 'redact',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
@@ -260,7 +261,7 @@ class WriterThread {
     try {
       this.#reply([{ id, result: this.#call(call, args) }])
       if (work !== undefined) this.#disk.succeeded(work)
-      if (call === 'redact' || call === 'applyRedaction') this.#background.succeeded('redact')
+      if (call === 'redact' || call === 'applyRedactions') this.#background.succeeded('redact')
       if (call === 'dropIndexAt') this.#background.failed('index', new Error(damagedIndex))
       if (call === 'probe') this.#disk.recovered(['publish', 'receive', 'prune', 'redact'])
     } catch (error) {
