@@ -3,6 +3,7 @@ import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/i
 import { ChainEnd, hashThrough } from './chain.ts'
 import { unlessMalformed } from './chunk-verification.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
+import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
 import { type Growth, grow, type StreamPosition } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
@@ -94,7 +95,9 @@ function continuation({ frames, head, signedHead }: Chunk, stream: ReceivingStre
   if (eventsSince + count > format.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
   const hash = hashThrough(added, chain.hash)
   if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
-  const kept = withoutPayloads(added, stream.redactedBetween(first, head.count))
+  const redacted = stream.redactedBetween(first, head.count)
+  requireRedactionRecords(added, redacted)
+  const kept = withoutPayloads(added, redacted)
   const bytes = kept.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
   return { first, count, lamport: head.lamport, chain: new ChainEnd(hash), bytes, frames: kept, head, signedHead }
 }

@@ -48,6 +48,8 @@ export class World {
   readonly #chunks: Collected[] = []
   /** The last prune record of each stream. */
   readonly #pruned = new Map<string, Uint8Array>()
+  /** The redaction records, by stream and offset. */
+  readonly #redactions = new Map<string, Uint8Array>()
   readonly #count: (what: string) => void
   #store: SqliteEventStore
   #events = 0
@@ -171,6 +173,7 @@ export class World {
       for (let start = stream.pruned; ; ) {
         const collected = await collect(sender, number, start)
         if (collected === undefined) break
+        await this.#sendRedactions(receiver, collected)
         assert.deepEqual(await receiver.store.receive(collected.bytes), receiver.model.receive(collected.chunk))
         start = collected.chunk.to
       }
@@ -189,9 +192,20 @@ export class World {
 
   async #deliver(chunks: readonly Collected[]): Promise<void> {
     for (const collected of chunks) {
+      await this.#sendRedactions({ store: this.#store, model: this.#model }, collected)
       const response = await this.#store.receive(collected.bytes)
       assert.deepEqual(response, this.#model.receive(collected.chunk))
       this.#count(`chunk ${response.state}`)
+    }
+  }
+
+  /** Redaction records are sent before the chunks that lack the payloads. */
+  async #sendRedactions({ store, model }: Partial<Pair> & Pick<Pair, 'store'>, { chunk }: Collected): Promise<void> {
+    const { node, stream, events } = chunk
+    for (const { offset, payload } of events) {
+      if (payload !== null || model?.find(node, stream)?.redacted.has(offset) === true) continue
+      await store.applyRedaction(this.#redactions.get(`${node}/${stream}/${offset}`) as Uint8Array)
+      model?.redact(node, stream, offset)
     }
   }
 
@@ -230,7 +244,10 @@ export class World {
     for (const offset of offsets.map((place) => place % (stream.count + 1))) {
       const record = await refusable(this.#store.redact(stream.stream, offset))
       assert.equal(record !== undefined, offset < stream.count)
-      if (record !== undefined) this.#model.redact(stream.node, stream.stream, offset)
+      if (record !== undefined) {
+        this.#model.redact(stream.node, stream.stream, offset)
+        this.#redactions.set(`${stream.node}/${stream.stream}/${offset}`, record)
+      }
       this.#count(record === undefined ? 'redaction refused' : 'redacted')
     }
   }
@@ -239,6 +256,7 @@ export class World {
   async #othersRedact({ source, stream }: RemoteStream, step: { offset: number; sendsRecord: boolean }): Promise<void> {
     const offset = step.offset % stream.count
     const record = await source.store.redact(stream.stream, offset)
+    this.#redactions.set(`${stream.node}/${stream.stream}/${offset}`, record)
     source.model.redact(stream.node, stream.stream, offset)
     if (!step.sendsRecord) return
     await this.#store.applyRedaction(record)
@@ -327,6 +345,7 @@ export class World {
         const collected = await collect({ store: this.#store, model: this.#model }, number, from)
         assert.ok(collected !== undefined)
         from = collected.chunk.to
+        await this.#sendRedactions({ store: other }, collected)
         assert.deepEqual(await other.receive(collected.bytes), { state: 'stored', count: from })
       }
     }
