@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
@@ -5,7 +6,7 @@ import { unlessMalformed } from './chunk-verification.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
-import { type Growth, grow, type StreamPosition } from './stream-position.ts'
+import { endChunk, type Growth, grow, type StreamPosition } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
 import { nextWaiting } from './waiting-chunks.ts'
 
@@ -38,14 +39,13 @@ export function isAhead({ first }: Chunk, { count }: StreamPosition): boolean {
   return first > count
 }
 
-/** A stream of another node, with the part of its stored state that admission needs. */
+/** A stream of another node, with the part of its stored state that admission needs. It is only read. */
 export interface ReceivingStream {
-  readonly position: StreamPosition
-  readonly clock: LamportClock
+  readonly position: Readonly<StreamPosition>
   /** The redacted offsets in a range, including those of events that were not received yet. */
   redactedBetween(from: number, to: number): readonly number[]
-  /** Removes from the store and returns all waiting chunks that start at or before an offset. */
-  takeWaiting(upTo: number): readonly Chunk[]
+  /** All waiting chunks that start at or before an offset. */
+  waitingUpTo(offset: number): readonly Chunk[]
 }
 
 /** Verified events of another node, to be stored at the end of their stream. */
@@ -59,35 +59,55 @@ export interface Addition extends Growth {
 }
 
 /**
- * Admits a chunk that continues a stream, and the waiting chunks that follow it. Position and clock are updated before
- * an addition is yielded; the store has to persist it. A chunk that conflicts with the stream throws before any change.
+ * Plans the admission of a chunk that continues a stream, and of the waiting chunks that follow it. Nothing is changed,
+ * so that a chunk that conflicts with the stream, which throws, costs the store nothing. The store then applies the
+ * additions in order, and drops the waiting chunks that start at or before the new end.
  */
-export function* admitChunk(chunk: Chunk, stream: ReceivingStream): Generator<Addition> {
-  yield accept(chunk, stream)
-  yield* admitWaiting(stream)
+export function planChunk(chunk: Chunk, stream: ReceivingStream): Addition[] {
+  const end = { ...stream.position }
+  const addition = continuation(chunk, end, stream)
+  extend(end, addition)
+  return [addition, ...planAfter(end, stream)]
 }
 
-/** Admits the waiting chunks that continue a stream now. An invalid one is dropped; the others stay. */
-export function* admitWaiting(stream: ReceivingStream): Generator<Addition> {
-  const { position } = stream
+/** Plans the admission of the waiting chunks that continue a stream now. An invalid one is left out. */
+export function planWaiting(stream: ReceivingStream): Addition[] {
+  return planAfter({ ...stream.position }, stream)
+}
+
+/** @param end the position after the additions planned so far, which is updated */
+function planAfter(end: StreamPosition, stream: ReceivingStream): Addition[] {
+  const additions: Addition[] = []
+  const invalid = new Set<number>()
   for (;;) {
-    const chunk = nextWaiting(stream.takeWaiting(position.count), position.count)
-    if (chunk === undefined) return
-    const addition = unlessMalformed(() => accept(chunk, stream))
-    if (addition !== undefined) yield addition
+    const reached = stream.waitingUpTo(end.count).filter(({ first }) => !invalid.has(first))
+    const chunk = nextWaiting(reached, end.count)
+    if (chunk === undefined) return additions
+    const addition = unlessMalformed(() => continuation(chunk, end, stream))
+    if (addition === undefined) {
+      invalid.add(chunk.first)
+      continue
+    }
+    extend(end, addition)
+    additions.push(addition)
   }
 }
 
-function accept(chunk: Chunk, stream: ReceivingStream): Addition {
-  const addition = continuation(chunk, stream)
-  grow(stream.position, addition)
-  stream.clock.follow(addition.lamport)
-  return addition
+function extend(end: StreamPosition, addition: Addition): void {
+  grow(end, addition)
+  if (addition.head.checkpoint) endChunk(end)
 }
 
-/** The frames that a chunk adds to a stream. Throws unless they continue its hash chain. */
-function continuation({ frames, head, signedHead }: Chunk, stream: ReceivingStream): Addition {
-  const { count: first, lamport, chain, eventsSince } = stream.position
+/** Applies a planned addition to position and clock. The store has to persist it, and a checkpoint ends the chunk. */
+export function applyAddition(addition: Addition, position: StreamPosition, clock: LamportClock): void {
+  assert(addition.first === position.count, 'an addition continues its stream')
+  grow(position, addition)
+  clock.follow(addition.lamport)
+}
+
+/** The frames that a chunk adds after the end of a stream. Throws unless they continue its hash chain. */
+function continuation({ frames, head, signedHead }: Chunk, end: StreamPosition, stream: ReceivingStream): Addition {
+  const { count: first, lamport, chain, eventsSince } = end
   const added = frames.filter((frame) => frame.first + frame.count > first)
   const count = head.count - first
   if (added[0]?.first !== first) throw new MalformedBytes('a chunk has other frame boundaries than the stream')

@@ -1,9 +1,10 @@
 export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
 export {
   type Addition,
-  admitChunk,
-  admitWaiting,
+  applyAddition,
   isAhead,
+  planChunk,
+  planWaiting,
   type Received,
   type ReceivingStream,
   skipReason,

@@ -1,12 +1,13 @@
 import type { Chunk, Frame } from '../../src/protocol/index.ts'
 import {
   type Addition,
-  admitChunk,
-  admitWaiting,
+  applyAddition,
   endChunk,
   isAhead,
   LamportClock,
   mayWait,
+  planChunk,
+  planWaiting,
   type Received,
   type ReceivingStream,
   readChunk,
@@ -37,7 +38,7 @@ export class PlainReceiver implements ReceivingStream {
     const refusal = skipReason(chunk, this.position, this.#context)
     if (refusal !== undefined) return refusal
     if (!isAhead(chunk, this.position)) {
-      this.#keep(admitChunk(chunk, this))
+      this.#keep(planChunk(chunk, this))
       return 'stored'
     }
     const offsets = this.waiting.map(({ first }) => first)
@@ -49,23 +50,23 @@ export class PlainReceiver implements ReceivingStream {
   start(signedHead: Chunk['head']): void {
     startAtCheckpoint(this.position, signedHead)
     endChunk(this.position)
-    this.#keep(admitWaiting(this))
+    this.#keep(planWaiting(this))
   }
 
   redactedBetween(from: number, to: number): number[] {
     return this.redacted.filter((offset) => offset >= from && offset < to)
   }
 
-  takeWaiting(upTo: number): Chunk[] {
-    const reached = this.waiting.filter(({ first }) => first <= upTo)
-    this.waiting = this.waiting.filter(({ first }) => first > upTo)
-    return reached
+  waitingUpTo(offset: number): Chunk[] {
+    return this.waiting.filter(({ first }) => first <= offset)
   }
 
   #keep(additions: Iterable<Addition>): void {
-    for (const { frames, head } of additions) {
-      this.frames.push(...frames)
-      if (head.checkpoint) endChunk(this.position)
+    for (const addition of additions) {
+      applyAddition(addition, this.position, this.clock)
+      this.frames.push(...addition.frames)
+      if (addition.head.checkpoint) endChunk(this.position)
     }
+    this.waiting = this.waiting.filter(({ first }) => first > this.position.count)
   }
 }

@@ -14,8 +14,7 @@ import {
 } from '../../protocol/index.ts'
 import {
   type Addition,
-  admitChunk,
-  admitWaiting,
+  applyAddition,
   earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
@@ -30,6 +29,8 @@ import {
   newestHead,
   ownStreamKey,
   type PruneStart,
+  planChunk,
+  planWaiting,
   type Received,
   readChunk,
   requireRoomForStream,
@@ -120,7 +121,7 @@ export class MemoryEventStore implements EventStore {
       this.#keep(stream)
       return { state: 'waiting', count: position.count }
     }
-    for (const addition of admitChunk(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    this.#apply(stream, planChunk(chunk, stream.receiving()))
     this.#committed()
     return { state: 'stored', count: position.count }
   }
@@ -296,11 +297,17 @@ export class MemoryEventStore implements EventStore {
     }
   }
 
-  #addForeign(stream: MemoryStream, { frames, head, signedHead }: Addition): void {
+  /** Stores planned additions, and drops the waiting chunks that are reached. */
+  #apply(stream: MemoryStream, additions: readonly Addition[]): void {
     this.#keep(stream)
-    stream.keep(frames)
-    if (head.checkpoint) stream.addCheckpoint(signedHead)
-    stream.receivedHead = signedHead
+    for (const addition of additions) {
+      const { frames, head, signedHead } = addition
+      applyAddition(addition, stream.position, this.#clock)
+      stream.keep(frames)
+      if (head.checkpoint) stream.addCheckpoint(signedHead)
+      stream.receivedHead = signedHead
+    }
+    stream.dropReached()
   }
 
   #prune(signed: Uint8Array, signedHead?: Uint8Array): void {
@@ -312,8 +319,7 @@ export class MemoryEventStore implements EventStore {
     if (effect.is === 'start') this.#startAt(stream, effect)
     else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
     stream.prune(record.count)
-    if (effect.is === 'start')
-      for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    if (effect.is === 'start') this.#apply(stream, planWaiting(stream.receiving()))
   }
 
   #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {

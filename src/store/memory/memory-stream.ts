@@ -12,7 +12,6 @@ import {
 import {
   ChainWalk,
   endChunk,
-  type LamportClock,
   mayWait,
   type ReceivingStream,
   type StreamPosition,
@@ -56,12 +55,11 @@ export class MemoryStream implements ReadStream {
   }
 
   /** The interface for the admission of chunks. */
-  receiving(clock: LamportClock): ReceivingStream {
+  receiving(): ReceivingStream {
     return {
       position: this.position,
-      clock,
       redactedBetween: (from, to) => this.#redactedBetween(from, to),
-      takeWaiting: (upTo) => this.#takeWaiting(upTo),
+      waitingUpTo: (offset) => [...this.#waiting.values()].filter(({ first }) => first <= offset),
     }
   }
 
@@ -105,10 +103,9 @@ export class MemoryStream implements ReadStream {
     this.#waiting.clear()
   }
 
-  #takeWaiting(upTo: number): Chunk[] {
-    const reached = [...this.#waiting.values()].filter(({ first }) => first <= upTo)
-    for (const { first } of reached) this.#waiting.delete(first)
-    return reached
+  /** Drops the waiting chunks that the stream has reached. */
+  dropReached(): void {
+    for (const first of this.#waiting.keys()) if (first <= this.position.count) this.#waiting.delete(first)
   }
 
   #redactedBetween(from: number, to: number): number[] {

@@ -153,6 +153,11 @@ export class LogState {
     this.saveStream(state, { head })
   }
 
+  /** Reopens the connection after a failure, so that decisions before a transaction are based on what is on disk. */
+  reopenIfBroken(): void {
+    if (this.#broken) this.#reopen()
+  }
+
   /**
    * Runs work in one transaction. Once it returns, all of it is on disk. When it throws, nothing is, except after an I/O
    * error during the commit, when all of it may be.
