@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts'
-import { format } from '../base/format.ts'
 import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
+import { fitsChunk } from './chunk-bounds.ts'
 import { unlessMalformed } from './chunk-verification.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
@@ -107,17 +107,17 @@ export function applyAddition(addition: Addition, position: StreamPosition, cloc
 
 /** The frames that a chunk adds after the end of a stream. Throws unless they continue its hash chain. */
 function continuation({ frames, head, signedHead }: Chunk, end: StreamPosition, stream: ReceivingStream): Addition {
-  const { count: first, lamport, chain, eventsSince } = end
+  const { count: first, lamport, chain, eventsSince, bytesSince } = end
   const added = frames.filter((frame) => frame.first + frame.count > first)
   const count = head.count - first
   if (added[0]?.first !== first) throw new MalformedBytes('a chunk has other frame boundaries than the stream')
   if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps are not ascending')
-  if (eventsSince + count > format.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
   const hash = hashThrough(added, chain.hash)
   if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
   const redacted = stream.redactedBetween(first, head.count)
   requireRedactionRecords(added, redacted)
   const kept = withoutPayloads(added, redacted)
   const bytes = kept.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+  if (!fitsChunk(eventsSince + count, bytesSince + bytes)) throw new MalformedBytes('a stream has too few checkpoints')
   return { first, count, lamport: head.lamport, chain: new ChainEnd(hash), bytes, frames: kept, head, signedHead }
 }
