@@ -1,14 +1,22 @@
 import { assert } from '../base/assert.ts'
-import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
+import { type Chunk, type Frame, type Head, MalformedBytes, type StreamKey } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
 import { fitsChunk } from './chunk-bounds.ts'
-import { unlessMalformed } from './chunk-verification.ts'
+import { readChunk, unlessMalformed } from './chunk-verification.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
-import { endChunk, type Growth, grow, type StreamPosition } from './stream-position.ts'
+import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
-import { nextWaiting } from './waiting-chunks.ts'
+import {
+  hasRoom,
+  mayKeepPayloads,
+  nextWaiting,
+  verifyFrom,
+  type WaitingChunk,
+  type WaitingRoom,
+  waitingBytes,
+} from './waiting-chunks.ts'
 
 /** The outcome of receiving a chunk from another node. */
 export type Received =
@@ -18,25 +26,67 @@ export type Received =
   | { readonly state: 'known'; readonly count: number }
   /** Out of order: kept until the gap before it, from `count` on, is filled. */
   | { readonly state: 'waiting'; readonly count: number }
+  /** Out of order, and not kept: the events from `count` on are missing. With the head before it, it may be kept. */
+  | { readonly state: 'gap'; readonly count: number }
   /** Deferred: its lamport timestamps are too far in the future. */
   | { readonly state: 'early'; readonly count: number }
 
-/** Why a chunk is skipped; undefined when it is to be admitted. Throws for a chunk that no honest node would send. */
-export function skipReason(
-  { head }: Chunk,
-  known: StreamPosition | undefined,
-  context: TopicContext,
-): 'known' | 'early' | undefined {
-  if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
-  if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
-  if (head.count <= (known?.count ?? 0)) return 'known'
-  if (isTooFarAhead(head.lamport, context.now())) return 'early'
-  return undefined
+/** What the sender of a chunk gives with it. */
+export interface ReceiveOptions {
+  /** The signed head at the start of the chunk: a chunk that is out of order is verified from it. */
+  readonly before?: Uint8Array | undefined
 }
 
-/** Whether a chunk is out of order: there is a gap between the end of the stream and the chunk. */
-export function isAhead({ first }: Chunk, { count }: StreamPosition): boolean {
-  return first > count
+/** What to do with a chunk. */
+export type Decision =
+  /** Nothing: it is only answered. */
+  | { readonly is: 'answer'; readonly answer: Received }
+  /** It is kept until the gap before it is filled. */
+  | { readonly is: 'wait'; readonly waiting: WaitingChunk }
+  /** These additions are stored. */
+  | { readonly is: 'store'; readonly additions: readonly Addition[] }
+
+/**
+ * Decides what to do with a chunk. Nothing is changed, so that a bad chunk, which throws, costs the store nothing.
+ * @param bytes the encoded chunk
+ * @param find the stream of a key, if it is known
+ */
+export function decideChunk(
+  bytes: Uint8Array,
+  { before }: ReceiveOptions,
+  find: (key: StreamKey) => ReceivingStream | undefined,
+  context: TopicContext,
+): Decision & { readonly chunk: Chunk } {
+  const chunk = readChunk(bytes)
+  const { head } = chunk
+  if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
+  if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
+  const known = find(head.stream)
+  const stream = known ?? emptyStream(head.stream, context)
+  const { count } = stream.position
+  const answer = (state: 'known' | 'early' | 'gap' | 'waiting') =>
+    ({ chunk, is: 'answer', answer: { state, count } }) as const
+  if (head.count <= count) return answer('known')
+  if (isTooFarAhead(head.lamport, context.now())) return answer('early')
+  if (chunk.first <= count) return { chunk, is: 'store', additions: planChunk(chunk, stream) }
+  // An unknown stream has no place for waiting chunks: anyone can make up streams.
+  if (before === undefined || known === undefined) return answer('gap')
+  const waiting = verifyFrom(before, chunk)
+  if (!mayKeepPayloads(chunk, known.redactedBetween(chunk.first, head.count))) return answer('gap')
+  const room = known.waitingRoom()
+  const other = room.at(chunk.first)
+  if (other !== undefined) return answer(other.chunk.head.count >= head.count ? 'waiting' : 'gap')
+  return hasRoom(room, waitingBytes(bytes, before)) ? { chunk, is: 'wait', waiting } : answer('gap')
+}
+
+function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingStream {
+  const nothing = { chunks: 0, bytes: 0 }
+  return {
+    position: startOfStream(topic, kind, key, false),
+    redactedBetween: () => [],
+    waitingUpTo: () => [],
+    waitingRoom: () => ({ stream: nothing, all: nothing, at: () => undefined }),
+  }
 }
 
 /** A stream of another node, with the part of its stored state that admission needs. It is only read. */
@@ -45,7 +95,8 @@ export interface ReceivingStream {
   /** The redacted offsets in a range, including those of events that were not received yet. */
   redactedBetween(from: number, to: number): readonly number[]
   /** All waiting chunks that start at or before an offset. */
-  waitingUpTo(offset: number): readonly Chunk[]
+  waitingUpTo(offset: number): readonly WaitingChunk[]
+  waitingRoom(): WaitingRoom
 }
 
 /** Verified events of another node, to be stored at the end of their stream. */
@@ -59,11 +110,10 @@ export interface Addition extends Growth {
 }
 
 /**
- * Plans the admission of a chunk that continues a stream, and of the waiting chunks that follow it. Nothing is changed,
- * so that a chunk that conflicts with the stream, which throws, costs the store nothing. The store then applies the
- * additions in order, and drops the waiting chunks that start at or before the new end.
+ * Plans the admission of a chunk that continues a stream, and of the waiting chunks that follow it. The store applies
+ * the additions in order, and drops the waiting chunks that start at or before the new end.
  */
-export function planChunk(chunk: Chunk, stream: ReceivingStream): Addition[] {
+function planChunk(chunk: Chunk, stream: ReceivingStream): Addition[] {
   const end = { ...stream.position }
   const addition = continuation(chunk, end, stream)
   extend(end, addition)
@@ -80,12 +130,12 @@ function planAfter(end: StreamPosition, stream: ReceivingStream): Addition[] {
   const additions: Addition[] = []
   const invalid = new Set<number>()
   for (;;) {
-    const reached = stream.waitingUpTo(end.count).filter(({ first }) => !invalid.has(first))
-    const chunk = nextWaiting(reached, end.count)
-    if (chunk === undefined) return additions
-    const addition = unlessMalformed(() => continuation(chunk, end, stream))
+    const reached = stream.waitingUpTo(end.count).filter(({ chunk }) => !invalid.has(chunk.first))
+    const next = nextWaiting(reached, end.count)
+    if (next === undefined) return additions
+    const addition = unlessMalformed(() => continuation(next.chunk, end, stream))
     if (addition === undefined) {
-      invalid.add(chunk.first)
+      invalid.add(next.chunk.first)
       continue
     }
     extend(end, addition)

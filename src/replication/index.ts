@@ -2,12 +2,11 @@ export { ChainEnd, ChainWalk, hashThrough } from './chain.ts'
 export {
   type Addition,
   applyAddition,
-  isAhead,
-  planChunk,
+  decideChunk,
   planWaiting,
   type Received,
+  type ReceiveOptions,
   type ReceivingStream,
-  skipReason,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { isFrameFull } from './framing.ts'
@@ -33,4 +32,4 @@ export {
   type TopicContext,
 } from './streams.ts'
 export { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from './total-order.ts'
-export { mayWait } from './waiting-chunks.ts'
+export { verifyFrom, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'

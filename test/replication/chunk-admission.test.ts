@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
 import { heads, MalformedBytes } from '../../src/protocol/index.ts'
-import { readChunk, skipReason, startOfStream } from '../../src/replication/index.ts'
+import { decideChunk } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
@@ -34,13 +34,14 @@ test('out-of-order, duplicate, overlapping and forged chunks always leave a pref
       for (const { from, length, checkpoint, forged } of list) {
         const first = from % sizes.length
         const chunk = source.chunk(first, first + 1 + (length % (sizes.length - first)), { checkpoint })
-        const before = receiver.position.count
+        const counted = receiver.position.count
         try {
-          const state = receiver.receive(forged ? forge(chunk) : chunk)
-          assert.equal(receiver.position.count > before, state === 'stored')
+          const before = first === 0 ? undefined : source.head(first)
+          const state = receiver.receive(forged ? forge(chunk) : chunk, before)
+          assert.equal(receiver.position.count > counted, state === 'stored')
         } catch (error) {
           assert.ok(error instanceof MalformedBytes && forged, String(error))
-          assert.equal(receiver.position.count, before)
+          assert.equal(receiver.position.count, counted)
         }
       }
       const { count, lamport, chain } = receiver.position
@@ -52,7 +53,7 @@ test('out-of-order, duplicate, overlapping and forged chunks always leave a pref
       assert.equal(lamport, end?.lamport ?? -1)
       assert.equal(receiver.clock.next, lamport + 1)
       if (end !== undefined) assert.equal(chain.hash, end.hash)
-      assert.ok(receiver.waiting.every(({ first }) => first > count))
+      assert.ok(receiver.waiting.every(({ chunk }) => chunk.first > count))
     }),
     { numRuns: 500 },
   )
@@ -66,7 +67,8 @@ test('a stream is complete after all its chunks were received, in any order', ()
     fc.property(orders, ([sizes, order]) => {
       const source = new WrittenStream(sizes)
       const receiver = new PlainReceiver(source, contextOf())
-      for (const frame of order) receiver.receive(source.chunk(frame, frame + 1))
+      for (const frame of order)
+        receiver.receive(source.chunk(frame, frame + 1), frame === 0 ? undefined : source.head(frame))
       assert.equal(receiver.position.count, source.count)
       assert.deepEqual(receiver.waiting, [])
     }),
@@ -124,23 +126,25 @@ test('a stream with more than 2047 events without a checkpoint is refused', () =
 
 test('a chunk of another topic or of an own stream is refused', () => {
   const source = new WrittenStream([1])
-  const position = startOfStream('t', 'live', source.stream, false)
-  const other = readChunk(source.chunk(0, 1, { topic: 'u' }))
-  assert.throws(() => skipReason(other, position, contextOf()), /another topic/)
-  assert.throws(() => skipReason(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
+  const decide = (chunk: Buffer, context = contextOf()) => decideChunk(chunk, {}, () => undefined, context)
+  assert.throws(() => decide(source.chunk(0, 1, { topic: 'u' })), /another topic/)
+  assert.throws(() => decide(source.chunk(0, 1), contextOf(source.key)), /of this node/)
 })
 
 test('a chunk with lamport timestamps more than a day ahead is early, also when it is out of order', () => {
   const day = 86_400e6
   const context = contextOf()
-  const ahead = (lamport: number) => readChunk(new WrittenStream([1], { lamport }).chunk(0, 1))
-  assert.equal(skipReason(ahead(now + day), undefined, context), undefined)
-  assert.equal(skipReason(ahead(now + day + 1), undefined, context), 'early')
+  const ahead = (lamport: number, at = context) => {
+    const source = new WrittenStream([1], { lamport })
+    return new PlainReceiver(source, at).receive(source.chunk(0, 1))
+  }
+  assert.equal(ahead(now + day), 'stored')
+  assert.equal(ahead(now + day + 1), 'early')
   const endless = { ...context, now: () => Number.MAX_SAFE_INTEGER }
-  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER - 1), undefined, endless), undefined)
-  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER), undefined, endless), 'early')
+  assert.equal(ahead(Number.MAX_SAFE_INTEGER - 1, endless), 'stored')
+  assert.equal(ahead(Number.MAX_SAFE_INTEGER, endless), 'early')
   const source = new WrittenStream([1, 1], { lamport: now + day + 1 })
-  assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2)), 'early')
+  assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2), source.head(1)), 'early')
 })
 
 test('a duplicate chunk is known', () => {
@@ -156,8 +160,8 @@ test('a duplicate chunk is known', () => {
 test('a stream that starts at a checkpoint continues with its waiting chunks', () => {
   const source = new WrittenStream([2, 2, 2, 2])
   const receiver = new PlainReceiver(source, contextOf())
-  receiver.receive(source.chunk(3, 4))
-  receiver.receive(source.chunk(2, 3))
+  receiver.receive(source.chunk(3, 4), source.head(3))
+  receiver.receive(source.chunk(2, 3), source.head(2))
   receiver.start(heads.decode(source.head(2, { checkpoint: true })))
   assert.equal(receiver.position.count, 8)
   assert.deepEqual(receiver.frames.flatMap(payloadsOf), ['"x4"', '"x5"', '"x6"', '"x7"'])

@@ -1,21 +1,19 @@
-import type { Chunk, Frame } from '../../src/protocol/index.ts'
+import type { Frame, Head } from '../../src/protocol/index.ts'
 import {
   type Addition,
   applyAddition,
+  decideChunk,
   endChunk,
-  isAhead,
   LamportClock,
-  mayWait,
-  planChunk,
   planWaiting,
   type Received,
   type ReceivingStream,
-  readChunk,
   type StreamPosition,
-  skipReason,
   startAtCheckpoint,
   startOfStream,
   type TopicContext,
+  type WaitingChunk,
+  type WaitingRoom,
 } from '../../src/replication/index.ts'
 import type { WrittenStream } from './written-stream.ts'
 
@@ -25,7 +23,7 @@ export class PlainReceiver implements ReceivingStream {
   readonly clock = new LamportClock()
   readonly frames: Frame[] = []
   readonly redacted: number[] = []
-  waiting: Chunk[] = []
+  waiting: WaitingChunk[] = []
   readonly #context: TopicContext
 
   constructor({ stream }: WrittenStream, context: TopicContext) {
@@ -33,22 +31,17 @@ export class PlainReceiver implements ReceivingStream {
     this.#context = context
   }
 
-  receive(bytes: Uint8Array): Received['state'] {
-    const chunk = readChunk(bytes)
-    const refusal = skipReason(chunk, this.position, this.#context)
-    if (refusal !== undefined) return refusal
-    if (!isAhead(chunk, this.position)) {
-      this.#keep(planChunk(chunk, this))
-      return 'stored'
-    }
-    const offsets = this.waiting.map(({ first }) => first)
-    if (mayWait(chunk, offsets, this.redactedBetween(chunk.first, chunk.head.count))) this.waiting.push(chunk)
-    return 'waiting'
+  receive(bytes: Uint8Array, before?: Uint8Array): Received['state'] {
+    const decision = decideChunk(bytes, { before }, () => this, this.#context)
+    if (decision.is === 'answer') return decision.answer.state
+    if (decision.is === 'store') this.#keep(decision.additions)
+    else this.waiting.push(decision.waiting)
+    return decision.is === 'store' ? 'stored' : 'waiting'
   }
 
   /** Starts at the checkpoint head of a prune record. */
-  start(signedHead: Chunk['head']): void {
-    startAtCheckpoint(this.position, signedHead)
+  start(head: Head): void {
+    startAtCheckpoint(this.position, head)
     endChunk(this.position)
     this.#keep(planWaiting(this))
   }
@@ -57,8 +50,13 @@ export class PlainReceiver implements ReceivingStream {
     return this.redacted.filter((offset) => offset >= from && offset < to)
   }
 
-  waitingUpTo(offset: number): Chunk[] {
-    return this.waiting.filter(({ first }) => first <= offset)
+  waitingUpTo(offset: number): WaitingChunk[] {
+    return this.waiting.filter(({ chunk }) => chunk.first <= offset)
+  }
+
+  waitingRoom(): WaitingRoom {
+    const usage = { chunks: this.waiting.length, bytes: 0 }
+    return { stream: usage, all: usage, at: (first) => this.waiting.find(({ chunk }) => chunk.first === first) }
   }
 
   #keep(additions: Iterable<Addition>): void {
@@ -67,6 +65,6 @@ export class PlainReceiver implements ReceivingStream {
       this.frames.push(...addition.frames)
       if (addition.head.checkpoint) endChunk(this.position)
     }
-    this.waiting = this.waiting.filter(({ first }) => first > this.position.count)
+    this.waiting = this.waiting.filter(({ chunk }) => chunk.first > this.position.count)
   }
 }

@@ -2,7 +2,7 @@ import { queryJobs } from '../../src/events/query/query-jobs.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
-import type { AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
+import type { AppendRequest, EventStore, Reading, ReceiveOptions, Selection } from '../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 
 /** The SQLite log without threads: it writes, reads and runs jobs in the calling thread. */
@@ -26,8 +26,8 @@ export class SingleThreadStore implements EventStore {
     return appended
   }
 
-  async receive(chunk: Uint8Array) {
-    return this.#write((writer) => writer.receive(chunk))
+  async receive(chunk: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.receive(chunk, options))
   }
 
   async prune(stream: number, count: number) {

@@ -15,12 +15,12 @@ import {
 import {
   type Addition,
   applyAddition,
+  decideChunk,
   earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
   endOfChunk,
   grow,
-  isAhead,
   isChunkFull,
   isFrameFull,
   isOwnStream,
@@ -29,16 +29,15 @@ import {
   newestHead,
   ownStreamKey,
   type PruneStart,
-  planChunk,
   planWaiting,
   type Received,
-  readChunk,
+  type ReceiveOptions,
+  type ReceivingStream,
   requireRoomForStream,
   type StreamPosition,
   signHead,
   signPrune,
   signRedaction,
-  skipReason,
   startAtCheckpoint,
   startOfStream,
   storableNow,
@@ -107,21 +106,21 @@ export class MemoryEventStore implements EventStore {
     return { lamport, time, runs }
   }
 
-  async receive(bytes: Uint8Array): Promise<Received> {
+  async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
     this.#check()
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
-    const chunk = readChunk(Buffer.from(bytes))
-    const known = this.#find(chunk.head.stream)
-    const refusal = skipReason(chunk, known?.position, this.#options)
-    if (refusal !== undefined) return { state: refusal, count: known?.position.count ?? 0 }
-    const stream = known ?? this.#newStream(chunk.head.stream)
+    const bytes = Buffer.from(given)
+    const find = (key: StreamKey): ReceivingStream | undefined => this.#find(key)?.receiving(this.#streams)
+    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#options)
+    if (decision.is === 'answer') return decision.answer
+    const { stream: key } = decision.chunk.head
+    const stream = this.#find(key) ?? this.#newStream(key)
     const { position } = stream
-    if (isAhead(chunk, position)) {
-      stream.keepWaiting(chunk)
-      this.#keep(stream)
+    if (decision.is === 'wait') {
+      stream.keepWaiting(decision.waiting, bytes)
       return { state: 'waiting', count: position.count }
     }
-    this.#apply(stream, planChunk(chunk, stream.receiving()))
+    this.#apply(stream, decision.additions)
     this.#committed()
     return { state: 'stored', count: position.count }
   }
@@ -319,7 +318,7 @@ export class MemoryEventStore implements EventStore {
     if (effect.is === 'start') this.#startAt(stream, effect)
     else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
     stream.prune(record.count)
-    if (effect.is === 'start') this.#apply(stream, planWaiting(stream.receiving()))
+    if (effect.is === 'start') this.#apply(stream, planWaiting(stream.receiving(this.#streams)))
   }
 
   #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {

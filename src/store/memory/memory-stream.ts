@@ -1,7 +1,6 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
 import {
   ByteReader,
-  type Chunk,
   decodeLabels,
   type Frame,
   type Hash,
@@ -12,10 +11,12 @@ import {
 import {
   ChainWalk,
   endChunk,
-  mayWait,
   type ReceivingStream,
   type StreamPosition,
   startChunkAt,
+  type WaitingChunk,
+  type WaitingRoom,
+  waitingBytes,
   withoutPayloads,
 } from '../../replication/index.ts'
 import { type ChunkSize, type FrameTime, frameTime, joinChunks, newestTimeIn, type ReadStream } from '../port/index.ts'
@@ -42,7 +43,7 @@ export class MemoryStream implements ReadStream {
   /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
   #frames: Frame[] = []
-  readonly #waiting = new Map<number, Chunk>()
+  readonly #waiting = new Map<number, { readonly waiting: WaitingChunk; readonly bytes: number }>()
   readonly #redacted = new Set<number>()
 
   constructor(number: number, start: StreamPosition) {
@@ -55,11 +56,16 @@ export class MemoryStream implements ReadStream {
   }
 
   /** The interface for the admission of chunks. */
-  receiving(): ReceivingStream {
+  receiving(all: readonly MemoryStream[]): ReceivingStream {
     return {
       position: this.position,
       redactedBetween: (from, to) => this.#redactedBetween(from, to),
-      waitingUpTo: (offset) => [...this.#waiting.values()].filter(({ first }) => first <= offset),
+      waitingUpTo: (offset) => this.#waitingChunks.filter(({ chunk }) => chunk.first <= offset),
+      waitingRoom: () => ({
+        stream: this.#waitingUsage,
+        all: all.reduce((sum, stream) => added(sum, stream.#waitingUsage), { chunks: 0, bytes: 0 }),
+        at: (first) => this.#waiting.get(first)?.waiting,
+      }),
     }
   }
 
@@ -94,9 +100,16 @@ export class MemoryStream implements ReadStream {
   }
 
   /** Buffers an out-of-order chunk. */
-  keepWaiting(chunk: Chunk): void {
-    const redacted = this.#redactedBetween(chunk.first, chunk.head.count)
-    if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
+  keepWaiting(waiting: WaitingChunk, bytes: Uint8Array): void {
+    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes, waiting.signedBefore) })
+  }
+
+  get #waitingChunks(): WaitingChunk[] {
+    return [...this.#waiting.values()].map(({ waiting }) => waiting)
+  }
+
+  get #waitingUsage(): WaitingRoom['all'] {
+    return { chunks: this.#waiting.size, bytes: [...this.#waiting.values()].reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
   dropWaiting(): void {
@@ -166,6 +179,10 @@ export class MemoryStream implements ReadStream {
     for (let i = 0; i < frame.count; i++)
       if ((frame.payloads[2 * i] as number) >= 0) this.events.set(frame.first + i, eventOf(frame, i))
   }
+}
+
+function added(a: WaitingRoom['all'], b: WaitingRoom['all']): WaitingRoom['all'] {
+  return { chunks: a.chunks + b.chunks, bytes: a.bytes + b.bytes }
 }
 
 function eventOf({ bytes, first, lamports, times, labels, payloads }: Frame, i: number): MemoryEvent {

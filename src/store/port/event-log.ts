@@ -1,4 +1,4 @@
-import type { Received } from '../../replication/index.ts'
+import type { Received, ReceiveOptions } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
@@ -10,8 +10,8 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 export interface EventLog {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
-  /** Verifies and stores a chunk of a stream of another node. */
-  receive(chunk: Uint8Array): Promise<Received>
+  /** Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. */
+  receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
    * Returns the signed prune record.

@@ -15,6 +15,9 @@ const checkpointPages = 1000
 const tailColumns =
   'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
 
+const waitingTable =
+  'CREATE TABLE waiting (key INTEGER PRIMARY KEY, before BLOB NOT NULL, chunk BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;'
+
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE stream (
@@ -23,7 +26,7 @@ const tables = `
     UNIQUE (node, nr)
   ) STRICT;
   CREATE TABLE tail (${tailColumns}) STRICT;
-  CREATE TABLE waiting (key INTEGER PRIMARY KEY, chunk BLOB NOT NULL) STRICT;
+  ${waitingTable}
   CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
   ${segmentTable}
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
@@ -58,6 +61,13 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
 export function upgrade(database: DatabaseSync): void {
   if (userVersion(database) < logFormatVersion)
     database.exec(`BEGIN IMMEDIATE; ${timesTable} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
+  // Waiting chunks of earlier versions were not verified. They are sent again.
+  if (!hasWaiting(database)) database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS waiting; ${waitingTable} COMMIT`)
+}
+
+/** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */
+export function hasWaiting(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'before'").get() !== undefined
 }
 
 /** A write without effect: sets the format version to its current value. */

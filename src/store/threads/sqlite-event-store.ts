@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
-import type { Received } from '../../replication/index.ts'
+import type { Received, ReceiveOptions } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -211,8 +211,8 @@ export class SqliteEventStore implements EventStore {
     }) as Promise<Appended>
   }
 
-  async receive(chunk: Uint8Array): Promise<Received> {
-    const received = (await this.#write('receive', chunk)) as Received
+  async receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received> {
+    const received = (await this.#write('receive', chunk, options)) as Received
     if (received.state === 'stored') this.#listeners.notify()
     return received
   }

@@ -36,6 +36,8 @@ interface RemoteStream {
 
 interface Collected {
   readonly bytes: Uint8Array
+  /** The head before it. */
+  readonly before: Uint8Array | undefined
   readonly chunk: PlainChunk
 }
 
@@ -174,7 +176,10 @@ export class World {
         const collected = await collect(sender, number, start)
         if (collected === undefined) break
         await this.#sendRedactions(receiver, collected)
-        assert.deepEqual(await receiver.store.receive(collected.bytes), receiver.model.receive(collected.chunk))
+        assert.deepEqual(
+          await receiver.store.receive(collected.bytes, { before: collected.before }),
+          receiver.model.receive(collected.chunk),
+        )
         start = collected.chunk.to
       }
     }
@@ -193,7 +198,7 @@ export class World {
   async #deliver(chunks: readonly Collected[]): Promise<void> {
     for (const collected of chunks) {
       await this.#sendRedactions({ store: this.#store, model: this.#model }, collected)
-      const response = await this.#store.receive(collected.bytes)
+      const response = await this.#store.receive(collected.bytes, { before: collected.before })
       assert.deepEqual(response, this.#model.receive(collected.chunk))
       this.#count(`chunk ${response.state}`)
     }
@@ -346,7 +351,10 @@ export class World {
         assert.ok(collected !== undefined)
         from = collected.chunk.to
         await this.#sendRedactions({ store: other }, collected)
-        assert.deepEqual(await other.receive(collected.bytes), { state: 'stored', count: from })
+        assert.deepEqual(await other.receive(collected.bytes, { before: collected.before }), {
+          state: 'stored',
+          count: from,
+        })
       }
     }
     const copy = linesOf(await rest(other.read({ anyOf: [{ tags: [] }], order: 'asc' })[Symbol.asyncIterator]()))
@@ -438,7 +446,8 @@ async function collect({ store, model }: Pair, number: number, from: number): Pr
   const bytes = await store.chunk(number, from)
   const chunk = model.chunk(model.streams[number] as PlainStream, from)
   assert.equal(bytes === undefined, chunk === undefined)
-  return bytes && chunk && { bytes, chunk }
+  const before = (await store.checkpoints(number)).find(({ count }) => count === from)?.head
+  return bytes && chunk && { bytes, before, chunk }
 }
 
 /** The result, or undefined if the call was refused as invalid. */

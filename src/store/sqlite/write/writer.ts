@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Received } from '../../../replication/index.ts'
+import type { Received, ReceiveOptions } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
@@ -63,9 +63,9 @@ export class LogWriter {
     this.#appender.link()
   }
 
-  receive(chunk: Uint8Array): Received {
+  receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
     this.#hasReceivedEvents = true
-    return this.#publishing(() => this.#receiver.receive(chunk))
+    return this.#publishing(() => this.#receiver.receive(chunk, options))
   }
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
