@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { heads, MalformedBytes } from '../../src/protocol/index.ts'
+import { encodeChunk, type Hash, heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { decideChunk } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import { payloadsOf } from '../support/events.ts'
+import { frameOf, payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
@@ -93,26 +93,44 @@ test('redacted payloads of a chunk are not stored, and the hash chain stays the 
   )
 })
 
-test('a chunk that conflicts with the stream is refused and changes nothing', () => {
+test('a chunk that does not continue the stream is refused and changes nothing', () => {
   const key = KeyPair.generate(systemRandom)
   const source = new WrittenStream([2, 2, 2], { key, lamport: 100 })
-  const refused = (chunk: Buffer, message: RegExp) => {
+  const unchanged = (check: (receiver: PlainReceiver) => void) => {
     const receiver = new PlainReceiver(source, contextOf())
     receiver.receive(source.chunk(0, 1))
     const before = { ...receiver.position }
-    assert.throws(
-      () => receiver.receive(chunk),
-      (error) => error instanceof MalformedBytes && message.test(error.message),
-    )
+    check(receiver)
     assert.deepEqual(receiver.position, before)
     assert.deepEqual([receiver.frames.length, receiver.clock.next], [1, before.lamport + 1])
   }
-  refused(forge(source.chunk(1, 2)), /do not lead to the signed head/)
-  refused(source.chunk(1, 2, { hash: source.frames[0]?.hash as never }), /do not lead to the signed head/)
-  refused(new WrittenStream([2, 2], { key, lamport: 100, text: 'z' }).chunk(1, 2), /do not lead to the signed head/)
-  refused(new WrittenStream([3, 1], { key, lamport: 100 }).chunk(0, 2), /other frame boundaries/)
-  refused(new WrittenStream([2, 2], { key, lamport: 0 }).chunk(1, 2), /not ascending/)
+  const refused = (chunk: Buffer, message: RegExp, before?: Buffer) =>
+    unchanged((receiver) =>
+      assert.throws(
+        () => receiver.receive(chunk, before),
+        (error) => error instanceof MalformedBytes && message.test(error.message),
+      ),
+    )
+  const unlinked = /do not lead to the signed head/
+  // Without the head before it, a forged chunk looks like one of another branch.
+  unchanged((receiver) => assert.equal(receiver.receive(forge(source.chunk(1, 2))), 'contradicts'))
+  refused(forge(source.chunk(1, 2)), unlinked, source.head(1))
+  const wrongHash = { hash: source.frames[0]?.hash as never }
+  unchanged((receiver) => assert.equal(receiver.receive(source.chunk(1, 2, wrongHash)), 'contradicts'))
+  refused(source.chunk(1, 2, wrongHash), unlinked, source.head(1))
+  refused(source.chunk(0, 2, wrongHash), unlinked)
+  refused(descending(key), /not ascending/)
 })
+
+/** A chunk of a stream that continues the chain with a lower lamport timestamp. */
+function descending(key: KeyPair): Buffer {
+  const { frames } = new WrittenStream([2, 2, 2], { key, lamport: 100 })
+  const stream = { node: key.publicKey, number: 0 }
+  const event = { lamport: 50, time: now, appId: 'a', tags: [], payload: '1' }
+  const { record, hash } = frameOf(frames[0]?.hash as Hash, 2, [event], Buffer.alloc(16))
+  const head = { topic: 't', stream, count: 3, lamport: 50, hash, checkpoint: false, time: now }
+  return encodeChunk([record], heads.sign(head, key))
+}
 
 test('a stream with more than 2047 events without a checkpoint is refused', () => {
   const source = new WrittenStream([1024, 1023, 1])
@@ -162,7 +180,7 @@ test('a stream that starts at a checkpoint continues with its waiting chunks', (
   const receiver = new PlainReceiver(source, contextOf())
   receiver.receive(source.chunk(3, 4), source.head(3))
   receiver.receive(source.chunk(2, 3), source.head(2))
-  receiver.start(heads.decode(source.head(2, { checkpoint: true })))
+  receiver.start(source.head(2, { checkpoint: true }))
   assert.equal(receiver.position.count, 8)
   assert.deepEqual(receiver.frames.flatMap(payloadsOf), ['"x4"', '"x5"', '"x6"', '"x7"'])
 })

@@ -1,10 +1,11 @@
-import type { Frame, Head } from '../../src/protocol/index.ts'
+import { type Frame, type Hash, heads } from '../../src/protocol/index.ts'
 import {
-  type Addition,
   applyAddition,
   decideChunk,
   endChunk,
+  evidenceOfReached,
   LamportClock,
+  type Plan,
   planWaiting,
   type Received,
   type ReceivingStream,
@@ -20,6 +21,11 @@ import type { WrittenStream } from './written-stream.ts'
 /** An in-memory receiver of one stream: applies the replication rules and keeps their results in arrays. */
 export class PlainReceiver implements ReceivingStream {
   readonly position: StreamPosition
+  readonly genesis: Hash
+  /** The signed heads of the checkpoints, and the newest one. */
+  readonly checkpoints = new Map<number, Uint8Array>()
+  newest: Uint8Array | undefined
+  evidence: Uint8Array | undefined
   readonly clock = new LamportClock()
   readonly frames: Frame[] = []
   readonly redacted: number[] = []
@@ -28,21 +34,51 @@ export class PlainReceiver implements ReceivingStream {
 
   constructor({ stream }: WrittenStream, context: TopicContext) {
     this.position = startOfStream('t', context.kind, stream, false)
+    this.genesis = this.position.chain.hash
     this.#context = context
   }
 
   receive(bytes: Uint8Array, before?: Uint8Array): Received['state'] {
     const decision = decideChunk(bytes, { before }, () => this, this.#context)
-    if (decision.is === 'answer') return decision.answer.state
-    if (decision.is === 'store') this.#keep(decision.additions)
-    else this.waiting.push(decision.waiting)
-    return decision.is === 'store' ? 'stored' : 'waiting'
+    switch (decision.is) {
+      case 'answer':
+        return decision.answer.state
+      case 'wait':
+        this.waiting.push(decision.waiting)
+        return 'waiting'
+      case 'fork':
+        this.evidence = decision.evidence
+        return 'forked'
+      case 'store':
+        this.#keep(decision)
+        return this.isFrozen ? 'forked' : 'stored'
+    }
+  }
+
+  get isFrozen(): boolean {
+    return this.evidence !== undefined
+  }
+
+  checkpointUpTo(count: number): Uint8Array | undefined {
+    return [...this.checkpoints].findLast(([end]) => end <= count)?.[1]
+  }
+
+  headFrom(count: number): Uint8Array | undefined {
+    return [...this.checkpoints].find(([end]) => end >= count)?.[1] ?? this.newest
+  }
+
+  framesBetween(from: number, to: number): Frame[] {
+    return this.frames.filter(({ first }) => first >= from && first < to)
   }
 
   /** Starts at the checkpoint head of a prune record. */
-  start(head: Head): void {
+  start(signedHead: Uint8Array): void {
+    const head = heads.decode(signedHead)
     startAtCheckpoint(this.position, head)
+    this.position.pruned = head.count
     endChunk(this.position)
+    this.checkpoints.set(head.count, signedHead)
+    this.newest = signedHead
     this.#keep(planWaiting(this))
   }
 
@@ -59,12 +95,16 @@ export class PlainReceiver implements ReceivingStream {
     return { stream: usage, all: usage, at: (first) => this.waiting.find(({ chunk }) => chunk.first === first) }
   }
 
-  #keep(additions: Iterable<Addition>): void {
+  #keep({ additions, reached }: Plan): void {
     for (const addition of additions) {
       applyAddition(addition, this.position, this.clock)
       this.frames.push(...addition.frames)
-      if (addition.head.checkpoint) endChunk(this.position)
+      this.newest = addition.signedHead
+      if (!addition.head.checkpoint) continue
+      this.checkpoints.set(addition.head.count, addition.signedHead)
+      endChunk(this.position)
     }
     this.waiting = this.waiting.filter(({ chunk }) => chunk.first > this.position.count)
+    this.evidence ??= evidenceOfReached(reached, this)
   }
 }

@@ -2,6 +2,7 @@ import { test } from 'node:test'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
+import { forking } from './acceptance/forking.ts'
 import { refusingChunks } from './acceptance/hostile-chunks.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
@@ -15,7 +16,7 @@ import type { OpenStore } from './acceptance/support.ts'
 export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 
 const pruned = [...pruning, ...endingChunksEarly]
-const others = [appending, reading, receiving, refusingChunks, pruned, redacting, replicating, sizing].flat()
+const others = [appending, reading, receiving, refusingChunks, forking, pruned, redacting, replicating, sizing].flat()
 const jobs = [querying, subscribing].flat()
 
 type Which = 'all' | 'large' | 'jobs'

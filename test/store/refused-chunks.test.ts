@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/runtime/random.ts'
 import { buildSeal, LogWriter } from '../../src/store/sqlite/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { memoryStore } from './acceptance/sources.ts'
-import { chunksOf, numbered, requestOf } from './acceptance/support.ts'
+import { chunksOf, endOf, numbered, requestOf } from './acceptance/support.ts'
 
 test('a refused chunk begins no transaction, reloads nothing, and a seal planned before still applies', async (t) => {
   const key = KeyPair.generate(systemRandom)
@@ -36,8 +36,10 @@ test('a refused chunk begins no transaction, reloads nothing, and a seal planned
   forged.write('{"n":9999}', forged.indexOf('{"n":1030}'))
   const unsigned = Buffer.from(second)
   unsigned[100] = (unsigned[100] ?? 0) ^ 1
+  const before = endOf(first)
   for (const bad of [forged, unsigned, Buffer.from('no chunk')])
-    assert.throws(() => writer.receive(bad), MalformedBytes)
+    assert.throws(() => writer.receive(bad, { before }), MalformedBytes)
+  assert.deepEqual(writer.receive(forged), { state: 'contradicts', count: 1024 })
   writer.database.exec('ROLLBACK')
   assert.equal(writer.planSeal()?.revision, plan.revision)
   assert.equal(writer.applySeal(built), true)

@@ -46,6 +46,15 @@ export class SingleThreadStore implements EventStore {
     this.#write((writer) => writer.applyRedaction(record))
   }
 
+  async evidence(stream: number) {
+    this.#open()
+    return this.#writer.evidence(stream)
+  }
+
+  async applyEvidence(record: Uint8Array) {
+    return this.#write((writer) => writer.applyEvidence(record))
+  }
+
   async streams() {
     return this.#open().status()
   }

@@ -13,13 +13,17 @@ import {
   type StreamKey,
 } from '../../protocol/index.ts'
 import {
-  type Addition,
+  type AppliedEvidence,
   applyAddition,
   decideChunk,
   earlyCheckpoint,
   effectOfPrune,
   effectOfRedaction,
   endOfChunk,
+  evidenceOfReached,
+  type ForkEvidence,
+  forkedStream,
+  frozenCount,
   grow,
   isChunkFull,
   isFrameFull,
@@ -28,12 +32,14 @@ import {
   LamportClock,
   newestHead,
   ownStreamKey,
+  type Plan,
   type PruneStart,
   planWaiting,
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
   requireRoomForStream,
+  type StoredChain,
   type StreamPosition,
   signHead,
   signPrune,
@@ -42,6 +48,7 @@ import {
   startOfStream,
   storableNow,
   type TopicContext,
+  verifyEvidence,
   verifyPrune,
   verifyRedaction,
 } from '../../replication/index.ts'
@@ -94,8 +101,9 @@ export class MemoryEventStore implements EventStore {
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
     const time = storableNow(this.#options)
-    const lamport = this.#clock.take(request.streams.length)
     const targets = this.#targets(request)
+    for (const [number, { fork }] of targets) if (fork !== undefined) throw forkedStream(number)
+    const lamport = this.#clock.take(request.streams.length)
     const runs = runsOf(request, targets)
     // All frames are built before any change, because that throws for an invalid request.
     const additions = [...targets.values()].map(
@@ -110,19 +118,36 @@ export class MemoryEventStore implements EventStore {
     this.#check()
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
     const bytes = Buffer.from(given)
-    const find = (key: StreamKey): ReceivingStream | undefined => this.#find(key)?.receiving(this.#streams)
+    const find = (key: StreamKey): ReceivingStream | undefined => {
+      const known = this.#find(key)
+      return known && this.#receiving(known)
+    }
     const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#options)
     if (decision.is === 'answer') return decision.answer
     const { stream: key } = decision.chunk.head
     const stream = this.#find(key) ?? this.#newStream(key)
-    const { position } = stream
-    if (decision.is === 'wait') {
-      stream.keepWaiting(decision.waiting, bytes)
-      return { state: 'waiting', count: position.count }
-    }
-    this.#apply(stream, decision.additions)
-    this.#committed()
-    return { state: 'stored', count: position.count }
+    if (decision.is === 'store') this.#apply(stream, decision)
+    else if (decision.is === 'wait') stream.keepWaiting(decision.waiting, bytes)
+    else this.#freeze(stream, verifyEvidence(decision.evidence, this.#options), decision.evidence)
+    if (decision.is !== 'wait') this.#committed()
+    const { count } = stream.position
+    if (stream.fork !== undefined) return { state: 'forked', count }
+    return { state: decision.is === 'wait' ? 'waiting' : 'stored', count }
+  }
+
+  async evidence(number: number): Promise<Uint8Array | undefined> {
+    this.#check()
+    return this.#streams[number]?.fork?.record
+  }
+
+  async applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+    this.#check()
+    const evidence = verifyEvidence(record, this.#options)
+    const stream = this.#find(evidence.stream)
+    if (stream === undefined) return { state: 'unknown' }
+    if (stream.fork !== undefined) return { state: 'known' }
+    this.#freeze(stream, evidence, record)
+    return { state: 'applied' }
   }
 
   async prune(number: number, count: number): Promise<Uint8Array> {
@@ -210,6 +235,8 @@ export class MemoryEventStore implements EventStore {
     const [, checkpoint] = [...stream.checkpoints].find(([count]) => count > from) ?? []
     const end = endOfChunk(from, checkpoint, this.#head(stream))
     if (end === undefined) return undefined
+    // Of a forked stream only what both branches have in common is served.
+    if (end.count > (stream.fork?.frozen ?? end.count)) return undefined
     const records = stream.records(from, end.count)
     if (records === undefined) throw new ShoalError('ERR_INVALID_INPUT', `No chunk starts at the offset ${from}.`)
     return encodeChunk(records, end.signedHead)
@@ -297,7 +324,7 @@ export class MemoryEventStore implements EventStore {
   }
 
   /** Stores planned additions, and drops the waiting chunks that are reached. */
-  #apply(stream: MemoryStream, additions: readonly Addition[]): void {
+  #apply(stream: MemoryStream, { additions, reached }: Plan): void {
     this.#keep(stream)
     for (const addition of additions) {
       const { frames, head, signedHead } = addition
@@ -307,6 +334,23 @@ export class MemoryEventStore implements EventStore {
       stream.receivedHead = signedHead
     }
     stream.dropReached()
+    const evidence = evidenceOfReached(reached, this.#storedChain(stream))
+    if (evidence !== undefined) this.#freeze(stream, verifyEvidence(evidence, this.#options), evidence)
+  }
+
+  #freeze(stream: MemoryStream, evidence: ForkEvidence, record: Uint8Array): void {
+    // Copied, because the caller may reuse its memory.
+    stream.fork = { record: Uint8Array.from(record), frozen: frozenCount(evidence, this.#storedChain(stream)) }
+    stream.dropWaiting()
+  }
+
+  #receiving(stream: MemoryStream): ReceivingStream {
+    return stream.receiving(this.#streams, this.#storedChain(stream))
+  }
+
+  #storedChain(stream: MemoryStream): StoredChain {
+    const { topic, kind } = this.#options
+    return stream.storedChain(genesis(topic, stream.key, kind), () => this.#head(stream))
   }
 
   #prune(signed: Uint8Array, signedHead?: Uint8Array): void {
@@ -315,10 +359,12 @@ export class MemoryEventStore implements EventStore {
     const effect = effectOfPrune(record, signedHead, known?.position, this.#options)
     if (effect.is === 'none') return
     const stream = known ?? this.#newStream(record.stream)
+    // Nothing is added to a forked stream.
+    if (effect.is === 'start' && stream.fork !== undefined) return
     if (effect.is === 'start') this.#startAt(stream, effect)
     else if (!stream.checkpoints.has(record.count)) this.#endChunkEarly(stream, record, signedHead)
     stream.prune(record.count)
-    if (effect.is === 'start') this.#apply(stream, planWaiting(stream.receiving(this.#streams)))
+    if (effect.is === 'start') this.#apply(stream, planWaiting(this.#receiving(stream)))
   }
 
   #endChunkEarly(stream: MemoryStream, record: PruneRecord, signedHead: Uint8Array | undefined): void {

@@ -12,6 +12,7 @@ import {
   ChainWalk,
   endChunk,
   type ReceivingStream,
+  type StoredChain,
   type StreamPosition,
   startChunkAt,
   type WaitingChunk,
@@ -42,6 +43,8 @@ export class MemoryStream implements ReadStream {
   readonly checkpoints = new Map<number, Uint8Array>()
   /** The newest received head of a stream of another node. */
   receivedHead: Uint8Array | undefined
+  /** The evidence of a fork, and the count up to which the stream is still served. */
+  fork: { readonly record: Uint8Array; readonly frozen: number } | undefined
   #frames: Frame[] = []
   readonly #waiting = new Map<number, { readonly waiting: WaitingChunk; readonly bytes: number }>()
   readonly #redacted = new Set<number>()
@@ -56,9 +59,10 @@ export class MemoryStream implements ReadStream {
   }
 
   /** The interface for the admission of chunks. */
-  receiving(all: readonly MemoryStream[]): ReceivingStream {
+  receiving(all: readonly MemoryStream[], chain: StoredChain): ReceivingStream {
     return {
-      position: this.position,
+      ...chain,
+      isFrozen: this.fork !== undefined,
       redactedBetween: (from, to) => this.#redactedBetween(from, to),
       waitingUpTo: (offset) => this.#waitingChunks.filter(({ chunk }) => chunk.first <= offset),
       waitingRoom: () => ({
@@ -66,6 +70,18 @@ export class MemoryStream implements ReadStream {
         all: all.reduce((sum, stream) => added(sum, stream.#waitingUsage), { chunks: 0, bytes: 0 }),
         at: (first) => this.#waiting.get(first)?.waiting,
       }),
+    }
+  }
+
+  /** @param newest the newest signed head */
+  storedChain(genesis: Hash, newest: () => Uint8Array | undefined): StoredChain {
+    const checkpoints = [...this.checkpoints]
+    return {
+      position: this.position,
+      genesis,
+      checkpointUpTo: (count) => checkpoints.findLast(([end]) => end <= count)?.[1],
+      headFrom: (count) => checkpoints.find(([end]) => end >= count)?.[1] ?? newest(),
+      framesBetween: (from, to) => this.#frames.filter(({ first }) => first >= from && first < to),
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Received, ReceiveOptions } from '../../replication/index.ts'
+import type { AppliedEvidence, Received, ReceiveOptions } from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
 import type { StreamNumber, StreamStatus } from './streams.ts'
 
@@ -25,6 +25,10 @@ export interface EventLog {
   /** Redacts an event of an own stream. Returns the signed redaction record. */
   redact(stream: number, offset: number): Promise<Uint8Array>
   applyRedaction(record: Uint8Array): Promise<void>
+  /** The evidence that the node of a stream has forked it; undefined when the stream is not frozen. */
+  evidence(stream: StreamNumber): Promise<Uint8Array | undefined>
+  /** Verifies the evidence of a fork from another node, and freezes the stream, which may be an own one. */
+  applyEvidence(record: Uint8Array): Promise<AppliedEvidence>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */

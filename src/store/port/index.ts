@@ -1,4 +1,4 @@
-export type { Received, ReceiveOptions } from '../../replication/index.ts'
+export type { AppliedEvidence, Received, ReceiveOptions } from '../../replication/index.ts'
 export type { Appended, AppendRequest, Run } from './append.ts'
 export { addToRuns } from './append-runs.ts'
 export type { Blocks, BlockUsage, CacheLimits } from './blocks.ts'

@@ -4,6 +4,7 @@ import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { evidenceTable, hasEvidence } from './rows/evidence.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 import { timesTable } from './time-index/range-times.ts'
@@ -33,6 +34,7 @@ const tables = `
   CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   ${timesTable}
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
+  ${evidenceTable}
 `
 
 /** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
@@ -63,6 +65,7 @@ export function upgrade(database: DatabaseSync): void {
     database.exec(`BEGIN IMMEDIATE; ${timesTable} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
   // Waiting chunks of earlier versions were not verified. They are sent again.
   if (!hasWaiting(database)) database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS waiting; ${waitingTable} COMMIT`)
+  if (!hasEvidence(database)) database.exec(evidenceTable)
 }
 
 /** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */

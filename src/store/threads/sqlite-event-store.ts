@@ -4,7 +4,7 @@ import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
 import type { KeyPair } from '../../identity/index.ts'
 import type { TopicKind } from '../../protocol/index.ts'
-import type { Received, ReceiveOptions } from '../../replication/index.ts'
+import type { AppliedEvidence, Received, ReceiveOptions } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import { threadModule } from '../../runtime/thread-module.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -213,7 +213,8 @@ export class SqliteEventStore implements EventStore {
 
   async receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received> {
     const received = (await this.#write('receive', chunk, options)) as Received
-    if (received.state === 'stored') this.#listeners.notify()
+    // Before a fork was found, events may have been stored.
+    if (received.state === 'stored' || received.state === 'forked') this.#listeners.notify()
     return received
   }
 
@@ -237,6 +238,14 @@ export class SqliteEventStore implements EventStore {
 
   async applyRedaction(record: Uint8Array): Promise<void> {
     await this.#write('applyRedaction', record)
+  }
+
+  evidence(stream: number): Promise<Uint8Array | undefined> {
+    return this.#write('evidence', stream) as Promise<Uint8Array | undefined>
+  }
+
+  applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+    return this.#write('applyEvidence', record) as Promise<AppliedEvidence>
   }
 
   streams(): Promise<StreamStatus[]> {

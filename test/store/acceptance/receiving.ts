@@ -228,19 +228,6 @@ export const receiving = rules(({ small, large }) => {
     },
   )
 
-  small('a chunk that does not continue the stored chain is refused', async (t, open) => {
-    const store = await open(t)
-    const key = KeyPair.generate(systemRandom)
-    const [one, two] = [memoryStore(key), memoryStore(key)]
-    await one.append(requestOf(numbered(10)))
-    await two.append(requestOf(numbered(10)))
-    await store.receive((await one.chunk(0, 0)) as Uint8Array)
-    await two.append(requestOf(numbered(10)))
-    await unchanged(store, async () =>
-      assert.rejects(store.receive((await two.chunk(0, 0)) as Uint8Array), isMalformed),
-    )
-  })
-
   small('the number of waiting chunks is limited, and the stream can still be completed', async (t, open) => {
     const store = await open(t)
     const forged = new ForgedStream()

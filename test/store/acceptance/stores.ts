@@ -76,6 +76,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'applyPrune',
   'redact',
   'applyRedaction',
+  'applyEvidence',
 ])
 
 /** A store that seals everything after each write, so that the next read is from segments. */

@@ -4,6 +4,7 @@ import { endOfChunk } from '../../../replication/index.ts'
 import { type FrameTime, frameTime, type StreamNumber } from '../../port/index.ts'
 import { checkpointsAfter } from '../rows/checkpoints.ts'
 import { DamagedData } from '../rows/checksum.ts'
+import { evidenceOf } from '../rows/evidence.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { Segment } from '../rows/segment.ts'
@@ -21,6 +22,8 @@ export function chunkFrom(
   return inTransaction(database, () => {
     const end = endOfChunk(from, checkpointsAfter(database, stream, from, 1)[0]?.head, newest)
     if (end === undefined) return undefined
+    // Of a forked stream only what both branches have in common is served.
+    if (end.count > (evidenceOf(database, stream)?.frozen ?? end.count)) return undefined
     const frames = framesBetween(database, stream, from, end.count)
     return encodeChunk(
       frames.map(({ bytes, record }) => bytes.subarray(...record)),

@@ -24,6 +24,7 @@ import type { StreamNumber } from '../../port/index.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from '../log-database.ts'
 import { checkpointCrc } from '../rows/checkpoints.ts'
 import { asDamage } from '../rows/checksum.ts'
+import { frozenStreams } from '../rows/evidence.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from '../rows/stream-state.ts'
@@ -52,6 +53,8 @@ export class LogState {
   /** Streams whose new counts have to be published to the readers. */
   readonly changed = new Set<StreamState>()
   readonly clock = new LamportClock()
+  /** The streams with evidence of a fork: nothing is added to them any more. */
+  readonly frozen = new Set<StreamNumber>()
   /** Number of chunks that have ended since the log was opened. */
   chunksEnded = 0
   #database: DatabaseSync
@@ -376,6 +379,8 @@ export class LogState {
     )
     // Always a new revision: seals and merges that were planned before must not be applied.
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
+    this.frozen.clear()
+    for (const number of asDamage(() => frozenStreams(this.#database))) this.frozen.add(number)
     this.changed.clear()
     for (const state of this.streams) this.changed.add(state)
     for (const { lamport } of this.streams) this.clock.follow(lamport)

@@ -1,8 +1,11 @@
+import { assert } from '../../../base/assert.ts'
 import type { StreamKey } from '../../../protocol/index.ts'
 import {
   type Addition,
   applyAddition,
   decideChunk,
+  evidenceOfReached,
+  type Plan,
   planWaiting,
   type Received,
   type ReceiveOptions,
@@ -12,6 +15,7 @@ import {
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
+import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
 import { redactedBetween } from './redactions.ts'
 import { WaitingRows } from './waiting.ts'
@@ -19,9 +23,11 @@ import { WaitingRows } from './waiting.ts'
 /** Stores the chunks of other nodes that the rules of replication admit. */
 export class Receiver {
   readonly #log: LogState
+  readonly #forks: Forks
 
-  constructor(log: LogState) {
+  constructor(log: LogState, forks: Forks) {
     this.#log = log
+    this.#forks = forks
   }
 
   /**
@@ -40,25 +46,40 @@ export class Receiver {
     const { stream } = decision.chunk.head
     const known = log.stream(stream)
     if (known === undefined) requireRoomForStream([...log.streams].length)
-    return log.transaction(() => {
+    if (decision.is === 'fork') {
+      assert(known !== undefined, 'only a stream with events can be forked')
+      this.#forks.freeze(known, decision.evidence)
+      return { state: 'forked', count: known.count }
+    }
+    const state = log.transaction(() => {
       const state = known ?? log.addStream(stream)
-      if (decision.is === 'wait') {
-        this.#waiting(state).keep(decision.waiting, bytes)
-        return { state: 'waiting', count: state.count }
-      }
-      this.#apply(state, decision.additions)
-      return { state: 'stored', count: state.count }
+      if (decision.is === 'store') this.#apply(state, decision)
+      else this.#waiting(state).keep(decision.waiting, bytes)
+      return state
     })
+    const { count } = state
+    if (decision.is === 'wait') return { state: 'waiting', count }
+    return { state: this.#compare(state, decision) ? 'forked' : 'stored', count }
   }
 
   /** Stores the waiting chunks that continue a stream now, within the current transaction. */
   appendWaiting(state: StreamState): void {
-    this.#apply(state, planWaiting(this.#receiving(state)))
+    const plan = planWaiting(this.#receiving(state))
+    this.#apply(state, plan)
+    this.#compare(state, plan)
+  }
+
+  /** Compares the waiting chunks that were reached with what was stored instead. Returns whether that proves a fork. */
+  #compare(state: StreamState, { reached }: Plan): boolean {
+    const evidence = evidenceOfReached(reached, this.#receiving(state))
+    if (evidence !== undefined) this.#forks.freeze(state, evidence)
+    return evidence !== undefined
   }
 
   #receiving(state: StreamState): ReceivingStream {
     return {
-      position: state,
+      ...storedChain(this.#log, state),
+      isFrozen: this.#log.frozen.has(state.number),
       redactedBetween: (from, to) => redactedBetween(this.#log.database, state.number, from, to),
       waitingUpTo: (offset) => this.#waiting(state).upTo(offset),
       waitingRoom: () => this.#waiting(state).room(),
@@ -70,7 +91,7 @@ export class Receiver {
   }
 
   /** Stores planned additions, and drops the waiting chunks that are reached, within the current transaction. */
-  #apply(state: StreamState, additions: readonly Addition[]): void {
+  #apply(state: StreamState, { additions }: Plan): void {
     for (const addition of additions) this.#append(state, addition)
     this.#waiting(state).dropUpTo(state.count)
   }

@@ -53,6 +53,8 @@ export class Remover {
     const state = this.#log.stream(stream)
     const effect = effectOfPrune(record, signedHead, state, this.#log.options)
     if (effect.is === 'none') return
+    // Nothing is added to a forked stream.
+    if (effect.is === 'start' && state !== undefined && this.#log.frozen.has(state.number)) return
     this.#log.transaction(() => {
       // Looked up again: beginning the transaction may have reloaded all streams.
       const known = this.#log.stream(stream) ?? this.#log.addStream(stream)

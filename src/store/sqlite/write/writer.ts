@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { Received, ReceiveOptions } from '../../../replication/index.ts'
+import type { AppliedEvidence, Received, ReceiveOptions } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
 import type { Appended, AppendRequest } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
@@ -12,6 +12,7 @@ import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
 import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
+import { Forks } from './forks.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { Receiver } from './receive.ts'
 import { Remover } from './removal.ts'
@@ -21,6 +22,7 @@ export class LogWriter {
   readonly counts: SharedCounts
   readonly #log: LogState
   readonly #appender: Appender
+  readonly #forks: Forks
   readonly #receiver: Receiver
   readonly #remover: Remover
   /** Whether streams have got new events since the last `takeWakeups`. */
@@ -38,7 +40,8 @@ export class LogWriter {
     this.counts = counts
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
-    this.#receiver = new Receiver(this.#log)
+    this.#forks = new Forks(this.#log)
+    this.#receiver = new Receiver(this.#log, this.#forks)
     this.#remover = new Remover(this.#log, this.#receiver)
     this.#publishCounts()
   }
@@ -66,6 +69,15 @@ export class LogWriter {
   receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
     this.#hasReceivedEvents = true
     return this.#publishing(() => this.#receiver.receive(chunk, options))
+  }
+
+  /** The evidence of a fork of a stream; undefined when it is not frozen. */
+  evidence(stream: number): Uint8Array | undefined {
+    return this.#forks.evidence(stream)
+  }
+
+  applyEvidence(record: Uint8Array): AppliedEvidence {
+    return this.#publishing(() => this.#forks.apply(record))
   }
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */

@@ -46,6 +46,8 @@ export type WriterCall =
   | 'applyPrune'
   | 'redact'
   | 'applyRedaction'
+  | 'evidence'
+  | 'applyEvidence'
   | 'head'
   | 'dropIndexAt'
   | 'sealAll'
@@ -79,6 +81,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   applyPrune: 'prune',
   redact: 'redact',
   applyRedaction: 'redact',
+  applyEvidence: 'receive',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
