@@ -124,6 +124,11 @@ export const errorTable = {
     text: 'This could not be stored: <cause>.',
     when: 'the disk is full or fails; nothing was stored, except after an I/O error during the commit, when the request may still be on disk; reads still work',
   },
+  ERR_STREAM_FORKED: {
+    status: 500,
+    text: 'The stream <stream> of this node is frozen: there are two different histories of it, both signed by this node. Nothing was stored.',
+    when: 'a publish to a stream of which the node has written two histories, for example after its data folder was restored from a backup or copied',
+  },
   ERR_STORAGE_READ: {
     status: 503,
     text: 'This could not be read: <cause>.',

@@ -9,7 +9,7 @@ export const limits = {
   requestValues: 100_000,
   /** Maximum length of a settings scope, in characters. */
   scopeLength: 4096,
-  /** Out-of-order chunks kept per stream until the gap before them is filled. */
+  /** Maximum number of out-of-order chunks that are kept per stream until the gap before them is filled. */
   waitingChunks: 64,
   /** Maximum size of the chunks that are read for another node at a time; a single chunk may be larger. */
   servedBytes: 4 * 1024 * 1024,
@@ -23,6 +23,12 @@ export const limits = {
   expectedRedactedEvents: 8192,
   /** Maximum number of redaction records that are applied or read together. */
   redactionsPerCall: 256,
+  /** Maximum size of the waiting chunks of a stream: several of the largest ones. */
+  waitingBytes: 32 * 1024 * 1024,
+  /** Maximum number of waiting chunks of all streams together. */
+  waitingChunksInAll: 1024,
+  /** Maximum size of the waiting chunks of all streams together. */
+  waitingBytesInAll: 256 * 1024 * 1024,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */

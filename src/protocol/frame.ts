@@ -170,9 +170,18 @@ export function hashAfter(frame: Linkable, previous: Hash): Hash {
 
 /** Redacts payloads: drops them and their salts. The seed, which would reveal the salt, is replaced by the other salts. */
 export function withoutPayload(frame: Frame, ...indices: readonly number[]): Buffer {
-  const { bytes, count, head, payloads, secretsAt, seed } = frame
+  for (const index of indices) assert(index >= 0 && index < frame.count, 'the event is in the frame')
   const redacted = new Set(indices)
-  for (const index of indices) assert(index >= 0 && index < count, 'the event is in the frame')
+  return withoutPayloadsAt(frame, (i) => redacted.has(i))
+}
+
+/** Drops all payloads of a frame and their salts: what is left is enough to verify the chain. */
+export function withoutAllPayloads(frame: Frame): Buffer {
+  return withoutPayloadsAt(frame, () => true)
+}
+
+function withoutPayloadsAt(frame: Frame, isDropped: (index: number) => boolean): Buffer {
+  const { bytes, count, head, payloads, secretsAt, seed } = frame
   const salts = seed === undefined ? undefined : saltsOf(seed, count)
   const record = new ByteWriter(bytes.length + count * (saltLength + 1)).uvarint(head[1] - head[0])
   record.bytes(bytes, ...head).byte(secretKinds.list)
@@ -181,11 +190,11 @@ export function withoutPayload(frame: Frame, ...indices: readonly number[]): Buf
     const saltAt = salts === undefined ? (secretsAt[i] as number) : i * saltLength
     const source = salts ?? bytes
     if (start < 0) record.byte(secret.redacted).bytes(bytes, saltAt, saltAt + hashLength)
-    else if (redacted.has(i))
+    else if (isDropped(i))
       record.byte(secret.redacted).latin1(payloadHash(source, saltAt, bytes, start, payloads[2 * i + 1] as number))
     else record.byte(secret.salt).bytes(source, saltAt, saltAt + saltLength)
   }
-  const kept = (i: number): boolean => !redacted.has(i) && (payloads[2 * i] as number) >= 0
+  const kept = (i: number): boolean => !isDropped(i) && (payloads[2 * i] as number) >= 0
   for (let i = 0; i < count; i++)
     record.uvarint(kept(i) ? (payloads[2 * i + 1] as number) - (payloads[2 * i] as number) : 0)
   for (let i = 0; i < count; i++)

@@ -1,7 +1,15 @@
 export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 export { checkFrame } from './check-frame.ts'
 export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
-export { type EventColumns, type Frame, FrameBuilder, hashAfter, type Linkable, withoutPayload } from './frame.ts'
+export {
+  type EventColumns,
+  type Frame,
+  FrameBuilder,
+  hashAfter,
+  type Linkable,
+  withoutAllPayloads,
+  withoutPayload,
+} from './frame.ts'
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
 export { type OffsetRange, rangesOf } from './offset-ranges.ts'
 export { readEvents, readFrame } from './read-frame.ts'

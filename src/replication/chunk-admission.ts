@@ -1,12 +1,24 @@
-import { format } from '../base/format.ts'
-import { type Chunk, type Frame, type Head, MalformedBytes } from '../protocol/index.ts'
+import { assert } from '../base/assert.ts'
+import { type Chunk, type Frame, type Head, MalformedBytes, type StreamKey } from '../protocol/index.ts'
 import { ChainEnd, hashThrough } from './chain.ts'
-import { unlessMalformed } from './chunk-verification.ts'
+import { fitsChunk } from './chunk-bounds.ts'
+import { readChunk, unlessMalformed } from './chunk-verification.ts'
+import { type ComparedChunk, evidenceAgainst, evidenceOfHeads, isOnChain } from './fork.ts'
 import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
+import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
-import { type Growth, grow, type StreamPosition } from './stream-position.ts'
+import type { StoredChain } from './stored-chain.ts'
+import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
-import { nextWaiting } from './waiting-chunks.ts'
+import {
+  hasRoom,
+  mayKeepPayloads,
+  nextWaiting,
+  verifyFrom,
+  type WaitingChunk,
+  type WaitingRoom,
+  waitingBytes,
+} from './waiting-chunks.ts'
 
 /** The outcome of receiving a chunk from another node. */
 export type Received =
@@ -16,35 +28,129 @@ export type Received =
   | { readonly state: 'known'; readonly count: number }
   /** Out of order: kept until the gap before it, from `count` on, is filled. */
   | { readonly state: 'waiting'; readonly count: number }
+  /** Out of order, and not kept: the events from `count` on are missing. With the head before it, it may be kept. */
+  | { readonly state: 'gap'; readonly count: number }
+  /** Not linked to the stored events, and no proof of a fork: comparing checkpoint heads tells more. */
+  | { readonly state: 'contradicts'; readonly count: number }
+  /** The node of the stream has forked it. The evidence is stored, and the stream is frozen. */
+  | { readonly state: 'forked'; readonly count: number }
+  /** The stream was frozen before, because of a fork. Nothing is accepted any more. */
+  | { readonly state: 'frozen'; readonly count: number }
   /** Deferred: its lamport timestamps are too far in the future. */
   | { readonly state: 'early'; readonly count: number }
 
-/** Why a chunk is skipped; undefined when it is to be admitted. Throws for a chunk that no honest node would send. */
-export function skipReason(
-  { head }: Chunk,
-  known: StreamPosition | undefined,
+/** What the sender of a chunk gives with it. */
+export interface ReceiveOptions {
+  /** The signed head at the start of the chunk: a chunk that is out of order is verified from it. */
+  readonly before?: Uint8Array | undefined
+}
+
+/** What to do with a chunk. */
+export type Decision =
+  /** Nothing: it is only answered. */
+  | { readonly is: 'answer'; readonly answer: Received }
+  /** It is kept until the gap before it is filled. */
+  | { readonly is: 'wait'; readonly waiting: WaitingChunk }
+  /** These additions are stored. Then the waiting chunks that they have reached are compared. */
+  | ({ readonly is: 'store' } & Plan)
+  /** The stream is frozen, and the evidence is stored. */
+  | { readonly is: 'fork'; readonly evidence: Buffer }
+
+/**
+ * Decides what to do with a chunk. Nothing is changed, so that a bad chunk, which throws, costs the store nothing.
+ * @param bytes the encoded chunk
+ * @param find the stream of a key, if it is known
+ */
+export function decideChunk(
+  bytes: Uint8Array,
+  { before }: ReceiveOptions,
+  find: (key: StreamKey) => ReceivingStream | undefined,
   context: TopicContext,
-): 'known' | 'early' | undefined {
+): Decision & { readonly chunk: Chunk } {
+  const chunk = readChunk(bytes)
+  const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
   if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
-  if (head.count <= (known?.count ?? 0)) return 'known'
-  if (isTooFarAhead(head.lamport, context.now())) return 'early'
+  const known = find(head.stream)
+  const stream = known ?? emptyStream(head.stream, context)
+  const { count } = stream.position
+  const answer = (state: Received['state']) => ({ chunk, is: 'answer', answer: { state, count } }) as const
+  if (stream.isFrozen) return answer('frozen')
+  if (head.count <= count && isOnChain(head, stream)) return answer('known')
+  if (isTooFarAhead(head.lamport, context.now())) return answer('early')
+  if (chunk.first > count) return { chunk, ...decideEarly(chunk, bytes, before, known) }
+  const plan = head.count > count ? planChunk(chunk, stream) : undefined
+  if (plan !== undefined) return { chunk, is: 'store', ...plan }
+  const evidence = evidenceAgainst(compared(chunk, before), stream)
+  if (evidence !== undefined) return { chunk, is: 'fork', evidence }
+  // The hash before the first frame is the same for everybody.
+  if (chunk.first === 0) throw new MalformedBytes('the frames do not lead to the signed head')
+  return answer('contradicts')
+}
+
+function compared(chunk: Chunk, before: Uint8Array | undefined): ComparedChunk {
+  if (before === undefined || chunk.first === 0) return { chunk }
+  return { chunk, start: { head: verifyFrom(before, chunk).before, signedHead: before } }
+}
+
+/** Decides about a chunk that is ahead of its stream. */
+function decideEarly(
+  chunk: Chunk,
+  bytes: Uint8Array,
+  before: Uint8Array | undefined,
+  stream: ReceivingStream | undefined,
+): Decision {
+  const { first, head } = chunk
+  const answer = (state: 'gap' | 'waiting') =>
+    ({ is: 'answer', answer: { state, count: stream?.position.count ?? 0 } }) as const
+  // An unknown stream has no place for waiting chunks: anyone can make up streams.
+  if (before === undefined || stream === undefined) return answer('gap')
+  const waiting = verifyFrom(before, chunk)
+  const room = stream.waitingRoom()
+  const other = room.at(first)
+  if (other !== undefined && other.before.hash !== waiting.before.hash) {
+    const evidence = evidenceOfHeads(other.signedBefore, before)
+    if (evidence !== undefined) return { is: 'fork', evidence }
+  }
+  if (!mayKeepPayloads(chunk, stream.redactedBetween(first, head.count))) return answer('gap')
+  if (other !== undefined) return answer(other.chunk.head.count >= head.count ? 'waiting' : 'gap')
+  return hasRoom(room, waitingBytes(bytes, before)) ? { is: 'wait', waiting } : answer('gap')
+}
+
+/** The evidence that one of the reached waiting chunks is of another branch than what was stored instead. */
+export function evidenceOfReached(reached: readonly WaitingChunk[], stream: StoredChain): Buffer | undefined {
+  for (const { chunk, before, signedBefore } of reached) {
+    const evidence = evidenceAgainst({ chunk, start: { head: before, signedHead: signedBefore } }, stream)
+    if (evidence !== undefined) return evidence
+  }
   return undefined
 }
 
-/** Whether a chunk is out of order: there is a gap between the end of the stream and the chunk. */
-export function isAhead({ first }: Chunk, { count }: StreamPosition): boolean {
-  return first > count
+function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingStream {
+  const nothing = { chunks: 0, bytes: 0 }
+  const position = startOfStream(topic, kind, key, false)
+  return {
+    position,
+    isFrozen: false,
+    genesis: position.chain.hash,
+    checkpointUpTo: () => undefined,
+    headFrom: () => undefined,
+    frames: () => [],
+    redactedBetween: () => [],
+    waitingUpTo: () => [],
+    waitingRoom: () => ({ stream: nothing, all: nothing, at: () => undefined }),
+  }
 }
 
-/** A stream of another node, with the part of its stored state that admission needs. */
-export interface ReceivingStream {
-  readonly position: StreamPosition
-  readonly clock: LamportClock
+/** A stream of another node, with the part of its stored state that admission needs. It is only read. */
+export interface ReceivingStream extends StoredChain {
+  /** Whether a fork of the stream is known. */
+  readonly isFrozen: boolean
   /** The redacted offsets in a range, including those of events that were not received yet. */
   redactedBetween(from: number, to: number): readonly number[]
-  /** Removes from the store and returns all waiting chunks that start at or before an offset. */
-  takeWaiting(upTo: number): readonly Chunk[]
+  /** All waiting chunks that start at or before an offset. */
+  waitingUpTo(offset: number): readonly WaitingChunk[]
+  waitingRoom(): WaitingRoom
 }
 
 /** Verified events of another node, to be stored at the end of their stream. */
@@ -57,44 +163,85 @@ export interface Addition extends Growth {
   readonly signedHead: Uint8Array
 }
 
-/**
- * Admits a chunk that continues a stream, and the waiting chunks that follow it. Position and clock are updated before
- * an addition is yielded; the store has to persist it. A chunk that conflicts with the stream throws before any change.
- */
-export function* admitChunk(chunk: Chunk, stream: ReceivingStream): Generator<Addition> {
-  yield accept(chunk, stream)
-  yield* admitWaiting(stream)
+/** What to store, and the waiting chunks that were reached but do not continue the stream. */
+export interface Plan {
+  readonly additions: readonly Addition[]
+  readonly reached: readonly WaitingChunk[]
 }
 
-/** Admits the waiting chunks that continue a stream now. An invalid one is dropped; the others stay. */
-export function* admitWaiting(stream: ReceivingStream): Generator<Addition> {
-  const { position } = stream
+/**
+ * Plans the admission of a chunk that continues a stream, and of the waiting chunks that follow it; undefined when it
+ * does not continue the stream. The store applies the additions in order, and drops the waiting chunks that start at or
+ * before the new end.
+ */
+function planChunk(chunk: Chunk, stream: ReceivingStream): Plan | undefined {
+  const end = { ...stream.position }
+  const addition = continuation(chunk, end, stream)
+  if (addition === undefined) return undefined
+  extend(end, addition)
+  const { additions, reached } = planAfter(end, stream)
+  return { additions: [addition, ...additions], reached }
+}
+
+/** Plans the admission of the waiting chunks that continue a stream now. An invalid one is left out. */
+export function planWaiting(stream: ReceivingStream): Plan {
+  return planAfter({ ...stream.position }, stream)
+}
+
+/** @param end the position after the additions planned so far, which is updated */
+function planAfter(end: StreamPosition, stream: ReceivingStream): Plan {
+  const additions: Addition[] = []
+  const tried = new Set<number>()
+  const added = new Set<number>()
   for (;;) {
-    const chunk = nextWaiting(stream.takeWaiting(position.count), position.count)
-    if (chunk === undefined) return
-    const addition = unlessMalformed(() => accept(chunk, stream))
-    if (addition !== undefined) yield addition
+    const reached = stream.waitingUpTo(end.count).filter(({ chunk }) => !added.has(chunk.first))
+    const next = nextWaiting(
+      reached.filter(({ chunk }) => !tried.has(chunk.first)),
+      end.count,
+    )
+    if (next === undefined) return { additions, reached }
+    const { chunk } = next
+    tried.add(chunk.first)
+    const addition = unlessMalformed(() => continuation(chunk, end, stream))
+    if (addition === undefined) continue
+    added.add(chunk.first)
+    extend(end, addition)
+    additions.push(addition)
   }
 }
 
-function accept(chunk: Chunk, stream: ReceivingStream): Addition {
-  const addition = continuation(chunk, stream)
-  grow(stream.position, addition)
-  stream.clock.follow(addition.lamport)
-  return addition
+function extend(end: StreamPosition, addition: Addition): void {
+  grow(end, addition)
+  if (addition.head.checkpoint) endChunk(end)
 }
 
-/** The frames that a chunk adds to a stream. Throws unless they continue its hash chain. */
-function continuation({ frames, head, signedHead }: Chunk, stream: ReceivingStream): Addition {
-  const { count: first, lamport, chain, eventsSince } = stream.position
+/** Applies a planned addition to position and clock. The store has to persist it, and a checkpoint ends the chunk. */
+export function applyAddition(addition: Addition, position: StreamPosition, clock: LamportClock): void {
+  assert(addition.first === position.count, 'an addition continues its stream')
+  grow(position, addition)
+  clock.follow(addition.lamport)
+}
+
+/**
+ * The frames that a chunk adds after the end of a stream; undefined when they do not continue its hash chain. Throws if
+ * they do, but break another rule.
+ */
+function continuation(
+  { frames, head, signedHead }: Chunk,
+  end: StreamPosition,
+  stream: ReceivingStream,
+): Addition | undefined {
+  const { count: first, lamport, chain, eventsSince, bytesSince } = end
   const added = frames.filter((frame) => frame.first + frame.count > first)
   const count = head.count - first
-  if (added[0]?.first !== first) throw new MalformedBytes('a chunk has other frame boundaries than the stream')
-  if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps are not ascending')
-  if (eventsSince + count > format.eventsPerChunk) throw new MalformedBytes('a stream has too few checkpoints')
+  if (added[0]?.first !== first) return undefined
   const hash = hashThrough(added, chain.hash)
-  if (hash !== head.hash) throw new MalformedBytes('the frames do not lead to the signed head')
-  const kept = withoutPayloads(added, stream.redactedBetween(first, head.count))
+  if (hash !== head.hash) return undefined
+  if ((added[0].lamports[0] as number) <= lamport) throw new MalformedBytes('the lamport timestamps are not ascending')
+  const redacted = stream.redactedBetween(first, head.count)
+  requireRedactionRecords(added, redacted)
+  const kept = withoutPayloads(added, redacted)
   const bytes = kept.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+  if (!fitsChunk(eventsSince + count, bytesSince + bytes)) throw new MalformedBytes('a stream has too few checkpoints')
   return { first, count, lamport: head.lamport, chain: new ChainEnd(hash), bytes, frames: kept, head, signedHead }
 }

@@ -3,14 +3,18 @@ export { ChainEnd, type ChainPlace, ChainWalk, hashThrough } from './chain.ts'
 export { chainAt, type HeadPlace, hashAt, placeOf } from './chain-position.ts'
 export {
   type Addition,
-  admitChunk,
-  admitWaiting,
-  isAhead,
+  applyAddition,
+  decideChunk,
+  evidenceOfReached,
+  type Plan,
+  planWaiting,
   type Received,
+  type ReceiveOptions,
   type ReceivingStream,
-  skipReason,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
+export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
+export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
@@ -36,6 +40,7 @@ export {
   withoutPayloads,
 } from './redaction.ts'
 export { chunkFrom, chunksFrom } from './serving.ts'
+export type { StoredChain } from './stored-chain.ts'
 export type { StoredStream } from './stored-stream.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
@@ -58,4 +63,4 @@ export {
   type TopicContext,
 } from './streams.ts'
 export { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from './total-order.ts'
-export { mayWait } from './waiting-chunks.ts'
+export { verifyFrom, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'

@@ -58,6 +58,8 @@ function serve(
   if (from < stream.pruned) throw new ShoalError('ERR_INVALID_INPUT', `The events from ${from} on were pruned.`)
   const end = endOfChunk(from, stream.checkpointAfter(from), newest)
   if (end === undefined) return undefined
+  // Of a forked stream only what both branches have in common is served.
+  if (end.count > (stream.frozen ?? end.count)) return undefined
   const records: Uint8Array[] = []
   let size = end.signedHead.length
   let next = from

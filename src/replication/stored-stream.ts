@@ -6,6 +6,8 @@ export interface StoredStream {
   readonly count: number
   /** Number of pruned events, from the start. */
   readonly pruned: number
+  /** The count up to which it is served, if it is frozen. */
+  readonly frozen: number | undefined
   /** The hash that its chain starts from. */
   readonly genesis: Hash
   /** The signed head of the first checkpoint after an offset. */

@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { genesis, type Head, type StreamKey, type TopicKind } from '../protocol/index.ts'
 import { ChainEnd } from './chain.ts'
+import { fitsChunk } from './chunk-bounds.ts'
 
 /** The state at the end of a stream that the replication rules need. */
 export interface StreamPosition {
@@ -62,6 +63,8 @@ export function isChunkFull({ eventsSince, bytesSince }: StreamPosition): boolea
 
 /** Ends the last chunk of a stream, after its checkpoint head was signed or received. */
 export function endChunk(position: StreamPosition): void {
+  // Before its end a chunk of an own stream is smaller than `isChunkFull` allows.
+  assert(fitsChunk(position.eventsSince, position.bytesSince), 'a chunk can be transferred, whatever is redacted')
   position.checkpoint = position.count
   position.eventsSince = 0
   position.bytesSince = 0

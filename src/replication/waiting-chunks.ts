@@ -1,19 +1,76 @@
 import { limits } from '../base/limits.ts'
-import type { Chunk } from '../protocol/index.ts'
+import { type Chunk, type Head, heads, MalformedBytes } from '../protocol/index.ts'
+import { hashThrough } from './chain.ts'
+import { requireRedactionRecords } from './missing-payloads.ts'
 import { hasPayload } from './redaction.ts'
+import { isSameStream } from './streams.ts'
+
+/** An out-of-order chunk, verified from the signed head before it. */
+export interface WaitingChunk {
+  readonly chunk: Chunk
+  readonly before: Head
+  readonly signedBefore: Uint8Array
+}
 
 /**
- * Whether an out-of-order chunk is buffered. Its place in the chain cannot be verified before the gap is filled, so the
- * buffer is bounded, and a chunk does not replace another one.
- * @param waiting the start offsets of the chunks of this stream that are waiting
- * @param redacted the redacted offsets within the chunk: one that still has such a payload is refused and sent again
+ * Verifies a chunk from the signed head at its start. Both are of the node of the stream, so a chunk that passes is
+ * either genuine, or its node has forked the stream. Its lamport timestamps bound that of the head before it.
  */
-export function mayWait(chunk: Chunk, waiting: readonly number[], redacted: readonly number[]): boolean {
-  if (waiting.length >= limits.waitingChunks || waiting.includes(chunk.first)) return false
-  return !redacted.some((offset) => chunk.frames.some((frame) => hasPayload(frame, offset)))
+export function verifyFrom(signedBefore: Uint8Array, chunk: Chunk): WaitingChunk {
+  const before = heads.verify(signedBefore)
+  const { head, frames, first } = chunk
+  if (before.topic !== head.topic || !isSameStream(before.stream, head.stream) || before.count !== first)
+    throw new MalformedBytes('the head before a chunk is of another place')
+  if (before.lamport >= (frames[0]?.lamports[0] as number))
+    throw new MalformedBytes('the lamport timestamps are not ascending')
+  if (hashThrough(frames, before.hash) !== head.hash)
+    throw new MalformedBytes('the frames do not lead to the signed head')
+  return { chunk, before, signedBefore }
+}
+
+/** The waiting chunks of a stream or of all streams: their number and their size. */
+interface WaitingUsage {
+  readonly chunks: number
+  readonly bytes: number
+}
+
+/** What is waiting already. */
+export interface WaitingRoom {
+  readonly stream: WaitingUsage
+  readonly all: WaitingUsage
+  /** The waiting chunk of the stream that starts at an offset. */
+  at(first: number): WaitingChunk | undefined
+}
+
+/** The size of a waiting chunk that is charged to the budgets. */
+export function waitingBytes(chunk: Uint8Array, signedBefore: Uint8Array): number {
+  return chunk.length + signedBefore.length
+}
+
+/**
+ * Whether there is room for another waiting chunk. Nothing is evicted for it: otherwise one stream could take the room
+ * of the others.
+ */
+export function hasRoom({ stream, all }: WaitingRoom, bytes: number): boolean {
+  return (
+    stream.chunks < limits.waitingChunks &&
+    stream.bytes + bytes <= limits.waitingBytes &&
+    all.chunks < limits.waitingChunksInAll &&
+    all.bytes + bytes <= limits.waitingBytesInAll
+  )
+}
+
+/**
+ * Whether the payloads of a chunk may be kept while it waits: one that still has a redacted payload is sent again.
+ * Throws if a payload is missing without a redaction record.
+ * @param redacted the redacted offsets within the chunk
+ */
+export function mayKeepPayloads({ frames }: Chunk, redacted: readonly number[]): boolean {
+  requireRedactionRecords(frames, redacted)
+  return !redacted.some((offset) => frames.some((frame) => hasPayload(frame, offset)))
 }
 
 /** The waiting chunk that continues a stream, of those that start at or before its end; the others are obsolete. */
-export function nextWaiting(reached: readonly Chunk[], count: number): Chunk | undefined {
-  return reached.toSorted((a, b) => b.first - a.first).find(({ head }) => head.count > count)
+export function nextWaiting(reached: readonly WaitingChunk[], count: number): WaitingChunk | undefined {
+  return reached.toSorted((a, b) => b.chunk.first - a.chunk.first).find(({ chunk }) => chunk.head.count > count)
 }

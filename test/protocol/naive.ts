@@ -163,3 +163,21 @@ export function naiveRecord(
 ): Buffer {
   return Buffer.concat([word(name), text(topic), stream(node, number), uvarint(value), uvarint(time)])
 }
+
+/** Evidence of a fork; the records have no payloads, and without a common checkpoint `common` is empty. */
+export function naiveEvidence(
+  longer: { signedHead: Uint8Array; records: readonly Uint8Array[] },
+  shorter: { signedHead: Uint8Array; records: readonly Uint8Array[] },
+  common: Uint8Array,
+): Buffer {
+  const sized = (bytes: Uint8Array): Uint8Array[] => [uvarint(bytes.length), bytes]
+  const counted = (records: readonly Uint8Array[]): Uint8Array[] => [uvarint(records.length), ...records]
+  return Buffer.concat([
+    word('shoal/fork/1'),
+    ...sized(longer.signedHead),
+    ...sized(shorter.signedHead),
+    ...sized(common),
+    ...counted(longer.records),
+    ...counted(shorter.records),
+  ])
+}

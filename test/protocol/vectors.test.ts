@@ -16,12 +16,12 @@ import {
   saltsOf,
   withoutPayload,
 } from '../../src/protocol/index.ts'
-import { recordsHash } from '../../src/replication/index.ts'
+import { recordsHash, verifyEvidence } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { frameOf } from '../support/events.ts'
-import type { NaiveEvent } from './naive.ts'
+import { type NaiveEvent, naiveEvidence, naiveFrame } from './naive.ts'
 
 interface Vectors extends Record<string, unknown> {
   topic: string
@@ -35,6 +35,8 @@ interface Vectors extends Record<string, unknown> {
   recordsCount: number
   nextEvents: NaiveEvent[]
   nextHead: { count: number; lamport: number; checkpoint: boolean; time: number }
+  forkEvents: NaiveEvent[]
+  forkHead: { count: number; lamport: number; checkpoint: boolean; time: number }
 }
 
 const page = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
@@ -116,4 +118,31 @@ test('a chunk after an early checkpoint matches the test vectors, and a store th
     await store.applyPrune(record, checkpoint)
     assert.deepEqual(await store.receive(bytes('nextChunk')), { state: 'stored', count: 3 })
   }
+})
+
+test('the evidence of a fork matches the test vectors, and a store that receives both branches makes it', async () => {
+  const made = frameOf(hash('hash'), vectors.head.count, vectors.forkEvents, bytes('forkSeed'))
+  assert.equal(hex(made.record), vectors['forkRecord'])
+  assert.equal(hex(made.hash), vectors['forkHash'])
+  const forkHead = heads.sign({ topic, stream, ...vectors.forkHead, hash: made.hash }, key)
+  assert.equal(hex(forkHead), `${String(vectors['forkHeadBytes'])}${String(vectors['forkHeadSignature'])}`)
+  const [checkpoint, nextHead] = ['head', 'nextHead'].map((name) =>
+    Buffer.concat([bytes(`${name}Bytes`), bytes(`${name}Signature`)]),
+  ) as [Buffer, Buffer]
+  const stripped = (events: NaiveEvent[], seed: Buffer) =>
+    naiveFrame(bytes('hash'), vectors.head.count, events, seed, [...events.keys()]).record
+  const evidence = naiveEvidence(
+    { signedHead: forkHead, records: [stripped(vectors.forkEvents, bytes('forkSeed'))] },
+    { signedHead: nextHead, records: [stripped(vectors.nextEvents, bytes('nextSeed'))] },
+    checkpoint,
+  )
+  assert.equal(hex(evidence), vectors['evidence'])
+  const { common, ...proven } = verifyEvidence(evidence, { topic, kind: 'live' })
+  assert.deepEqual([proven, common?.count], [{ stream }, vectors.head.count])
+  const other = KeyPair.generate(systemRandom)
+  const store = new MemoryEventStore({ runtime: systemRuntime, topic, kind: 'live', key: other, now: () => 1.8e15 })
+  for (const chunk of [bytes('chunk'), bytes('nextChunk')]) await store.receive(chunk)
+  const branch = encodeChunk([bytes('forkRecord')], forkHead)
+  assert.deepEqual(await store.receive(branch), { state: 'forked', count: 3 })
+  assert.equal(hex((await store.evidence(0)) as Uint8Array), vectors['evidence'])
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyPair } from '../../src/identity/index.ts'
-import { heads, MalformedBytes } from '../../src/protocol/index.ts'
-import { readChunk, skipReason, startOfStream } from '../../src/replication/index.ts'
+import { encodeChunk, type Hash, heads, MalformedBytes } from '../../src/protocol/index.ts'
+import { decideChunk } from '../../src/replication/index.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
-import { payloadsOf } from '../support/events.ts'
+import { frameOf, payloadsOf } from '../support/events.ts'
 import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
 import { contextOf, now, WrittenStream } from './written-stream.ts'
@@ -34,25 +34,26 @@ test('out-of-order, duplicate, overlapping and forged chunks always leave a pref
       for (const { from, length, checkpoint, forged } of list) {
         const first = from % sizes.length
         const chunk = source.chunk(first, first + 1 + (length % (sizes.length - first)), { checkpoint })
-        const before = receiver.position.count
+        const counted = receiver.position.count
         try {
-          const state = receiver.receive(forged ? forge(chunk) : chunk)
-          assert.equal(receiver.position.count > before, state === 'stored')
+          const before = first === 0 ? undefined : source.head(first)
+          const state = receiver.receive(forged ? forge(chunk) : chunk, before)
+          assert.equal(receiver.position.count > counted, state === 'stored')
         } catch (error) {
           assert.ok(error instanceof MalformedBytes && forged, String(error))
-          assert.equal(receiver.position.count, before)
+          assert.equal(receiver.position.count, counted)
         }
       }
       const { count, lamport, chain } = receiver.position
       const end = source.frames.find((frame) => frame.end === count)
       assert.deepEqual(
-        receiver.frames.flatMap(payloadsOf),
+        receiver.stored.flatMap(payloadsOf),
         Array.from({ length: count }, (_, i) => `"x${i}"`),
       )
       assert.equal(lamport, end?.lamport ?? -1)
       assert.equal(receiver.clock.next, lamport + 1)
       if (end !== undefined) assert.equal(chain.hash, end.hash)
-      assert.ok(receiver.waiting.every(({ first }) => first > count))
+      assert.ok(receiver.waiting.every(({ chunk }) => chunk.first > count))
     }),
     { numRuns: 500 },
   )
@@ -66,7 +67,8 @@ test('a stream is complete after all its chunks were received, in any order', ()
     fc.property(orders, ([sizes, order]) => {
       const source = new WrittenStream(sizes)
       const receiver = new PlainReceiver(source, contextOf())
-      for (const frame of order) receiver.receive(source.chunk(frame, frame + 1))
+      for (const frame of order)
+        receiver.receive(source.chunk(frame, frame + 1), frame === 0 ? undefined : source.head(frame))
       assert.equal(receiver.position.count, source.count)
       assert.deepEqual(receiver.waiting, [])
     }),
@@ -81,36 +83,54 @@ test('redacted payloads of a chunk are not stored, and the hash chain stays the 
       receiver.redacted.push(...offsets)
       receiver.receive(source.chunk(0, sizes.length))
       assert.deepEqual(
-        receiver.frames.flatMap(payloadsOf),
+        receiver.stored.flatMap(payloadsOf),
         Array.from({ length: source.count }, (_, i) => (offsets.includes(i) ? null : `"x${i}"`)),
       )
       assert.equal(receiver.position.chain.hash, source.frames.at(-1)?.hash)
-      const bytes = receiver.frames.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
+      const bytes = receiver.stored.reduce((sum, { record: [start, end] }) => sum + end - start, 0)
       assert.equal(receiver.position.bytesSince, bytes)
     }),
   )
 })
 
-test('a chunk that conflicts with the stream is refused and changes nothing', () => {
+test('a chunk that does not continue the stream is refused and changes nothing', () => {
   const key = KeyPair.generate(systemRandom)
   const source = new WrittenStream([2, 2, 2], { key, lamport: 100 })
-  const refused = (chunk: Buffer, message: RegExp) => {
+  const unchanged = (check: (receiver: PlainReceiver) => void) => {
     const receiver = new PlainReceiver(source, contextOf())
     receiver.receive(source.chunk(0, 1))
     const before = { ...receiver.position }
-    assert.throws(
-      () => receiver.receive(chunk),
-      (error) => error instanceof MalformedBytes && message.test(error.message),
-    )
+    check(receiver)
     assert.deepEqual(receiver.position, before)
     assert.deepEqual([receiver.frames.length, receiver.clock.next], [1, before.lamport + 1])
   }
-  refused(forge(source.chunk(1, 2)), /do not lead to the signed head/)
-  refused(source.chunk(1, 2, { hash: source.frames[0]?.hash as never }), /do not lead to the signed head/)
-  refused(new WrittenStream([2, 2], { key, lamport: 100, text: 'z' }).chunk(1, 2), /do not lead to the signed head/)
-  refused(new WrittenStream([3, 1], { key, lamport: 100 }).chunk(0, 2), /other frame boundaries/)
-  refused(new WrittenStream([2, 2], { key, lamport: 0 }).chunk(1, 2), /not ascending/)
+  const refused = (chunk: Buffer, message: RegExp, before?: Buffer) =>
+    unchanged((receiver) =>
+      assert.throws(
+        () => receiver.receive(chunk, before),
+        (error) => error instanceof MalformedBytes && message.test(error.message),
+      ),
+    )
+  const unlinked = /do not lead to the signed head/
+  // Without the head before it, a forged chunk looks like one of another branch.
+  unchanged((receiver) => assert.equal(receiver.receive(forge(source.chunk(1, 2))), 'contradicts'))
+  refused(forge(source.chunk(1, 2)), unlinked, source.head(1))
+  const wrongHash = { hash: source.frames[0]?.hash as never }
+  unchanged((receiver) => assert.equal(receiver.receive(source.chunk(1, 2, wrongHash)), 'contradicts'))
+  refused(source.chunk(1, 2, wrongHash), unlinked, source.head(1))
+  refused(source.chunk(0, 2, wrongHash), unlinked)
+  refused(descending(key), /not ascending/)
 })
+
+/** A chunk of a stream that continues the chain with a lower lamport timestamp. */
+function descending(key: KeyPair): Buffer {
+  const { frames } = new WrittenStream([2, 2, 2], { key, lamport: 100 })
+  const stream = { node: key.publicKey, number: 0 }
+  const event = { lamport: 50, time: now, appId: 'a', tags: [], payload: '1' }
+  const { record, hash } = frameOf(frames[0]?.hash as Hash, 2, [event], Buffer.alloc(16))
+  const head = { topic: 't', stream, count: 3, lamport: 50, hash, checkpoint: false, time: now }
+  return encodeChunk([record], heads.sign(head, key))
+}
 
 test('a stream with more than 2047 events without a checkpoint is refused', () => {
   const source = new WrittenStream([1024, 1023, 1])
@@ -124,23 +144,25 @@ test('a stream with more than 2047 events without a checkpoint is refused', () =
 
 test('a chunk of another topic or of an own stream is refused', () => {
   const source = new WrittenStream([1])
-  const position = startOfStream('t', 'live', source.stream, false)
-  const other = readChunk(source.chunk(0, 1, { topic: 'u' }))
-  assert.throws(() => skipReason(other, position, contextOf()), /another topic/)
-  assert.throws(() => skipReason(readChunk(source.chunk(0, 1)), undefined, contextOf(source.key)), /of this node/)
+  const decide = (chunk: Buffer, context = contextOf()) => decideChunk(chunk, {}, () => undefined, context)
+  assert.throws(() => decide(source.chunk(0, 1, { topic: 'u' })), /another topic/)
+  assert.throws(() => decide(source.chunk(0, 1), contextOf(source.key)), /of this node/)
 })
 
 test('a chunk with lamport timestamps more than a day ahead is early, also when it is out of order', () => {
   const day = 86_400e6
   const context = contextOf()
-  const ahead = (lamport: number) => readChunk(new WrittenStream([1], { lamport }).chunk(0, 1))
-  assert.equal(skipReason(ahead(now + day), undefined, context), undefined)
-  assert.equal(skipReason(ahead(now + day + 1), undefined, context), 'early')
+  const ahead = (lamport: number, at = context) => {
+    const source = new WrittenStream([1], { lamport })
+    return new PlainReceiver(source, at).receive(source.chunk(0, 1))
+  }
+  assert.equal(ahead(now + day), 'stored')
+  assert.equal(ahead(now + day + 1), 'early')
   const endless = { ...context, now: () => Number.MAX_SAFE_INTEGER }
-  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER - 1), undefined, endless), undefined)
-  assert.equal(skipReason(ahead(Number.MAX_SAFE_INTEGER), undefined, endless), 'early')
+  assert.equal(ahead(Number.MAX_SAFE_INTEGER - 1, endless), 'stored')
+  assert.equal(ahead(Number.MAX_SAFE_INTEGER, endless), 'early')
   const source = new WrittenStream([1, 1], { lamport: now + day + 1 })
-  assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2)), 'early')
+  assert.equal(new PlainReceiver(source, context).receive(source.chunk(1, 2), source.head(1)), 'early')
 })
 
 test('a duplicate chunk is known', () => {
@@ -156,9 +178,9 @@ test('a duplicate chunk is known', () => {
 test('a stream that starts at a checkpoint continues with its waiting chunks', () => {
   const source = new WrittenStream([2, 2, 2, 2])
   const receiver = new PlainReceiver(source, contextOf())
-  receiver.receive(source.chunk(3, 4))
-  receiver.receive(source.chunk(2, 3))
-  receiver.start(heads.decode(source.head(2, { checkpoint: true })))
+  receiver.receive(source.chunk(3, 4), source.head(3))
+  receiver.receive(source.chunk(2, 3), source.head(2))
+  receiver.start(source.head(2, { checkpoint: true }))
   assert.equal(receiver.position.count, 8)
-  assert.deepEqual(receiver.frames.flatMap(payloadsOf), ['"x4"', '"x5"', '"x6"', '"x7"'])
+  assert.deepEqual(receiver.stored.flatMap(payloadsOf), ['"x4"', '"x5"', '"x6"', '"x7"'])
 })

@@ -1,71 +1,110 @@
-import type { Chunk, Frame } from '../../src/protocol/index.ts'
+import { type Frame, type Hash, heads } from '../../src/protocol/index.ts'
 import {
-  type Addition,
-  admitChunk,
-  admitWaiting,
+  applyAddition,
+  decideChunk,
   endChunk,
-  isAhead,
+  evidenceOfReached,
   LamportClock,
-  mayWait,
+  type Plan,
+  planWaiting,
   type Received,
   type ReceivingStream,
-  readChunk,
   type StreamPosition,
-  skipReason,
   startAtCheckpoint,
   startOfStream,
   type TopicContext,
+  type WaitingChunk,
+  type WaitingRoom,
 } from '../../src/replication/index.ts'
 import type { WrittenStream } from './written-stream.ts'
 
 /** An in-memory receiver of one stream: applies the replication rules and keeps their results in arrays. */
 export class PlainReceiver implements ReceivingStream {
   readonly position: StreamPosition
+  readonly genesis: Hash
+  /** The signed heads of the checkpoints, and the newest one. */
+  readonly checkpoints = new Map<number, Uint8Array>()
+  newest: Uint8Array | undefined
+  evidence: Uint8Array | undefined
   readonly clock = new LamportClock()
-  readonly frames: Frame[] = []
+  readonly stored: Frame[] = []
   readonly redacted: number[] = []
-  waiting: Chunk[] = []
+  waiting: WaitingChunk[] = []
   readonly #context: TopicContext
 
   constructor({ stream }: WrittenStream, context: TopicContext) {
     this.position = startOfStream('t', context.kind, stream, false)
+    this.genesis = this.position.chain.hash
     this.#context = context
   }
 
-  receive(bytes: Uint8Array): Received['state'] {
-    const chunk = readChunk(bytes)
-    const refusal = skipReason(chunk, this.position, this.#context)
-    if (refusal !== undefined) return refusal
-    if (!isAhead(chunk, this.position)) {
-      this.#keep(admitChunk(chunk, this))
-      return 'stored'
+  receive(bytes: Uint8Array, before?: Uint8Array): Received['state'] {
+    const decision = decideChunk(bytes, { before }, () => this, this.#context)
+    switch (decision.is) {
+      case 'answer':
+        return decision.answer.state
+      case 'wait':
+        this.waiting.push(decision.waiting)
+        return 'waiting'
+      case 'fork':
+        this.evidence = decision.evidence
+        return 'forked'
+      case 'store':
+        this.#keep(decision)
+        return this.isFrozen ? 'forked' : 'stored'
     }
-    const offsets = this.waiting.map(({ first }) => first)
-    if (mayWait(chunk, offsets, this.redactedBetween(chunk.first, chunk.head.count))) this.waiting.push(chunk)
-    return 'waiting'
+  }
+
+  get isFrozen(): boolean {
+    return this.evidence !== undefined
+  }
+
+  checkpointUpTo(count: number): Uint8Array | undefined {
+    return [...this.checkpoints].findLast(([end]) => end <= count)?.[1]
+  }
+
+  headFrom(count: number): Uint8Array | undefined {
+    return [...this.checkpoints].find(([end]) => end >= count)?.[1] ?? this.newest
+  }
+
+  frames(from: number, to: number): Frame[] {
+    return this.stored.filter(({ first }) => first >= from && first < to)
   }
 
   /** Starts at the checkpoint head of a prune record. */
-  start(signedHead: Chunk['head']): void {
-    startAtCheckpoint(this.position, signedHead)
+  start(signedHead: Uint8Array): void {
+    const head = heads.decode(signedHead)
+    startAtCheckpoint(this.position, head)
+    this.position.pruned = head.count
     endChunk(this.position)
-    this.#keep(admitWaiting(this))
+    this.checkpoints.set(head.count, signedHead)
+    this.newest = signedHead
+    this.#keep(planWaiting(this))
   }
 
   redactedBetween(from: number, to: number): number[] {
     return this.redacted.filter((offset) => offset >= from && offset < to)
   }
 
-  takeWaiting(upTo: number): Chunk[] {
-    const reached = this.waiting.filter(({ first }) => first <= upTo)
-    this.waiting = this.waiting.filter(({ first }) => first > upTo)
-    return reached
+  waitingUpTo(offset: number): WaitingChunk[] {
+    return this.waiting.filter(({ chunk }) => chunk.first <= offset)
   }
 
-  #keep(additions: Iterable<Addition>): void {
-    for (const { frames, head } of additions) {
-      this.frames.push(...frames)
-      if (head.checkpoint) endChunk(this.position)
+  waitingRoom(): WaitingRoom {
+    const usage = { chunks: this.waiting.length, bytes: 0 }
+    return { stream: usage, all: usage, at: (first) => this.waiting.find(({ chunk }) => chunk.first === first) }
+  }
+
+  #keep({ additions, reached }: Plan): void {
+    for (const addition of additions) {
+      applyAddition(addition, this.position, this.clock)
+      this.stored.push(...addition.frames)
+      this.newest = addition.signedHead
+      if (!addition.head.checkpoint) continue
+      this.checkpoints.set(addition.head.count, addition.signedHead)
+      endChunk(this.position)
     }
+    this.waiting = this.waiting.filter(({ chunk }) => chunk.first > this.position.count)
+    this.evidence ??= evidenceOfReached(reached, this)
   }
 }

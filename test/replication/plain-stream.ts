@@ -16,6 +16,7 @@ export function storedCopy(
   return {
     count: source.count,
     pruned,
+    frozen: undefined,
     genesis: genesis('t', source.stream),
     newest: source.head(source.frames.length),
     checkpointAfter: (offset) => signed.find(({ count }) => count > offset)?.head,

@@ -19,19 +19,29 @@ interface WrittenFrame {
   readonly hash: Hash
 }
 
+interface WrittenOptions {
+  readonly key?: KeyPair
+  readonly lamport?: number
+  readonly text?: string
+  /** A stream whose first `shared` frames are the same. */
+  readonly parent?: WrittenStream
+  readonly shared?: number
+}
+
 /** A stream written by another node, with frames of the given sizes. */
 export class WrittenStream {
   readonly key: KeyPair
   readonly stream: StreamKey
   readonly frames: readonly WrittenFrame[]
 
-  constructor(sizes: readonly number[], { key = KeyPair.generate(systemRandom), lamport = 0, text = 'x' } = {}) {
+  constructor(sizes: readonly number[], options: WrittenOptions = {}) {
+    const { key = KeyPair.generate(systemRandom), lamport = 0, text = 'x', parent, shared = 0 } = options
     this.key = key
     this.stream = { node: key.publicKey, number: 0 }
-    const frames: WrittenFrame[] = []
-    let hash = genesis('t', this.stream)
-    let end = 0
-    for (const size of sizes) {
+    const frames: WrittenFrame[] = parent?.frames.slice(0, shared) ?? []
+    let hash = frames.at(-1)?.hash ?? genesis('t', this.stream)
+    let end = frames.at(-1)?.end ?? 0
+    for (const size of sizes.slice(frames.length)) {
       const events = Array.from({ length: size }, (_, i) => ({
         lamport: lamport + 2 * (end + i),
         time: now,

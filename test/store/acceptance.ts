@@ -3,7 +3,9 @@ import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
+import { forking } from './acceptance/forking.ts'
 import { tabulating } from './acceptance/head-table.ts'
+import { refusingChunks } from './acceptance/hostile-chunks.ts'
 import { holdingOwnRecords } from './acceptance/own-records.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
@@ -24,6 +26,8 @@ const others = [
   appending,
   reading,
   receiving,
+  refusingChunks,
+  forking,
   pruned,
   redacting,
   serving,

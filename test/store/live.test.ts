@@ -152,9 +152,11 @@ test('events of another node that a prune record makes available wake a subscrip
   const shared = { topic: 't', kind: 'live', now: () => 1 } as const
   const other = new MemoryEventStore({ runtime: systemRuntime, ...shared, key: KeyPair.generate(systemRandom) })
   const chunk = format.eventsPerCheckpoint
-  for (const count of [chunk, 5]) {
+  let begun: Uint8Array | undefined
+  for (const count of [4, chunk - 4, 5]) {
     const events = Array.from({ length: count }, () => ({ appId: 'a', tags: [], payload: '1' }))
     await other.append({ ...packed(events), streams: new Uint32Array(count) })
+    begun ??= await other.chunk(0, 0)
   }
   const [checkpoint] = await other.checkpoints(0)
   const late = (await other.chunk(0, chunk)) as Uint8Array
@@ -162,7 +164,9 @@ test('events of another node that a prune record makes available wake a subscrip
   const writer = new LogWriter({ ...shared, key, file: join(temporaryFolder(t), 'log.db'), random: systemRandom })
   t.after(() => writer.close())
   writer.counts.setWakeupFilter(0, { app: appHash('a') })
-  deepEqual(writer.receive(late), { state: 'waiting', count: 0 })
+  writer.receive(begun as Uint8Array)
+  writer.takeWakeups()
+  deepEqual(writer.receive(late, { before: checkpoint?.head }), { state: 'waiting', count: 4 })
   deepEqual(writer.takeWakeups(), [])
   writer.applyPrune(record, checkpoint?.head)
   deepEqual(writer.counts.count(0), chunk + 5)

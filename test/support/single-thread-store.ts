@@ -3,7 +3,14 @@ import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
-import type { AppendedFrames, AppendRequest, EventStore, Reading, Selection } from '../../src/store/port/index.ts'
+import type {
+  AppendedFrames,
+  AppendRequest,
+  EventStore,
+  Reading,
+  ReceiveOptions,
+  Selection,
+} from '../../src/store/port/index.ts'
 import { LogReader, LogWriter } from '../../src/store/sqlite/index.ts'
 
 /** The SQLite log without threads: it writes, reads and runs jobs in the calling thread. */
@@ -28,8 +35,8 @@ export class SingleThreadStore implements EventStore {
     return appended
   }
 
-  async receive(chunk: Uint8Array) {
-    return this.#write((writer) => writer.receive(chunk))
+  async receive(chunk: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.receive(chunk, options))
   }
 
   async prune(stream: number, count: number) {
@@ -52,6 +59,15 @@ export class SingleThreadStore implements EventStore {
 
   async applyRedactions(records: readonly Uint8Array[]) {
     return this.#write((writer) => writer.applyRedactions(records))
+  }
+
+  async evidence(stream: number) {
+    this.#open()
+    return this.#writer.evidence(stream)
+  }
+
+  async applyEvidence(record: Uint8Array) {
+    return this.#write((writer) => writer.applyEvidence(record))
   }
 
   async streams() {

@@ -14,21 +14,24 @@ import {
   type StreamKey,
 } from '../../protocol/index.ts'
 import {
-  type Addition,
   type AppendedFrames,
-  admitChunk,
-  admitWaiting,
+  type AppliedEvidence,
+  applyAddition,
   chunkFrom,
   chunksFrom,
+  decideChunk,
   decidePrune,
   effectOfPrune,
   effectOfRedaction,
+  evidenceOfReached,
+  type ForkEvidence,
   FrameCollector,
+  forkedStream,
+  frozenCount,
   grow,
   type HeadPlace,
   hashAt,
   headRow,
-  isAhead,
   isChunkFull,
   isFrameFull,
   isOwnStream,
@@ -36,28 +39,32 @@ import {
   KeptHeads,
   LamportClock,
   ownStreamKey,
+  type Plan,
   type PrunableStream,
   type PruneRemoval,
   type PruneResult,
   type PruneStart,
   placeOf,
+  planWaiting,
   type Received,
+  type ReceiveOptions,
+  type ReceivingStream,
   type RecordOrigin,
   type RedactionResult,
-  readChunk,
   requireRoomForStream,
   requireSameTopic,
   type SignedRedaction,
+  type StoredChain,
   type StoredStream,
   type StreamHead,
   type StreamPosition,
   signHead,
   signRedaction,
-  skipReason,
   startAtCheckpoint,
   startOfStream,
   storableNow,
   type TopicContext,
+  verifyEvidence,
   verifyPrune,
   verifyRedactions,
 } from '../../replication/index.ts'
@@ -115,8 +122,9 @@ export class MemoryEventStore implements EventStore {
   async append(request: AppendRequest): Promise<Appended> {
     this.#check()
     const time = storableNow(this.#options)
-    const lamport = this.#clock.take(request.streams.length)
     const targets = this.#targets(request)
+    for (const [number, { fork }] of targets) if (fork !== undefined) throw forkedStream(number)
+    const lamport = this.#clock.take(request.streams.length)
     const runs = runsOf(request, targets)
     // All frames are built before any change, because that throws for an invalid request.
     const additions = [...targets.values()].map(
@@ -129,23 +137,40 @@ export class MemoryEventStore implements EventStore {
     return { lamport, time, runs }
   }
 
-  async receive(bytes: Uint8Array): Promise<Received> {
+  async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
     this.#check()
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
-    const chunk = readChunk(Buffer.from(bytes))
-    const known = this.#find(chunk.head.stream)
-    const refusal = skipReason(chunk, known?.position, this.#options)
-    if (refusal !== undefined) return { state: refusal, count: known?.position.count ?? 0 }
-    const stream = known ?? this.#newStream(chunk.head.stream)
-    const { position } = stream
-    if (isAhead(chunk, position)) {
-      stream.keepWaiting(chunk)
-      this.#keep(stream)
-      return { state: 'waiting', count: position.count }
+    const bytes = Buffer.from(given)
+    const find = (key: StreamKey): ReceivingStream | undefined => {
+      const known = this.#find(key)
+      return known && this.#receiving(known)
     }
-    for (const addition of admitChunk(chunk, stream.receiving(this.#clock))) this.#addForeign(stream, addition)
-    this.#committed()
-    return { state: 'stored', count: position.count }
+    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#options)
+    if (decision.is === 'answer') return decision.answer
+    const { stream: key } = decision.chunk.head
+    const stream = this.#find(key) ?? this.#newStream(key)
+    if (decision.is === 'store') this.#apply(stream, decision)
+    else if (decision.is === 'wait') stream.keepWaiting(decision.waiting, bytes)
+    else this.#freeze(stream, verifyEvidence(decision.evidence, this.#options), decision.evidence)
+    if (decision.is !== 'wait') this.#committed()
+    const { count } = stream.position
+    if (stream.fork !== undefined) return { state: 'forked', count }
+    return { state: decision.is === 'wait' ? 'waiting' : 'stored', count }
+  }
+
+  async evidence(number: number): Promise<Uint8Array | undefined> {
+    this.#check()
+    return this.#streams[number]?.fork?.record
+  }
+
+  async applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+    this.#check()
+    const evidence = verifyEvidence(record, this.#options)
+    const stream = this.#find(evidence.stream)
+    if (stream === undefined) return { state: 'unknown' }
+    if (stream.fork !== undefined) return { state: 'known' }
+    this.#freeze(stream, evidence, record)
+    return { state: 'applied' }
   }
 
   async prune(number: number, count: number): Promise<Uint8Array> {
@@ -386,11 +411,34 @@ export class MemoryEventStore implements EventStore {
     }
   }
 
-  #addForeign(stream: MemoryStream, { frames, head, signedHead }: Addition): void {
+  /** Stores planned additions, and drops the waiting chunks that are reached. */
+  #apply(stream: MemoryStream, { additions, reached }: Plan): void {
     this.#keep(stream)
-    stream.keep(frames)
-    if (head.checkpoint) stream.addCheckpoint(signedHead)
-    stream.receivedHead = signedHead
+    for (const addition of additions) {
+      const { frames, head, signedHead } = addition
+      applyAddition(addition, stream.position, this.#clock)
+      stream.keep(frames)
+      if (head.checkpoint) stream.addCheckpoint(signedHead)
+      stream.receivedHead = signedHead
+    }
+    stream.dropReached()
+    const evidence = evidenceOfReached(reached, this.#storedChain(stream))
+    if (evidence !== undefined) this.#freeze(stream, verifyEvidence(evidence, this.#options), evidence)
+  }
+
+  #freeze(stream: MemoryStream, evidence: ForkEvidence, record: Uint8Array): void {
+    // Copied, because the caller may reuse its memory.
+    stream.fork = { record: Uint8Array.from(record), frozen: frozenCount(evidence, this.#storedChain(stream)) }
+    stream.dropWaiting()
+  }
+
+  #receiving(stream: MemoryStream): ReceivingStream {
+    return stream.receiving(this.#streams, this.#storedChain(stream))
+  }
+
+  #storedChain(stream: MemoryStream): StoredChain {
+    const { topic, kind } = this.#options
+    return stream.storedChain(genesis(topic, stream.key, kind), () => this.#head(stream))
   }
 
   #prune(signed: Uint8Array, signedHead: Uint8Array | undefined): PruneResult {
@@ -401,6 +449,8 @@ export class MemoryEventStore implements EventStore {
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'fork') return { state: 'fork' }
     const stream = known ?? this.#newStream(record.stream)
+    // Nothing is added to a forked stream.
+    if (effect.is === 'start' && stream.fork !== undefined) return { state: 'fork' }
     if (effect.is === 'remove') this.#remove(stream, record.count, effect, signed)
     else this.#startAt(stream, effect, signed)
     return { state: 'applied' }
@@ -432,7 +482,7 @@ export class MemoryEventStore implements EventStore {
     stream.receivedHead = kept
     this.#clock.follow(head.lamport)
     stream.prune(head.count, Uint8Array.from(signed))
-    for (const addition of admitWaiting(stream.receiving(this.#clock))) this.#addForeign(stream, addition)
+    this.#apply(stream, planWaiting(this.#receiving(stream)))
   }
 
   #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {

@@ -1,24 +1,18 @@
 import { formatStreamId, nodeIdOf } from '../../identity/index.ts'
-import {
-  ByteReader,
-  type Chunk,
-  decodeLabels,
-  type Frame,
-  type Hash,
-  type Labels,
-  type StreamKey,
-} from '../../protocol/index.ts'
+import { ByteReader, decodeLabels, type Frame, type Hash, type Labels, type StreamKey } from '../../protocol/index.ts'
 import {
   type ChainPlace,
   chainAt,
   endChunk,
-  type LamportClock,
-  mayWait,
   type ReceivingStream,
   type RedactableStream,
+  type StoredChain,
   type StoredStream,
   type StreamPosition,
   startChunkAt,
+  type WaitingChunk,
+  type WaitingRoom,
+  waitingBytes,
   withoutPayloads,
 } from '../../replication/index.ts'
 import {
@@ -54,8 +48,10 @@ export class MemoryStream implements ReadStream, RedactableStream {
   receivedHead: Uint8Array | undefined
   /** The prune record, if a part of the stream is pruned. */
   pruneRecord: Uint8Array | undefined
+  /** The evidence of a fork, and the count up to which the stream is still served. */
+  fork: { readonly record: Uint8Array; readonly frozen: number } | undefined
   #frames: Frame[] = []
-  readonly #waiting = new Map<number, Chunk>()
+  readonly #waiting = new Map<number, { readonly waiting: WaitingChunk; readonly bytes: number }>()
   /** The redaction records by offset. */
   readonly #redacted = new Map<number, Uint8Array>()
 
@@ -69,12 +65,29 @@ export class MemoryStream implements ReadStream, RedactableStream {
   }
 
   /** The interface for the admission of chunks. */
-  receiving(clock: LamportClock): ReceivingStream {
+  receiving(all: readonly MemoryStream[], chain: StoredChain): ReceivingStream {
+    return {
+      ...chain,
+      isFrozen: this.fork !== undefined,
+      redactedBetween: (from, to) => this.redactedBetween(from, to),
+      waitingUpTo: (offset) => this.#waitingChunks.filter(({ chunk }) => chunk.first <= offset),
+      waitingRoom: () => ({
+        stream: this.#waitingUsage,
+        all: all.reduce((sum, stream) => added(sum, stream.#waitingUsage), { chunks: 0, bytes: 0 }),
+        at: (first) => this.#waiting.get(first)?.waiting,
+      }),
+    }
+  }
+
+  /** @param newest the newest signed head */
+  storedChain(genesis: Hash, newest: () => Uint8Array | undefined): StoredChain {
+    const checkpoints = [...this.checkpoints]
     return {
       position: this.position,
-      clock,
-      redactedBetween: (from, to) => this.redactedBetween(from, to),
-      takeWaiting: (upTo) => this.#takeWaiting(upTo),
+      genesis,
+      checkpointUpTo: (count) => checkpoints.findLast(([end]) => end <= count)?.[1],
+      headFrom: (count) => checkpoints.find(([end]) => end >= count)?.[1] ?? newest(),
+      frames: (from, to) => this.#frames.filter(({ first }) => first >= from && first < to),
     }
   }
 
@@ -106,6 +119,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
     return {
       count,
       pruned,
+      frozen: this.fork?.frozen,
       genesis,
       checkpointAfter: (offset) => [...this.checkpoints].find(([end]) => end > offset)?.[1],
       checkpointUpTo: (most) => [...this.checkpoints].findLast(([end]) => end <= most)?.[1],
@@ -119,20 +133,26 @@ export class MemoryStream implements ReadStream, RedactableStream {
   }
 
   /** Buffers an out-of-order chunk. */
-  keepWaiting(chunk: Chunk): void {
-    const redacted = this.redactedBetween(chunk.first, chunk.head.count)
-    if (mayWait(chunk, [...this.#waiting.keys()], redacted)) this.#waiting.set(chunk.first, chunk)
+  keepWaiting(waiting: WaitingChunk, bytes: Uint8Array): void {
+    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes, waiting.signedBefore) })
+  }
+
+  get #waitingChunks(): WaitingChunk[] {
+    return [...this.#waiting.values()].map(({ waiting }) => waiting)
+  }
+
+  get #waitingUsage(): WaitingRoom['all'] {
+    return { chunks: this.#waiting.size, bytes: [...this.#waiting.values()].reduce((sum, { bytes }) => sum + bytes, 0) }
   }
 
   /** Drops the waiting chunks that start at or before an offset. */
-  dropWaiting(upTo: number): void {
-    this.#takeWaiting(upTo)
+  dropWaiting(upTo = Number.POSITIVE_INFINITY): void {
+    for (const first of this.#waiting.keys()) if (first <= upTo) this.#waiting.delete(first)
   }
 
-  #takeWaiting(upTo: number): Chunk[] {
-    const reached = [...this.#waiting.values()].filter(({ first }) => first <= upTo)
-    for (const { first } of reached) this.#waiting.delete(first)
-    return reached
+  /** Drops the waiting chunks that the stream has reached. */
+  dropReached(): void {
+    this.dropWaiting(this.position.count)
   }
 
   redactedBetween(from: number, to: number): number[] {
@@ -203,6 +223,10 @@ export class MemoryStream implements ReadStream, RedactableStream {
     for (let i = 0; i < frame.count; i++)
       if ((frame.payloads[2 * i] as number) >= 0) this.events.set(frame.first + i, eventOf(frame, i))
   }
+}
+
+function added(a: WaitingRoom['all'], b: WaitingRoom['all']): WaitingRoom['all'] {
+  return { chunks: a.chunks + b.chunks, bytes: a.bytes + b.bytes }
 }
 
 function eventOf({ bytes, first, lamports, times, labels, payloads }: Frame, i: number): MemoryEvent {

@@ -1,4 +1,10 @@
-import type { PruneResult, Received, RedactionResult } from '../../replication/index.ts'
+import type {
+  AppliedEvidence,
+  PruneResult,
+  Received,
+  ReceiveOptions,
+  RedactionResult,
+} from '../../replication/index.ts'
 import type { Appended, AppendRequest } from './append.ts'
 import type { Serving } from './serving.ts'
 import type { StreamRecords } from './stream-records.ts'
@@ -12,8 +18,8 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 export interface EventLog extends Serving {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
-  /** Verifies and stores a chunk of a stream of another node. */
-  receive(chunk: Uint8Array): Promise<Received>
+  /** Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. */
+  receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
    * Returns the signed prune record.
@@ -30,6 +36,10 @@ export interface EventLog extends Serving {
   applyRedaction(record: Uint8Array): Promise<RedactionResult>
   /** The same for several records: together they cost little more than one. */
   applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]>
+  /** The evidence that the node of a stream has forked it; undefined when the stream is not frozen. */
+  evidence(stream: StreamNumber): Promise<Uint8Array | undefined>
+  /** Verifies the evidence of a fork from another node, and freezes the stream, which may be an own one. */
+  applyEvidence(record: Uint8Array): Promise<AppliedEvidence>
   /** All known streams, including all changes that were acknowledged before. */
   streams(): Promise<StreamStatus[]>
   /** The signed head of a stream: the current one of an own stream, the newest received one of another. */

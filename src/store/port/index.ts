@@ -1,8 +1,10 @@
 export type {
   AppendedFrames,
+  AppliedEvidence,
   HeadPlace,
   PruneResult,
   Received,
+  ReceiveOptions,
   RedactionResult,
   StreamHead,
 } from '../../replication/index.ts'

@@ -4,6 +4,7 @@ import { format } from '../../base/format.ts'
 import type { TopicKind } from '../../protocol/index.ts'
 import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { evidenceTable, hasEvidence } from './rows/evidence.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 import { timesTable } from './time-index/range-times.ts'
@@ -15,7 +16,8 @@ const checkpointPages = 1000
 const tailColumns =
   'key INTEGER PRIMARY KEY, count INTEGER NOT NULL, lamport INTEGER NOT NULL, hash BLOB NOT NULL, raw INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL'
 
-const waitingColumns = 'key INTEGER PRIMARY KEY, chunk BLOB NOT NULL'
+const waitingColumns = 'key INTEGER PRIMARY KEY, before BLOB NOT NULL, chunk BLOB NOT NULL, crc INTEGER NOT NULL'
+const waitingTable = `CREATE TABLE waiting (${waitingColumns}) STRICT;`
 
 const tables = `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
@@ -25,13 +27,14 @@ const tables = `
     UNIQUE (node, nr)
   ) STRICT;
   CREATE TABLE tail (${tailColumns}) STRICT;
-  CREATE TABLE waiting (${waitingColumns}) STRICT;
+  ${waitingTable}
   CREATE TABLE checkpoint (key INTEGER PRIMARY KEY, before INTEGER NOT NULL, head BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
   ${segmentTable}
   CREATE TABLE range (id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, bits INTEGER NOT NULL, crc INTEGER NOT NULL) STRICT;
   CREATE TABLE posting (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
   ${timesTable}
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
+  ${evidenceTable}
 `
 
 /** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
@@ -59,9 +62,18 @@ export function openForWriting(file: string, topic: string, kind: TopicKind, syn
 /** Raises the format version. Called before the first write, which earlier versions would not understand. */
 export function upgrade(database: DatabaseSync): void {
   const version = userVersion(database)
-  if (version >= logFormatVersion) return
-  const added = version < 3 ? timesTable : ''
-  database.exec(`BEGIN IMMEDIATE; ${added} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
+  if (version < logFormatVersion) {
+    const added = version < 3 ? timesTable : ''
+    database.exec(`BEGIN IMMEDIATE; ${added} PRAGMA user_version = ${logFormatVersion}; COMMIT`)
+  }
+  // Waiting chunks of earlier versions were not verified. They are sent again.
+  if (!hasWaiting(database)) database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS waiting; ${waitingTable} COMMIT`)
+  if (!hasEvidence(database)) database.exec(evidenceTable)
+}
+
+/** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */
+export function hasWaiting(database: DatabaseSync): boolean {
+  return database.prepare("SELECT 1 FROM pragma_table_info('waiting') WHERE name = 'before'").get() !== undefined
 }
 
 /** A write without effect: sets the format version to its current value. */

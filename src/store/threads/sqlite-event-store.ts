@@ -6,9 +6,11 @@ import type { KeyPair } from '../../identity/index.ts'
 import type { Hash, StreamKey, TopicKind } from '../../protocol/index.ts'
 import type {
   AppendedFrames,
+  AppliedEvidence,
   HeadPlace,
   PruneResult,
   Received,
+  ReceiveOptions,
   RedactionResult,
   StreamHead,
 } from '../../replication/index.ts'
@@ -221,9 +223,10 @@ export class SqliteEventStore implements EventStore {
     }) as Promise<Appended>
   }
 
-  async receive(chunk: Uint8Array): Promise<Received> {
-    const received = (await this.#write('receive', chunk)) as Received
-    if (received.state === 'stored') this.#listeners.notify()
+  async receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received> {
+    const received = (await this.#write('receive', chunk, options)) as Received
+    // Before a fork was found, events may have been stored.
+    if (received.state === 'stored' || received.state === 'forked') this.#listeners.notify()
     return received
   }
 
@@ -258,6 +261,14 @@ export class SqliteEventStore implements EventStore {
 
   applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
     return this.#write('applyRedactions', records) as Promise<RedactionResult[]>
+  }
+
+  evidence(stream: number): Promise<Uint8Array | undefined> {
+    return this.#write('evidence', stream) as Promise<Uint8Array | undefined>
+  }
+
+  applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+    return this.#write('applyEvidence', record) as Promise<AppliedEvidence>
   }
 
   streams(): Promise<StreamStatus[]> {

@@ -9,6 +9,7 @@ import { memoryStore } from './sources.ts'
 import {
   checkpointCounts,
   chunksOf,
+  endOf,
   everything,
   hex,
   isMalformed,
@@ -170,7 +171,7 @@ export const pruning = rules(({ large }) => {
     assert.equal(hex(await store.head(0)), hex(head))
     assert.deepEqual(await checkpointCounts(store), [2048])
     assert.equal((await store.append(requestOf([{ stream: 9 }]))).lamport, 2048)
-    assert.deepEqual(await store.receive(rest), { state: 'waiting', count: 2048 })
+    assert.deepEqual(await store.receive(rest, { before: endOf(last) }), { state: 'waiting', count: 2048 })
     assert.deepEqual(await store.receive(last), { state: 'stored', count: 3100 })
     assert.deepEqual(await numbersOf(store, { anyOf: [{ tags: ['all'] }], order: 'asc' }), range(2048, 3100))
     assert.deepEqual((await chunksOf(store)).map(hex), [last, rest].map(hex))
@@ -183,12 +184,13 @@ export const pruning = rules(({ large }) => {
       await fill(source)
       const chunks = (await chunksOf(source)) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
       await store.receive(chunks[0])
-      await store.receive(chunks[2])
-      await store.receive(chunks[3])
+      await store.receive(chunks[2], { before: endOf(chunks[1]) })
+      await store.receive(chunks[3], { before: endOf(chunks[2]) })
       await store.applyRedaction(await source.redact(0, [2050]))
       // Waiting chunks may be dropped with the pruned events; the first one still contains some of them.
-      await store.receive(chunks[2])
-      for (const chunk of (await chunksOf(source)).slice(2)) await store.receive(chunk)
+      assert.equal((await store.receive(chunks[2], { before: endOf(chunks[1]) })).state, 'gap')
+      for (const [i, chunk] of (await chunksOf(source)).slice(2).entries())
+        assert.equal((await store.receive(chunk, { before: endOf(chunks[i + 1]) })).state, 'waiting')
       const { record, head } = await prunedAt(source, 2048)
       await store.applyPrune(record, head)
       assert.equal(await textOf(store), await textOf(source))

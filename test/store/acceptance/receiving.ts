@@ -10,6 +10,7 @@ import {
   assertSame,
   checkpointCounts,
   chunksOf,
+  endOf,
   hex,
   idOf,
   isMalformed,
@@ -24,12 +25,15 @@ import {
   unchanged,
 } from './support.ts'
 
-/** A stream of another node with a number of full chunks and a partial one. */
-async function chunkedSource(chunks: number): Promise<{ source: EventStore; chunks: Uint8Array[] }> {
+/** A stream of another node with a number of full chunks and a partial one; `begun` has the first four events. */
+async function chunkedSource(chunks: number): Promise<{ source: EventStore; chunks: Uint8Array[]; begun: Uint8Array }> {
   const source = memoryStore()
-  for (let i = 0; i < chunks; i++) await source.append(requestOf(numbered(1024, 1024 * i)))
+  await source.append(requestOf(numbered(4)))
+  const begun = (await source.chunk(0, 0)) as Uint8Array
+  await source.append(requestOf(numbered(1020, 4)))
+  for (let i = 1; i < chunks; i++) await source.append(requestOf(numbered(1024, 1024 * i)))
   await source.append(requestOf(numbered(10, 1024 * chunks)))
-  return { source, chunks: await chunksOf(source) }
+  return { source, chunks: await chunksOf(source), begun }
 }
 
 /** Replaces the first occurrence of a text with one of the same length. */
@@ -58,29 +62,27 @@ export const receiving = rules(({ small, large }) => {
 
   large('chunks that arrive early wait, and are stored with the missing one', async (t, open) => {
     const store = await open(t)
-    const { source, chunks } = await chunkedSource(4)
-    const [first, ...later] = chunks as [Uint8Array, ...Uint8Array[]]
-    for (const chunk of later.toReversed()) {
-      assert.deepEqual(await store.receive(chunk), { state: 'waiting', count: 0 })
-      assert.equal(await textOf(store), '')
-    }
-    assert.deepEqual(
-      (await store.streams()).map(({ count }) => count),
-      [0],
-    )
-    assert.equal(await store.head(0), undefined)
-    assert.deepEqual(await store.receive(first), { state: 'stored', count: 4106 })
+    const { source, chunks, begun } = await chunkedSource(4)
+    await store.receive(begun)
+    await unchanged(store, async () => {
+      for (const i of [4, 3, 2, 1]) {
+        const before = endOf(chunks[i - 1])
+        assert.deepEqual(await store.receive(chunks[i] as Uint8Array, { before }), { state: 'waiting', count: 4 })
+      }
+    })
+    assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: 4106 })
     assert.equal(await textOf(store), await textOf(source))
     assert.deepEqual(await checkpointCounts(store), [1024, 2048, 3072, 4096])
   })
 
   large('a gap between waiting chunks remains until it is filled', async (t, open) => {
     const store = await open(t)
-    const { source, chunks } = await chunkedSource(4)
+    const { source, chunks, begun } = await chunkedSource(4)
     const [a, b, c, d, e] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array, Uint8Array]
-    await store.receive(b)
-    await store.receive(e)
-    await store.receive(d)
+    await store.receive(begun)
+    await store.receive(b, { before: endOf(a) })
+    await store.receive(e, { before: endOf(d) })
+    await store.receive(d, { before: endOf(c) })
     assert.deepEqual(await store.receive(a), { state: 'stored', count: 2048 })
     assert.deepEqual(await numbersOf(store), range(0, 2048))
     assert.deepEqual(await store.receive(c), { state: 'stored', count: 4106 })
@@ -124,8 +126,9 @@ export const receiving = rules(({ small, large }) => {
       await source.append(requestOf([...numbered(300, 1200, 0), ...numbered(300, 1200, 1)]))
       chunks.push(...(await chunksOf(source, 0)), ...(await chunksOf(source, 1)))
     }
-    const shuffled = chunks.map((chunk, i) => [(i * 5) % chunks.length, chunk] as const).sort(([a], [b]) => a - b)
-    for (const [, chunk] of shuffled) await store.receive(chunk)
+    // Every first chunk before the second one of the same stream.
+    const shuffled = [...chunks.filter((_, i) => i % 2 === 0), ...chunks.filter((_, i) => i % 2 === 1).toReversed()]
+    for (const chunk of shuffled) assert.equal((await store.receive(chunk)).state, 'stored')
     assert.deepEqual(
       (await store.streams()).map(({ count }) => count),
       [1500, 1500, 1500, 1500],
@@ -194,41 +197,88 @@ export const receiving = rules(({ small, large }) => {
     assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: 1024 })
   })
 
-  large('a forged waiting chunk does not block the genuine ones', async (t, open) => {
+  large('a forged early chunk is refused, and does not block the genuine one', async (t, open) => {
     const store = await open(t)
-    const { source, chunks } = await chunkedSource(3)
+    const { source, chunks, begun } = await chunkedSource(3)
     const [a, b, c, d] = chunks as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
-    // Its hash can only be verified once the chunk before it has arrived.
-    await store.receive(replaced(b, '{"n":1077}', '{"n":1078}'))
-    await store.receive(c)
-    assert.deepEqual(await store.receive(a), { state: 'stored', count: 1024 })
-    assert.deepEqual(await store.receive(b), { state: 'stored', count: 3072 })
+    await store.receive(begun)
+    const forged = replaced(b, '{"n":1077}', '{"n":1078}')
+    await assert.rejects(store.receive(forged, { before: endOf(a) }), isMalformed)
+    assert.deepEqual(await store.receive(forged), { state: 'gap', count: 4 })
+    assert.equal((await store.receive(b, { before: endOf(a) })).state, 'waiting')
+    assert.equal((await store.receive(c, { before: endOf(b) })).state, 'waiting')
+    assert.deepEqual(await store.receive(a), { state: 'stored', count: 3072 })
     assert.deepEqual(await store.receive(d), { state: 'stored', count: 3082 })
     assert.equal(await textOf(store), await textOf(source))
   })
 
-  small('a chunk that does not continue the stored chain is refused', async (t, open) => {
-    const store = await open(t)
-    const key = KeyPair.generate(systemRandom)
-    const [one, two] = [memoryStore(key), memoryStore(key)]
-    await one.append(requestOf(numbered(10)))
-    await two.append(requestOf(numbered(10)))
-    await store.receive((await one.chunk(0, 0)) as Uint8Array)
-    await two.append(requestOf(numbered(10)))
-    await unchanged(store, async () =>
-      assert.rejects(store.receive((await two.chunk(0, 0)) as Uint8Array), isMalformed),
-    )
-  })
+  small(
+    'an early chunk of an unknown stream, or without the head before it, leaves nothing behind',
+    async (t, open) => {
+      const store = await open(t)
+      const stream = new ForgedStream()
+      const [first, second, third] = [0, 1, 2].map((lamport) => stream.chunk([{ lamport }])) as [Buffer, Buffer, Buffer]
+      await unchanged(store, async () => {
+        assert.deepEqual(await store.receive(second, { before: endOf(first) }), { state: 'gap', count: 0 })
+        assert.deepEqual(await store.receive(third), { state: 'gap', count: 0 })
+      })
+      await store.receive(first)
+      assert.deepEqual(await store.receive(third), { state: 'gap', count: 1 })
+      assert.deepEqual(await store.receive(second), { state: 'stored', count: 2 })
+    },
+  )
 
   small('the number of waiting chunks is limited, and the stream can still be completed', async (t, open) => {
     const store = await open(t)
     const forged = new ForgedStream()
-    const chunks = range(0, limits.waitingChunks + 6).map((i) => forged.chunk([{ lamport: i }]))
-    for (const chunk of chunks.slice(1)) assert.equal((await store.receive(chunk)).state, 'waiting')
-    const kept = limits.waitingChunks + 1
-    assert.deepEqual(await store.receive(chunks[0] as Uint8Array), { state: 'stored', count: kept })
+    const chunks = range(0, limits.waitingChunks + 7).map((i) => forged.chunk([{ lamport: i }]))
+    await store.receive(chunks[0] as Uint8Array)
+    const kept = limits.waitingChunks + 2
+    for (const i of range(2, chunks.length)) {
+      const received = await store.receive(chunks[i] as Uint8Array, { before: endOf(chunks[i - 1]) })
+      assert.equal(received.state, i < kept ? 'waiting' : 'gap')
+    }
+    assert.deepEqual(await store.receive(chunks[1] as Uint8Array), { state: 'stored', count: kept })
     for (const chunk of chunks.slice(kept)) assert.equal((await store.receive(chunk)).state, 'stored')
     assert.equal((await linesOf(store)).length, chunks.length)
+  })
+
+  small('the size of the waiting chunks of a stream is limited, and another stream still has room', async (t, open) => {
+    const store = await open(t)
+    const payload = JSON.stringify('x'.repeat(7 * 1024 * 1024))
+    const fits = Math.floor(limits.waitingBytes / payload.length)
+    for (const stream of [new ForgedStream(), new ForgedStream()]) {
+      await store.receive(stream.chunk([{ lamport: 0 }]))
+      let before = endOf(stream.chunk([{ lamport: 1 }]))
+      for (const i of range(0, fits + 1)) {
+        const chunk = stream.chunk([{ lamport: 2 + i, payload }])
+        assert.equal((await store.receive(chunk, { before })).state, i < fits ? 'waiting' : 'gap')
+        before = endOf(chunk)
+      }
+    }
+  })
+
+  small('the number of waiting chunks of all streams together is limited', async (t, open) => {
+    const store = await open(t)
+    const states = new Map<string, number>()
+    for (const _ of range(0, limits.waitingChunksInAll / limits.waitingChunks + 1)) {
+      const stream = new ForgedStream()
+      await store.receive(stream.chunk([{ lamport: 0 }]))
+      let before = endOf(stream.chunk([{ lamport: 1 }]))
+      for (const i of range(0, limits.waitingChunks)) {
+        const chunk = stream.chunk([{ lamport: 2 + i }])
+        const { state } = await store.receive(chunk, { before })
+        states.set(state, (states.get(state) ?? 0) + 1)
+        before = endOf(chunk)
+      }
+    }
+    assert.deepEqual(
+      [...states],
+      [
+        ['waiting', limits.waitingChunksInAll],
+        ['gap', limits.waitingChunks],
+      ],
+    )
   })
 
   small('chunks with lamport timestamps more than a day ahead of the clock are not stored', async (t, open) => {
@@ -263,9 +313,10 @@ export const receiving = rules(({ small, large }) => {
 
   large('a waiting chunk does not advance the clock', async (t, open) => {
     const store = await open(t)
-    const { chunks } = await chunkedSource(1)
-    await store.receive(chunks[1] as Uint8Array)
-    assert.equal((await store.append(requestOf([{}]))).lamport, 0)
+    const { chunks, begun } = await chunkedSource(1)
+    await store.receive(begun)
+    assert.equal((await store.receive(chunks[1] as Uint8Array, { before: endOf(chunks[0]) })).state, 'waiting')
+    assert.equal((await store.append(requestOf([{}]))).lamport, 4)
     await store.receive(chunks[0] as Uint8Array)
     assert.equal((await store.append(requestOf([{}]))).lamport, 1034)
   })
@@ -290,11 +341,13 @@ export const receiving = rules(({ small, large }) => {
 
   large('the caller may reuse the buffer of a received chunk', async (t, open) => {
     const store = await open(t)
-    const { source, chunks } = await chunkedSource(1)
+    const { source, chunks, begun } = await chunkedSource(1)
+    await store.receive(begun)
     for (const chunk of chunks.toReversed()) {
-      const given = Buffer.from(chunk)
-      await store.receive(given)
+      const [given, before] = [Buffer.from(chunk), Buffer.from(endOf(chunks[0]))]
+      await store.receive(given, { before })
       given.fill(0)
+      before.fill(0)
     }
     assert.equal(await textOf(store), await textOf(source))
     assert.deepEqual((await chunksOf(store)).map(hex), chunks.map(hex))

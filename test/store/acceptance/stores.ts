@@ -77,6 +77,7 @@ const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'redact',
   'applyRedaction',
   'applyRedactions',
+  'applyEvidence',
 ])
 
 /** A store that seals everything after each write, so that the next read is from segments. */

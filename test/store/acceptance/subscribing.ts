@@ -4,7 +4,7 @@ import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore } from '../../../src/store/port/index.ts'
 import { Live, messages } from './jobs.ts'
 import { ForgedStream, memoryStore } from './sources.ts'
-import { chunksOf, idOf, range, replicate, requestOf, rules } from './support.ts'
+import { chunksOf, endOf, idOf, range, replicate, requestOf, rules } from './support.ts'
 
 const payloads = (...list: unknown[]) => requestOf(list.map((one) => ({ tags: ['x'], payload: JSON.stringify(one) })))
 
@@ -125,12 +125,13 @@ export const subscribing = rules(({ small, large }) => {
   small('subscribe sends events of a waiting chunk once the missing chunk has arrived', async (t, open) => {
     const store = await open(t, { queries: true })
     const stream = new ForgedStream()
-    const [first, second] = [0, 1].map((n) => stream.chunk([{ lamport: n, payload: String(n) }]))
+    const [known, first, second] = [0, 1, 2].map((n) => stream.chunk([{ lamport: n, payload: String(n) }]))
+    await store.receive(known as Buffer)
     const live = new Live(store, 'subscribe', { query: 'FROM allEvents' })
-    assert.deepEqual(await live.contents(1), ['offsets'])
-    assert.equal((await store.receive(second as Buffer)).state, 'waiting')
+    assert.deepEqual(await live.contents(2), [0, 'offsets'])
+    assert.equal((await store.receive(second as Buffer, { before: endOf(first) })).state, 'waiting')
     await store.receive(first as Buffer)
-    assert.deepEqual(await live.contents(2), [0, 1])
+    assert.deepEqual(await live.contents(2), [1, 2])
     live.reading.cancel()
   })
 

@@ -160,6 +160,11 @@ export async function chunksOf(store: EventStore, stream = 0): Promise<Uint8Arra
   }
 }
 
+/** The signed head at the end of a chunk: the one before the next chunk. */
+export function endOf(chunk: Uint8Array | undefined): Uint8Array {
+  return readChunk(chunk as Uint8Array).signedHead
+}
+
 /** Replicates all chunks of all streams to another store. */
 export async function replicate(from: EventStore, to: EventStore): Promise<void> {
   for (const { number } of await from.streams())

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readChunk } from '../../../src/replication/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { buildSeal, LogReader, type LogWriter } from '../../../src/store/sqlite/index.ts'
 import { noise } from '../../support/noise.ts'
@@ -70,8 +71,8 @@ export function steps(folder: string): Record<string, (writer: LogWriter) => voi
     'events that fill a chunk': (writer) => writer.append([request(9, 4)]),
     'a large payload': (writer) => writer.append([request(1, 13, 0, noisyText(20_000))]),
     'many events at once': (writer) => writer.append([request(40, 14), request(30, 2, 7)]),
-    'a chunk that waits': (writer) => writer.receive(third),
     'a chunk of another node': (writer) => writer.receive(first),
+    'a chunk that waits': (writer) => writer.receive(third, { before: readChunk(second).signedHead }),
     'a chunk that another one has waited for': (writer) => writer.receive(second),
     'a seal': seal,
     'events after a seal': (writer) => writer.append([request(2, 54)]),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { format } from '../../../src/base/format.ts'
 import { tuning } from '../../../src/base/tuning.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { readChunk } from '../../../src/replication/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { AppendRequest } from '../../../src/store/port/index.ts'
@@ -59,7 +60,7 @@ export function buildSmallStore(folder: string): SmallStore {
   writer.receive(first)
   writer.append([request(2, 29)])
   writer.append([request(5, 2, 7, 'x'.repeat(100))])
-  writer.receive(third)
+  writer.receive(third, { before: readChunk(second).signedHead })
   for (const redaction of redactions) writer.applyRedactions([redaction])
   writer.redact(0, [27])
   writer.append([request(1, 31)])

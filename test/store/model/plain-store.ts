@@ -140,17 +140,24 @@ export class PlainStore {
   receive(chunk: PlainChunk): { state: string; count: number } {
     const count = this.find(chunk.node, chunk.stream)?.count ?? 0
     if (chunk.to <= count) return { state: 'known', count }
+    if (chunk.from > count) return { state: this.#wait(chunk), count }
     const stream = this.#known(chunk.node, chunk.stream)
-    if (chunk.from > count) {
-      const isNew = stream.waiting.length < waitingChunks && stream.waiting.every(({ from }) => from !== chunk.from)
-      // Pruned and redacted data is not kept, not even in waiting chunks.
-      const redacted = chunk.events.some(({ offset, payload }) => payload !== null && stream.redacted.has(offset))
-      if (isNew && !redacted) stream.waiting.push(chunk)
-      return { state: 'waiting', count }
-    }
     this.#add(stream, chunk)
     this.#addWaiting(stream)
     return { state: 'stored', count: stream.count }
+  }
+
+  /** Keeps an early chunk, which comes with the head before it. */
+  #wait(chunk: PlainChunk): 'waiting' | 'gap' {
+    const stream = this.find(chunk.node, chunk.stream)
+    if (stream === undefined) return 'gap'
+    // Pruned and redacted data is not kept, not even in waiting chunks.
+    if (chunk.events.some(({ offset, payload }) => payload !== null && stream.redacted.has(offset))) return 'gap'
+    const other = stream.waiting.find(({ from }) => from === chunk.from)
+    if (other !== undefined) return other.to >= chunk.to ? 'waiting' : 'gap'
+    if (stream.waiting.length >= waitingChunks) return 'gap'
+    stream.waiting.push(chunk)
+    return 'waiting'
   }
 
   #add(stream: PlainStream, chunk: PlainChunk): void {

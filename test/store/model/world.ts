@@ -36,6 +36,8 @@ interface RemoteStream {
 
 interface Collected {
   readonly bytes: Uint8Array
+  /** The head before it. */
+  readonly before: Uint8Array | undefined
   readonly chunk: PlainChunk
 }
 
@@ -48,6 +50,8 @@ export class World {
   readonly #chunks: Collected[] = []
   /** The last prune record of each stream. */
   readonly #pruned = new Map<string, Uint8Array>()
+  /** The redaction records, by stream and offset. */
+  readonly #redactions = new Map<string, Uint8Array>()
   readonly #count: (what: string) => void
   #store: SqliteEventStore
   #events = 0
@@ -171,7 +175,11 @@ export class World {
       for (let start = stream.pruned; ; ) {
         const collected = await collect(sender, number, start)
         if (collected === undefined) break
-        assert.deepEqual(await receiver.store.receive(collected.bytes), receiver.model.receive(collected.chunk))
+        await this.#sendRedactions(receiver, collected)
+        assert.deepEqual(
+          await receiver.store.receive(collected.bytes, { before: collected.before }),
+          receiver.model.receive(collected.chunk),
+        )
         start = collected.chunk.to
       }
     }
@@ -189,9 +197,20 @@ export class World {
 
   async #deliver(chunks: readonly Collected[]): Promise<void> {
     for (const collected of chunks) {
-      const response = await this.#store.receive(collected.bytes)
+      await this.#sendRedactions({ store: this.#store, model: this.#model }, collected)
+      const response = await this.#store.receive(collected.bytes, { before: collected.before })
       assert.deepEqual(response, this.#model.receive(collected.chunk))
       this.#count(`chunk ${response.state}`)
+    }
+  }
+
+  /** Redaction records are sent before the chunks that lack the payloads. */
+  async #sendRedactions({ store, model }: Partial<Pair> & Pick<Pair, 'store'>, { chunk }: Collected): Promise<void> {
+    const { node, stream, events } = chunk
+    for (const { offset, payload } of events) {
+      if (payload !== null || model?.find(node, stream)?.redacted.has(offset) === true) continue
+      await store.applyRedaction(this.#redactions.get(`${node}/${stream}/${offset}`) as Uint8Array)
+      model?.redact(node, stream, offset)
     }
   }
 
@@ -230,7 +249,10 @@ export class World {
     for (const offset of offsets.map((place) => place % (stream.count + 1))) {
       const record = await refusable(this.#store.redact(stream.stream, [offset]))
       assert.equal(record !== undefined, offset < stream.count)
-      if (record !== undefined) this.#model.redact(stream.node, stream.stream, offset)
+      if (record !== undefined) {
+        this.#model.redact(stream.node, stream.stream, offset)
+        this.#redactions.set(`${stream.node}/${stream.stream}/${offset}`, record)
+      }
       this.#count(record === undefined ? 'redaction refused' : 'redacted')
     }
   }
@@ -239,6 +261,7 @@ export class World {
   async #othersRedact({ source, stream }: RemoteStream, step: { offset: number; sendsRecord: boolean }): Promise<void> {
     const offset = step.offset % stream.count
     const record = await source.store.redact(stream.stream, [offset])
+    this.#redactions.set(`${stream.node}/${stream.stream}/${offset}`, record)
     source.model.redact(stream.node, stream.stream, offset)
     if (!step.sendsRecord) return
     await this.#store.applyRedaction(record)
@@ -327,7 +350,11 @@ export class World {
         const collected = await collect({ store: this.#store, model: this.#model }, number, from)
         assert.ok(collected !== undefined)
         from = collected.chunk.to
-        assert.deepEqual(await other.receive(collected.bytes), { state: 'stored', count: from })
+        await this.#sendRedactions({ store: other }, collected)
+        assert.deepEqual(await other.receive(collected.bytes, { before: collected.before }), {
+          state: 'stored',
+          count: from,
+        })
       }
     }
     const copy = linesOf(await rest(other.read({ anyOf: [{ tags: [] }], order: 'asc' })[Symbol.asyncIterator]()))
@@ -419,7 +446,8 @@ async function collect({ store, model }: Pair, number: number, from: number): Pr
   const bytes = await store.chunk(number, from)
   const chunk = model.chunk(model.streams[number] as PlainStream, from)
   assert.equal(bytes === undefined, chunk === undefined)
-  return bytes && chunk && { bytes, chunk }
+  const before = (await store.checkpoints(number)).find(({ count }) => count === from)?.head
+  return bytes && chunk && { bytes, before, chunk }
 }
 
 /** The result, or undefined if the call was refused as invalid. */

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoredStream } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { checkpointAt, checkpointsAfter } from '../rows/checkpoints.ts'
+import { evidenceOf } from '../rows/evidence.ts'
 import { offsetOf, rowKey } from '../rows/row-key.ts'
 import { framesFrom } from './frames.ts'
 
@@ -16,6 +17,9 @@ export function storedStream(
     count,
     pruned,
     genesis,
+    get frozen() {
+      return evidenceOf(database, number)?.frozen
+    },
     checkpointAfter: (offset) => checkpointsAfter(database, number, offset, 1)[0]?.head,
     checkpointUpTo: (most) => checkpointUpTo(database, number, most),
     frames: (from, to) => framesFrom(database, number, from, to),

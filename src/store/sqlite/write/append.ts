@@ -3,9 +3,11 @@ import { ByteWriter, FrameBuilder, randomSeed } from '../../../protocol/index.ts
 import {
   type ChainEnd,
   type FrameCollector,
+  forkedStream,
   grow,
   isChunkFull,
   isFrameFull,
+  ownStreamKey,
   signHead,
 } from '../../../replication/index.ts'
 import { type Appended, type AppendRequest, addToRuns, type Run } from '../../port/index.ts'
@@ -37,6 +39,7 @@ export class Appender {
   commit(requests: readonly AppendRequest[]): Appended[] {
     // The events of a commit share its time. Read before the transaction, since recovering from a failed one is slow.
     const time = this.#log.now()
+    this.#refuseFrozen(requests)
     try {
       const appended = this.#log.lazyTransaction(() => {
         const appended = requests.map((request) => this.#append(request, time))
@@ -49,6 +52,16 @@ export class Appender {
       this.frames?.rollback()
       for (const row of this.#pending.values()) this.#spare.push(row.clear())
       this.#pending.clear()
+    }
+  }
+
+  /** Before the transaction, since a failed one reloads all streams. */
+  #refuseFrozen(requests: readonly AppendRequest[]): void {
+    const { frozen, options } = this.#log
+    if (frozen.size === 0) return
+    for (const number of new Set(requests.flatMap(({ streams }) => [...streams]))) {
+      const state = this.#log.stream(ownStreamKey(number, options))
+      if (state !== undefined && frozen.has(state.number)) throw forkedStream(number)
     }
   }
 

@@ -27,6 +27,7 @@ import type { StreamNumber } from '../../port/index.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from '../log-database.ts'
 import { checkpointCrc } from '../rows/checkpoints.ts'
 import { asDamage } from '../rows/checksum.ts'
+import { frozenStreams } from '../rows/evidence.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from '../rows/stream-state.ts'
@@ -55,6 +56,8 @@ export class LogState {
   /** Streams whose new counts have to be published to the readers. */
   readonly changed = new Set<StreamState>()
   readonly clock = new LamportClock()
+  /** The streams with evidence of a fork: nothing is added to them any more. */
+  readonly frozen = new Set<StreamNumber>()
   /** Number of chunks that have ended since the log was opened. */
   chunksEnded = 0
   #database: DatabaseSync
@@ -159,6 +162,11 @@ export class LogState {
     this.saveStream(state, { head })
   }
 
+  /** Reopens the connection after a failure, so that decisions before a transaction are based on what is on disk. */
+  reopenIfBroken(): void {
+    if (this.#broken) this.#reopen()
+  }
+
   /**
    * Runs work in one transaction. Once it returns, all of it is on disk. When it throws, nothing is, except after an I/O
    * error during the commit, when all of it may be.
@@ -224,11 +232,6 @@ export class LogState {
   insertTail({ key, count, lamport, hash, raw, crc, body }: TailRow, autocommit = false): void {
     if (!autocommit) this.#begin()
     this.#statements.insertTail.run(key, count, lamport, hash, raw, crc, body)
-  }
-
-  /** To be called before the state is used outside of a transaction: after a failed commit it may be ahead of the disk. */
-  reopenIfBroken(): void {
-    if (this.#broken) this.#reopen()
   }
 
   /** The newest signed head of a stream. */
@@ -403,6 +406,8 @@ export class LogState {
     )
     // Always a new revision: seals and merges that were planned before must not be applied.
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
+    this.frozen.clear()
+    for (const number of asDamage(() => frozenStreams(this.#database))) this.frozen.add(number)
     this.changed.clear()
     for (const state of this.streams) this.changed.add(state)
     for (const { lamport } of this.streams) this.clock.follow(lamport)

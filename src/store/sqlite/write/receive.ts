@@ -1,96 +1,108 @@
-import { type Chunk, MalformedBytes } from '../../../protocol/index.ts'
+import { assert } from '../../../base/assert.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import {
   type Addition,
-  admitChunk,
-  admitWaiting,
-  isAhead,
-  mayWait,
+  applyAddition,
+  decideChunk,
+  evidenceOfReached,
+  type Plan,
+  planWaiting,
   type Received,
+  type ReceiveOptions,
   type ReceivingStream,
-  readChunk,
-  skipReason,
-  unlessMalformed,
+  requireRoomForStream,
 } from '../../../replication/index.ts'
-import { offsetOf, rowKey } from '../rows/row-key.ts'
+import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
+import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
 import { redactedBetween } from './redactions.ts'
+import { WaitingRows } from './waiting.ts'
 
 /** Stores the chunks of other nodes that the rules of replication admit. */
 export class Receiver {
   readonly #log: LogState
+  readonly #forks: Forks
 
-  constructor(log: LogState) {
+  constructor(log: LogState, forks: Forks) {
     this.#log = log
+    this.#forks = forks
   }
 
-  /** Verifies a chunk and stores it in one transaction, together with the chunks that waited for it. */
-  receive(bytes: Uint8Array): Received {
-    const chunk = readChunk(bytes)
-    const known = this.#log.stream(chunk.head.stream)
-    const refusal = skipReason(chunk, known, this.#log.options)
-    if (refusal !== undefined) return { state: refusal, count: known?.count ?? 0 }
-    return this.#log.transaction(() => this.#store(chunk, bytes))
-  }
-
-  #store(chunk: Chunk, bytes: Uint8Array): Received {
-    // Looked up again: beginning the transaction may have reloaded all streams.
-    const state = this.#log.stream(chunk.head.stream) ?? this.#log.addStream(chunk.head.stream)
-    if (isAhead(chunk, state)) {
-      this.#keepWaiting(state, chunk, bytes)
-      return { state: 'waiting', count: state.count }
+  /**
+   * Verifies a chunk and stores it in one transaction, together with the chunks that waited for it. Everything is decided
+   * before the transaction: rolling one back reloads all streams, and outdates the seal that is being built.
+   */
+  receive(bytes: Uint8Array, options: ReceiveOptions = {}): Received {
+    const log = this.#log
+    log.reopenIfBroken()
+    const find = (key: StreamKey): ReceivingStream | undefined => {
+      const state = log.stream(key)
+      return state && this.#receiving(state)
     }
-    for (const addition of admitChunk(chunk, this.#receiving(state))) this.#append(state, addition)
-    return { state: 'stored', count: state.count }
+    const decision = decideChunk(bytes, options, find, log.options)
+    if (decision.is === 'answer') return decision.answer
+    const { stream } = decision.chunk.head
+    const known = log.stream(stream)
+    if (known === undefined) requireRoomForStream([...log.streams].length)
+    if (decision.is === 'fork') {
+      assert(known !== undefined, 'only a stream with events can be forked')
+      this.#forks.freeze(known, decision.evidence)
+      return { state: 'forked', count: known.count }
+    }
+    const state = log.transaction(() => {
+      const state = known ?? log.addStream(stream)
+      if (decision.is === 'store') this.#apply(state, decision)
+      else this.#waiting(state).keep(decision.waiting, bytes)
+      return state
+    })
+    const { count } = state
+    if (decision.is === 'wait') return { state: 'waiting', count }
+    return { state: this.#compare(state, decision) ? 'forked' : 'stored', count }
   }
 
   /** Stores the waiting chunks that continue a stream now, within the current transaction. */
   appendWaiting(state: StreamState): void {
-    for (const addition of admitWaiting(this.#receiving(state))) this.#append(state, addition)
+    const plan = planWaiting(this.#receiving(state))
+    this.#apply(state, plan)
+    this.#compare(state, plan)
+  }
+
+  /** Compares the waiting chunks that were reached with what was stored instead. Returns whether that proves a fork. */
+  #compare(state: StreamState, { reached }: Plan): boolean {
+    const evidence = evidenceOfReached(reached, this.#receiving(state))
+    if (evidence !== undefined) this.#forks.freeze(state, evidence)
+    return evidence !== undefined
   }
 
   #receiving(state: StreamState): ReceivingStream {
     return {
-      position: state,
-      clock: this.#log.clock,
+      ...storedChain(this.#log, state),
+      isFrozen: this.#log.frozen.has(state.number),
       redactedBetween: (from, to) => redactedBetween(this.#log.database, state.number, from, to),
-      takeWaiting: (upTo) => this.#takeWaiting(state, upTo),
+      waitingUpTo: (offset) => this.#waiting(state).upTo(offset),
+      waitingRoom: () => this.#waiting(state).room(),
     }
   }
 
-  #keepWaiting(state: StreamState, chunk: Chunk, bytes: Uint8Array): void {
-    const { database } = this.#log
-    const waiting = database
-      .prepare('SELECT key FROM waiting WHERE key >= ? AND key < ?')
-      .all(rowKey(state.number, 0), rowKey(state.number + 1, 0))
-      .map(({ key }) => offsetOf(Number(key)))
-    const redacted = redactedBetween(database, state.number, chunk.first, chunk.head.count)
-    if (!mayWait(chunk, waiting, redacted)) return
-    database.prepare('INSERT INTO waiting (key, chunk) VALUES (?, ?)').run(rowKey(state.number, chunk.first), bytes)
+  #waiting({ number }: StreamState): WaitingRows {
+    return new WaitingRows(this.#log.database, number)
   }
 
-  /** These rows have no checksum: a damaged one is dropped like an invalid chunk, and is sent again. */
-  #takeWaiting({ number }: StreamState, upTo: number): Chunk[] {
-    const { database } = this.#log
-    const bounds = [rowKey(number, 0), rowKey(number, upTo)] as const
-    const rows = database.prepare('SELECT chunk FROM waiting WHERE key >= ? AND key <= ?').all(...bounds)
-    if (rows.length > 0) database.prepare('DELETE FROM waiting WHERE key >= ? AND key <= ?').run(...bounds)
-    return rows
-      .map(({ chunk }) => unlessMalformed(() => readChunk(bytesOf(chunk))))
-      .filter((chunk) => chunk !== undefined)
+  /** Stores planned additions, and drops the waiting chunks that are reached, within the current transaction. */
+  #apply(state: StreamState, { additions }: Plan): void {
+    for (const addition of additions) this.#append(state, addition)
+    this.#waiting(state).dropUpTo(state.count)
   }
 
-  #append(state: StreamState, { first, count, lamport, chain, frames, head, signedHead }: Addition): void {
+  #append(state: StreamState, addition: Addition): void {
+    const { first, count, lamport, chain, frames, head, signedHead } = addition
+    applyAddition(addition, state, this.#log.clock)
     const point = { is: 'after', hash: chain.hash } as const
     this.#log.insertTail(tailRow(rowKey(state.number, first), count, lamport, point, recordsOfFrames(frames)))
     this.#log.changed.add(state)
     if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead)
     this.#log.saveHead(state, signedHead)
   }
-}
-
-function bytesOf(value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  throw new MalformedBytes('these are no bytes')
 }

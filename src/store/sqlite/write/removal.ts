@@ -54,6 +54,8 @@ export class Pruner {
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'fork') return { state: 'fork' }
+    // Nothing is added to a forked stream.
+    if (effect.is === 'start' && known !== undefined && this.#log.frozen.has(known.number)) return { state: 'fork' }
     this.#log.transaction(() => {
       const state = known ?? this.#log.addStream(stream)
       if (effect.is === 'remove') this.#remove(state, count, effect, signed)

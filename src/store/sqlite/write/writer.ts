@@ -4,9 +4,11 @@ import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
 import {
   type AppendedFrames,
+  type AppliedEvidence,
   FrameCollector,
   type PruneResult,
   type Received,
+  type ReceiveOptions,
   type RedactionResult,
   type StreamHead,
 } from '../../../replication/index.ts'
@@ -25,6 +27,7 @@ import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
 import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
+import { Forks } from './forks.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { storedPrune } from './prunable-stream.ts'
 import { Receiver } from './receive.ts'
@@ -37,6 +40,7 @@ export class LogWriter {
   readonly counts: SharedCounts
   readonly #log: LogState
   readonly #appender: Appender
+  readonly #forks: Forks
   readonly #receiver: Receiver
   readonly #pruner: Pruner
   readonly #redactor: Redactor
@@ -55,7 +59,8 @@ export class LogWriter {
     this.counts = counts
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
-    this.#receiver = new Receiver(this.#log)
+    this.#forks = new Forks(this.#log)
+    this.#receiver = new Receiver(this.#log, this.#forks)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
     this.#publishCounts()
@@ -81,9 +86,18 @@ export class LogWriter {
     this.#appender.link()
   }
 
-  receive(chunk: Uint8Array): Received {
+  receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
     this.#hasReceivedEvents = true
-    return this.#publishing(() => this.#receiver.receive(chunk))
+    return this.#publishing(() => this.#receiver.receive(chunk, options))
+  }
+
+  /** The evidence of a fork of a stream; undefined when it is not frozen. */
+  evidence(stream: number): Uint8Array | undefined {
+    return this.#forks.evidence(stream)
+  }
+
+  applyEvidence(record: Uint8Array): AppliedEvidence {
+    return this.#publishing(() => this.#forks.apply(record))
   }
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */

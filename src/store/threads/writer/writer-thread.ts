@@ -47,6 +47,8 @@ export type WriterCall =
   | 'applyPrune'
   | 'redact'
   | 'applyRedactions'
+  | 'evidence'
+  | 'applyEvidence'
   | 'head'
   | 'ownHeads'
   | 'records'
@@ -86,6 +88,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   applyPrune: 'prune',
   redact: 'redact',
   applyRedactions: 'redact',
+  applyEvidence: 'receive',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',

@@ -1,0 +1,93 @@
+import type { DatabaseSync } from 'node:sqlite'
+import {
+  readChunk,
+  unlessMalformed,
+  verifyFrom,
+  type WaitingChunk,
+  type WaitingRoom,
+} from '../../../replication/index.ts'
+import type { StreamNumber } from '../../port/index.ts'
+import { hasWaiting } from '../log-database.ts'
+import { checksum, DamagedData } from '../rows/checksum.ts'
+import { rowKey } from '../rows/row-key.ts'
+
+interface WaitingRow {
+  readonly key: number
+  readonly before: Uint8Array
+  readonly chunk: Uint8Array
+  readonly crc: number
+}
+
+/** The rows of chunks that wait for earlier ones. They are a cache: one that cannot be read is sent again. */
+export class WaitingRows {
+  readonly #database: DatabaseSync
+  readonly #stream: StreamNumber
+  readonly #isEmpty: boolean
+
+  constructor(database: DatabaseSync, stream: StreamNumber) {
+    this.#database = database
+    this.#stream = stream
+    // The table of an earlier version is replaced with the first write.
+    this.#isEmpty = !hasWaiting(database)
+  }
+
+  keep({ chunk, signedBefore }: WaitingChunk, bytes: Uint8Array): void {
+    const row = { key: rowKey(this.#stream, chunk.first), before: signedBefore, chunk: bytes }
+    this.#database
+      .prepare('INSERT OR REPLACE INTO waiting (key, before, chunk, crc) VALUES (?, ?, ?, ?)')
+      .run(row.key, row.before, row.chunk, crcOf(row))
+  }
+
+  /** The chunks that start at or before an offset. */
+  upTo(offset: number): WaitingChunk[] {
+    return this.#between(0, offset)
+  }
+
+  room(): WaitingRoom {
+    const bounds = [rowKey(this.#stream, 0), rowKey(this.#stream + 1, 0)] as const
+    return {
+      stream: this.#usage('WHERE key >= ? AND key < ?', ...bounds),
+      all: this.#usage(''),
+      at: (first) => this.#between(first, first)[0],
+    }
+  }
+
+  /** Drops the chunks that start at or before an offset. */
+  dropUpTo(offset: number): void {
+    this.#database
+      .prepare('DELETE FROM waiting WHERE key >= ? AND key <= ?')
+      .run(rowKey(this.#stream, 0), rowKey(this.#stream, offset))
+  }
+
+  #between(from: number, to: number): WaitingChunk[] {
+    if (this.#isEmpty) return []
+    const rows = this.#database
+      .prepare('SELECT key, before, chunk, crc FROM waiting WHERE key >= ? AND key <= ?')
+      .all(rowKey(this.#stream, from), rowKey(this.#stream, to)) as unknown as WaitingRow[]
+    return rows
+      .filter(isSound)
+      .map(({ before, chunk }) => unlessMalformed(() => verifyFrom(before, readChunk(chunk))))
+      .filter((waiting) => waiting !== undefined)
+  }
+
+  #usage(where: string, ...bounds: readonly number[]): WaitingRoom['all'] {
+    if (this.#isEmpty) return { chunks: 0, bytes: 0 }
+    // The length of a blob is known without reading it.
+    const sql = `SELECT count(*) AS chunks, total(length(chunk) + length(before)) AS bytes FROM waiting ${where}`
+    const row = this.#database.prepare(sql).get(...bounds)
+    return { chunks: Number(row?.['chunks']), bytes: Number(row?.['bytes']) }
+  }
+}
+
+function isSound(row: WaitingRow): boolean {
+  try {
+    return crcOf(row) === row.crc
+  } catch (error) {
+    if (error instanceof DamagedData) return false
+    throw error
+  }
+}
+
+function crcOf({ key, before, chunk }: Omit<WaitingRow, 'crc'>): number {
+  return (checksum(chunk, key) ^ checksum(before, 1)) >>> 0
+}
