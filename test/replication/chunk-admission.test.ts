@@ -102,7 +102,7 @@ test('a chunk that does not continue the stream is refused and changes nothing',
     const before = { ...receiver.position }
     check(receiver)
     assert.deepEqual(receiver.position, before)
-    assert.deepEqual([receiver.frames.length, receiver.clock.next], [1, before.lamport + 1])
+    assert.deepEqual([receiver.stored.length, receiver.clock.next], [1, before.lamport + 1])
   }
   const refused = (chunk: Buffer, message: RegExp, before?: Buffer) =>
     unchanged((receiver) =>

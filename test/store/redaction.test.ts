@@ -131,11 +131,14 @@ test('nothing is left of a payload in a waiting chunk that is redacted; other wa
     t.after(() => source.close())
     const reader = new LogReader(join(folder, `${n}.db`), source.counts, key.publicKey, systemClock)
     t.after(() => reader.close())
-    append(source, new Array<string>(1024).fill('x'))
+    append(source, ['x'])
+    assert.equal(writer.receive(reader.chunk(0, 0, source.head(0)) as Uint8Array).state, 'stored')
+    append(source, new Array<string>(1023).fill('x'))
     append(source, [`mark-${n}`, 'y'])
     const chunk = reader.chunk(0, 1024, source.head(0)) as Uint8Array
-    assert.equal(writer.receive(chunk).state, 'waiting')
-    return { source, chunk }
+    const before = reader.checkpoints(0)[0]?.head as Uint8Array
+    assert.equal(writer.receive(chunk, { before }).state, 'waiting')
+    return { source, chunk, before }
   })
   const includes = (mark: string) =>
     [file, `${file}-wal`].some((part) => existsSync(part) && readFileSync(part, 'latin1').includes(mark))
@@ -144,7 +147,8 @@ test('nothing is left of a payload in a waiting chunk that is redacted; other wa
   assert.deepEqual(writer.applyRedactions([record]), [{ state: 'waiting' }])
   assert.deepEqual([includes('mark-0'), includes('mark-1')], [false, true])
   // Refused while it has the payload.
-  assert.equal(writer.receive(first?.chunk as Uint8Array).state, 'waiting')
+  const { chunk, before } = first as { chunk: Uint8Array; before: Uint8Array }
+  assert.equal(writer.receive(chunk, { before }).state, 'gap')
   assert.equal(includes('mark-0'), false)
   assert.deepEqual(writer.database.prepare('SELECT count(*) AS chunks FROM waiting').get()?.['chunks'], 1)
   assert.ok(second !== undefined)
