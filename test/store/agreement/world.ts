@@ -254,13 +254,20 @@ export class World {
 /** The state of the streams of a store, without values that depend on its clock and random numbers. */
 async function stateOf(store: EventStore): Promise<unknown> {
   const streams = await store.streams()
-  return await Promise.all(
+  const table = (await store.heads()).map(({ number, own, count, pruned, lamport, hash }) => {
+    return { number, own, count, pruned, lamport, hash: own ? '' : Buffer.from(hash, 'latin1').toString('hex') }
+  })
+  const states = await Promise.all(
     streams.map(async (stream) => {
       const { number, own, count, pruned } = stream
       const checkpoints = (await store.checkpoints(number)).map(({ count }) => count)
       const sizes = (await store.chunkSizes(number)).map(({ first, end, complete }) => ({ first, end, complete }))
       const chunk = await store.chunk(number, pruned)
-      const last = chunk && readChunk(chunk).head.count
+      const { frames = [], head } = chunk === undefined ? {} : readChunk(chunk)
+      const last = head?.count
+      const border = frames.at(-1)?.first ?? count
+      const rest = await store.chunk(number, border)
+      const hash = await store.hashAt(number, border)
       return {
         name: nameOf(stream),
         number,
@@ -270,10 +277,14 @@ async function stateOf(store: EventStore): Promise<unknown> {
         checkpoints,
         sizes,
         last,
+        border,
         chunk: own ? '' : hex(chunk),
+        rest: own ? rest?.length : hex(rest),
+        hash: own ? hash?.length : hash,
       }
     }),
   )
+  return { states, table }
 }
 
 /** The outcome of a call, without details that differ between stores. */
