@@ -162,7 +162,7 @@ test('an empty or incompletely created file becomes a store', (t) => {
   }
 })
 
-for (const version of ['v1', 'v2'])
+for (const version of ['v1', 'v2', 'v3'])
   test(`a store of format ${version} can be read and continued`, (t) => {
     const kept = keptStore(version)
     const file = join(temporaryFolder(t), 'log.db')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { KeyPair } from '../../src/identity/index.ts'
@@ -172,4 +173,22 @@ test('a record stays as long as one of its events, and the others point to it', 
   assert.deepEqual(verifyLog(file).problems, [])
   writer.database.exec('DELETE FROM redaction WHERE key = 7')
   assert.match(verifyLog(file).problems.join(), /a redaction record is in the wrong place/)
+})
+
+test('a redaction that could not be scrubbed is scrubbed by the next one, also if that removes nothing', (t) => {
+  const file = join(temporaryFolder(t), 'log.db')
+  const writer = open(file)
+  t.after(() => writer.close())
+  append(writer, ['mark', 'other'])
+  const pinned = new DatabaseSync(file, { readOnly: true })
+  t.after(() => pinned.close())
+  pinned.exec('BEGIN; SELECT * FROM tail')
+  writer.database.exec('PRAGMA busy_timeout = 0')
+  assert.throws(() => writer.redact(0, [0]), { code: 'ERR_STORAGE' })
+  const includes = () =>
+    [file, `${file}-wal`].some((part) => existsSync(part) && readFileSync(part, 'latin1').includes('mark'))
+  assert.ok(includes())
+  pinned.exec('COMMIT')
+  writer.redact(0, [0])
+  assert.ok(!includes())
 })

@@ -10,14 +10,13 @@ import {
   type StoredPrune,
   type StreamKey,
   verifyStoredPrune,
-  verifyStoredRedaction,
 } from '../../../protocol/index.ts'
 import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { metaOf, openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
 import { framesOfSegment } from '../rows/records.ts'
-import { offsetOf, rowKey } from '../rows/row-key.ts'
+import { rowKey } from '../rows/row-key.ts'
 import { Segment } from '../rows/segment.ts'
 import { segmentColumns } from '../rows/segment-columns.ts'
 import type { WholeSegmentRow } from '../rows/segment-row.ts'
@@ -27,7 +26,7 @@ import { pairsIn } from '../tag-index/index-ranges.ts'
 import { addFrame } from '../tag-index/reindex.ts'
 import { IndexBuilder, type IndexRange, rangeCrc } from '../tag-index/tag-index.ts'
 import { RangeTimes } from '../time-index/range-times.ts'
-import { distanceToRecord, type RedactionRow } from '../write/redactions.ts'
+import { verifyRedactions } from './verify-redactions.ts'
 
 /** The result of verifying a log. */
 export interface VerifyReport {
@@ -112,7 +111,7 @@ class Verifier {
     const start = pruned === 0 ? { lamport: -1, hash: genesis(topic, key, kind) } : headAt(signed, pruned)
     if (row.record !== null) checkPrune(verifyStoredPrune(row.record), pruned, start.hash)
     const chain = new ChainWalk(pruned, start)
-    const redacted = this.#redactions(number)
+    const redacted = verifyRedactions(this.#database, number)
     const clock = new ClockCheck()
     const index = new IndexCheck(this.#database, number, pruned, this.#ranges(number))
     for (const { frames, sealed, point } of this.#parts(number, pruned)) {
@@ -155,24 +154,6 @@ class Verifier {
     const { count, lamport, hash } = heads.verifyStored(signed)
     if (count !== chain.count || lamport !== chain.lamport || hash !== chain.hash)
       this.#problems.push(`stream ${number}: the chain does not lead to the head that was signed for ${count} events`)
-  }
-
-  #redactions(number: StreamNumber): Set<number> {
-    const rows = this.#database
-      .prepare('SELECT key, record FROM redaction WHERE key >= ? AND key < ?')
-      .all(rowKey(number, 0), rowKey(number + 1, 0)) as unknown as Pick<RedactionRow, 'key' | 'record'>[]
-    const records = new Map(
-      rows
-        .filter((row) => distanceToRecord(row) === 0)
-        .map(({ key, record }) => [offsetOf(key), verifyStoredRedaction(record).ranges]),
-    )
-    for (const row of rows) {
-      const offset = offsetOf(row.key)
-      const ranges = records.get(offset + distanceToRecord(row)) ?? []
-      if (!ranges.some(({ first, count }) => offset >= first && offset < first + count))
-        throw new Error('a redaction record is in the wrong place')
-    }
-    return new Set(rows.map(({ key }) => offsetOf(key)))
   }
 
   #ranges(number: StreamNumber): IndexRange[] {

@@ -77,8 +77,8 @@ export class Pruner {
     this.#dropRanges(state, head.count)
     startAtCheckpoint(state, head)
     this.#log.insertCheckpoint(state, signedHead)
-    // The head of an own stream is signed on demand.
-    if (!state.own) this.#log.saveHead(state, signedHead)
+    assert(!state.own, 'a record of another node never moves an own stream')
+    this.#log.saveHead(state, signedHead)
     this.#log.clock.follow(head.lamport)
     this.#removeUpTo(state, head.count, signed)
     this.#receiver.appendWaiting(state)

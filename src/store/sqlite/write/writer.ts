@@ -13,13 +13,7 @@ import {
   type StreamHead,
 } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
-import {
-  type Appended,
-  type AppendRequest,
-  recordsOf,
-  type StreamNumber,
-  type StreamRecords,
-} from '../../port/index.ts'
+import type { Appended, AppendRequest, StreamNumber, StreamRecords } from '../../port/index.ts'
 import { SharedCounts } from '../read/shared-counts.ts'
 import { applySeal, buildSeal, planSeal, type Sealed, type SealPlan } from '../seal/sealing.ts'
 import { applyMerge, buildMerge, type Merged, type MergePlan, planMerge } from '../tag-index/merging.ts'
@@ -29,11 +23,10 @@ import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { Forks } from './forks.ts'
 import { type LogOptions, LogState } from './log-state.ts'
-import { storedPrune } from './prunable-stream.ts'
 import { Receiver } from './receive.ts'
-import { redactionsBetween } from './redactions.ts'
 import { Redactor } from './redactor.ts'
 import { Pruner } from './removal.ts'
+import { streamRecords } from './stream-records.ts'
 
 /** The only writer of the log of a topic. When a method returns, its changes are on disk. */
 export class LogWriter {
@@ -139,11 +132,7 @@ export class LogWriter {
 
   /** The records of a stream, by its number in this database. */
   records(stream: StreamNumber, from = 0, to: number = format.eventsPerStream): StreamRecords {
-    this.#log.reopenIfBroken()
-    const state = [...this.#log.streams].find(({ number }) => number === stream)
-    if (state === undefined) return { redactions: [] }
-    const prune = storedPrune(this.#log, state)
-    return { ...(prune && { prune }), ...recordsOf(redactionsBetween(this.#log.database, stream, from, to)) }
+    return streamRecords(this.#log, stream, from, to)
   }
 
   /** The signed head of a stream, by its number in this database. */
@@ -325,10 +314,8 @@ export class LogWriter {
       removed = hasRemoved(result)
       return result
     } finally {
-      if (removed) {
-        this.#mayMerge = true
-        this.counts.incrementRemovals()
-      }
+      this.#mayMerge ||= removed
+      if (removed) this.counts.incrementRemovals()
     }
   }
 
