@@ -51,6 +51,10 @@ export const format = {
   appIdBytes: 256,
   /** Maximum size of a topic name: 60 characters of at most 4 bytes. */
   topicBytes: 240,
+  /** Number of buckets in the digest of a head table. */
+  digestBuckets: 256,
+  /** Size of the digest of a head table and of each of its buckets. */
+  digestBytes: 8,
   /** Bytes of file content in a leaf block of the UnixFS tree. */
   fileChunkBytes: 256 * 1024,
   /** Maximum number of links in an inner block of the UnixFS tree of a file. */

@@ -38,3 +38,10 @@ export function decodeChunk(bytes: Uint8Array): Chunk {
   const [{ first }] = frames as [Frame]
   return { head, signedHead, frames, first }
 }
+
+/** The signed head of a chunk; nothing is verified. */
+export function signedHeadOf(bytes: Uint8Array): Buffer {
+  const reader = new ByteReader(bytes)
+  if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are not a chunk')
+  return reader.bytes(reader.uvarint())
+}

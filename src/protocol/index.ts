@@ -1,8 +1,18 @@
 export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
-export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
+export { type Chunk, decodeChunk, encodeChunk, signedHeadOf } from './chunk.ts'
 export { type EventColumns, type Frame, FrameBuilder, hashAfter, type Linkable, withoutPayload } from './frame.ts'
 export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './labels.ts'
 export { checkFrame, readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
+export { fullHead, shortHead } from './short-head.ts'
 export { type Head, heads, type PruneRecord, pruneRecords, type RedactionRecord, redactionRecords } from './signed.ts'
-export { genesis, type Hash, hashLength, type StreamKey, type TopicKind } from './stream.ts'
+export {
+  genesis,
+  type Hash,
+  hashLength,
+  readStream,
+  type StreamKey,
+  sha256,
+  type TopicKind,
+  writeStream,
+} from './stream.ts'
