@@ -1,8 +1,10 @@
 // `npm run sim [-- --seeds N] [--nodes M] [--seed-from K] [--seed S]`: runs swarms of whole nodes in virtual time, with
 // messages that are lost, doubled, reordered, delayed and altered, partitions and restarts, and checks that all nodes
 // end with the same events in the same order. Everything random comes from the seed: `--seed S` repeats a run.
-// `--traffic` counts messages and bytes of swarms without faults instead.
+// `--traffic` counts messages and bytes of swarms without faults instead. `--bugs` plants bugs in copies of the source,
+// and fails unless each is found within the seeds. `--stop-at-first` ends the run at the first failing seed.
 import { parseArgs } from 'node:util'
+import { plantedBugs, simulateWith } from './sim/planted-bugs.ts'
 import { World } from './sim/world.ts'
 
 const { values } = parseArgs({
@@ -12,12 +14,22 @@ const { values } = parseArgs({
     'seed-from': { type: 'string', default: '1' },
     seed: { type: 'string' },
     traffic: { type: 'boolean', default: false },
+    'stop-at-first': { type: 'boolean', default: false },
+    bugs: { type: 'boolean', default: false },
   },
 })
 const [seeds, from] = [wholeNumber('seeds'), wholeNumber('seed-from')]
 const chosen = values.seed === undefined ? Array.from({ length: seeds }, (_, i) => String(from + i)) : [values.seed]
 if (values.traffic) {
   await printTraffic()
+  process.exit()
+}
+if (values.bugs) {
+  for (const bug of plantedBugs) {
+    const { isFound } = await simulateWith(bug, seeds)
+    console.log(`${isFound ? 'found' : 'NOT FOUND'}: ${bug.name}`)
+    if (!isFound) process.exitCode = 1
+  }
   process.exit()
 }
 let failed = 0
@@ -39,6 +51,7 @@ for (const [i, seed] of chosen.entries()) {
     failed++
     console.error(`--seed ${seed} --nodes ${nodes} fails: ${error instanceof Error ? error.stack : String(error)}`)
   }
+  if (failed > 0 && values['stop-at-first']) break
   if (process.stdout.isTTY) process.stdout.write(`\r${i + 1} of ${chosen.length}`)
 }
 console.log(`${process.stdout.isTTY ? '\r' : ''}${chosen.length} seeds, ${failed} failed`)

@@ -1,6 +1,9 @@
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { Timer, Timers } from '../../src/runtime/timers.ts'
 
+/** Steps at one point in time after which a simulation is stuck. */
+const maxSteps = 100_000
+
 interface Entry {
   readonly atMs: number
   /** Entries with the same time run in the order in which they were added. */
@@ -14,6 +17,8 @@ export class Agenda {
   readonly #heap: Entry[] = []
   #nowMs = 0
   #added = 0
+  #steps = 0
+  #failure: Error | undefined
 
   get nowMs(): number {
     return this.#nowMs
@@ -25,6 +30,11 @@ export class Agenda {
     return entry
   }
 
+  /** Lets the simulation fail: errors of asynchronous work have nobody else to go to. */
+  readonly fail = (error: unknown): void => {
+    this.#failure ??= error instanceof Error ? error : new Error(String(error))
+  }
+
   /** Runs the next entry, and waits until the promises that it settles are handled. Returns false when there is none. */
   async step(untilMs: number): Promise<boolean> {
     let next = this.#pop(untilMs)
@@ -33,9 +43,12 @@ export class Agenda {
       this.#nowMs = Math.max(this.#nowMs, untilMs)
       return false
     }
+    this.#steps = next.atMs > this.#nowMs ? 0 : this.#steps + 1
+    if (this.#steps > maxSteps) throw new Error(`time stands still at ${this.#nowMs} ms`)
     this.#nowMs = next.atMs
     next.work()
     await settled()
+    if (this.#failure !== undefined) throw this.#failure
     return true
   }
 

@@ -1,4 +1,5 @@
-import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
+import assert from 'node:assert/strict'
+import { type KeyPair, nodeIdOf, Verifier } from '../../src/identity/index.ts'
 import { heads, MalformedBytes, signedHeadOf } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
@@ -53,10 +54,12 @@ export class SimNode implements Endpoint {
   async publish(stream: number, payloads: readonly string[]): Promise<void> {
     const life = this.#life
     const events = payloads.map((payload) => ({ appId: 'com.example.sim', tags: ['sim'], payload }))
-    const { runs } = await this.store.append({
+    const newest = await this.#newestLamport()
+    const { runs, lamport } = await this.store.append({
       ...packed(events),
       streams: new Uint32Array(events.length).fill(stream),
     })
+    assert.ok(lamport > newest, `an event of ${this.id} sorts before one that was there when it was published`)
     if (life !== this.#life) return
     const own = (await this.store.streams()).find(({ own: isOwn, key }) => isOwn && key.number === stream)
     const first = runs[0]?.offset ?? 0
@@ -92,6 +95,15 @@ export class SimNode implements Endpoint {
     }
   }
 
+  async #newestLamport(): Promise<number> {
+    let newest = -1
+    for (const { number } of await this.store.streams()) {
+      const signed = await this.store.head(number)
+      if (signed !== undefined) newest = Math.max(newest, heads.decode(signed).lamport)
+    }
+    return newest
+  }
+
   /** The heads of all streams, as text: equal on nodes with the same events. */
   async headTexts(): Promise<string[]> {
     const found: string[] = []
@@ -120,8 +132,7 @@ export class SimNode implements Endpoint {
     for (const effect of effects) {
       if (effect.do === 'send') network.send(this.name, effect.to, effect.message)
       else if (effect.do === 'close') network.disconnect(this.name, effect.peer)
-      else if (effect.do === 'read') void this.#read(effect)
-      else void this.#store(effect)
+      else (effect.do === 'read' ? this.#read(effect) : this.#store(effect)).catch(this.#options.agenda.fail)
     }
     this.#wake()
   }
@@ -151,6 +162,8 @@ export class SimNode implements Endpoint {
     const { outcome, stream } = await this.#receive(effect.chunk)
     const status = (await this.store.streams()).find(({ key }) => streamName(key) === stream)
     const head = status && (await this.#headOf(status))
+    // Nothing unsigned is ever stored.
+    if (head !== undefined) assert.ok(isSigned(head), `${this.id} has stored a head with a wrong signature`)
     if (life === this.#life) this.#apply(this.#sync.stored(effect, outcome, head, this.#now))
   }
 
@@ -185,4 +198,10 @@ export class SimNode implements Endpoint {
 
 function outcomeOf({ state }: Received): StoreOutcome {
   return state === 'stored' ? 'stored' : 'unchanged'
+}
+
+/** Checked here as well: the simulator must not rely on what it tests. */
+function isSigned({ key, signed }: StreamHead): boolean {
+  const end = signed.length - 64
+  return new Verifier(key.node).verify(signed.subarray(0, end), signed.subarray(end))
 }

@@ -67,7 +67,8 @@ export class World {
 
   async run(): Promise<SimResult> {
     const { publishMs, publishes, faults } = this.#options
-    for (let i = 0; i < publishes; i++) this.#agenda.after(this.#random.next() * publishMs, () => void this.#publish(i))
+    for (let i = 0; i < publishes; i++)
+      this.#agenda.after(this.#random.next() * publishMs, () => this.#start(this.#publish(i)))
     if (faults) this.#planFaults(publishMs)
     await this.#agenda.runUntil(publishMs)
     this.#network.faults = noFaults
@@ -163,9 +164,14 @@ export class World {
     }
     this.#network.faults = faults
     for (let i = 0; i < random.below(4); i++) this.#agenda.after(random.next() * duration, () => this.#partition())
-    for (let i = 0; i < random.below(4); i++) this.#agenda.after(random.next() * duration, () => void this.#restart())
+    for (let i = 0; i < random.below(4); i++)
+      this.#agenda.after(random.next() * duration, () => this.#start(this.#restart()))
     for (let i = 0; i < random.below(6); i++)
       this.#agenda.after(random.next() * duration, () => this.#network.isolate(this.#any().name))
+  }
+
+  #start(work: Promise<void>): void {
+    work.catch(this.#agenda.fail)
   }
 
   #any(): SimNode {
