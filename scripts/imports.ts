@@ -23,6 +23,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   protocol: ['identity'],
   replication: ['protocol', 'identity'],
   store: ['replication', 'protocol', 'identity', 'settings', 'observability'],
+  sync: ['replication', 'protocol', 'identity'],
   events: ['store', 'protocol', 'aql', 'identity', 'settings', 'logging', 'observability'],
   files: ['store', 'events', 'identity', 'settings', 'logging', 'observability'],
   swarm: ['store', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
@@ -43,10 +44,10 @@ const mustNotImportEachOther: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Pure folders: they import no module of Node and no package, so they cannot use files, threads or timers. */
-const pure: readonly string[] = ['replication']
+const pure: readonly string[] = ['replication', 'sync']
 
 /** Restricts which folders of the foundation a folder may import. */
-const narrowFoundation: Readonly<Record<string, readonly string[]>> = { aql: [], replication: ['base'] }
+const narrowFoundation: Readonly<Record<string, readonly string[]>> = { aql: [], replication: ['base'], sync: ['base'] }
 
 /**
  * The forbidden imports below a source folder: against the arrows, of unknown folders, past the `index.ts` of a folder,

@@ -59,6 +59,8 @@ export const format = {
   appIdBytes: 256,
   /** Maximum size of a topic name: 60 characters of at most 4 bytes. */
   topicBytes: 240,
+  /** Number of bytes of a digest of a head table, or of one of its buckets, that are sent. */
+  digestBytes: 8,
   /** Bytes of file content in a leaf block of the UnixFS tree. */
   fileChunkBytes: 256 * 1024,
   /** Maximum number of links in an inner block of the UnixFS tree of a file. */

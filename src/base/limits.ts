@@ -29,6 +29,29 @@ export const limits = {
   waitingChunksInAll: 1024,
   /** Maximum size of the waiting chunks of all streams together. */
   waitingBytesInAll: 256 * 1024 * 1024,
+  /** Maximum size of a replication message: a chunk and its envelope. */
+  syncMessageBytes: 12 * 1024 * 1024 + 64,
+  /** Maximum number of nodes in a swarm that a node tells its peers about. */
+  swarmNodes: 1024,
+  /** Maximum number of heads in a replication message; more are sent in several. */
+  headsPerMessage: 4096,
+  /** Maximum size of a signed head without its topic. */
+  headBytes: 256,
+  /** Maximum number of features that a node names, and the maximum size of a name. */
+  syncFeatures: 32,
+  syncFeatureBytes: 64,
+  /** Requests for events that a node answers at the same time, per peer. */
+  servedPerPeer: 16,
+  /** Milliseconds within which a peer has to introduce itself. */
+  helloTimeoutMs: 10_000,
+  /** Milliseconds without an answer after which a request for events is sent to another peer. */
+  wantTimeoutMs: 10_000,
+  /** Milliseconds after which a peer that had nothing to send is asked again. */
+  wantRetryMs: 2000,
+  /** Number of events or heads that wait to be forwarded, over all streams and peers. */
+  forwards: 4096,
+  /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
+  forwardedBytes: 1024 * 1024,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */

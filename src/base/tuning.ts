@@ -79,6 +79,14 @@ export const tuning = {
   cachedTokens: 1024,
   /** Bytes of a publish request that are scanned before other work gets a turn. */
   scanSliceBytes: 1024 * 1024,
+  /** Size up to which new events are sent to peers at once; of larger commits only the head is, and the peers ask. */
+  pushBytes: 32 * 1024,
+  /** Requests for events in flight per peer. */
+  wantsPerPeer: 4,
+  /** Milliseconds in which changes of the connected peers are gathered before the other peers are told. */
+  neighboursDelayMs: 500,
+  /** Longest delay before events are forwarded, in milliseconds: meanwhile they may come from another peer. */
+  forwardDelayMs: 20,
   /** Batch size of pruning: chunks removed per commit, which bounds how long publishing waits. */
   chunksPerPrune: 64,
 } as const

@@ -66,3 +66,10 @@ function parseFrames(reader: ByteReader): Frame[] {
   }
   return frames
 }
+
+/** The signed head of a chunk; nothing is verified. */
+export function signedHeadOf(bytes: Uint8Array): Buffer {
+  const reader = new ByteReader(bytes)
+  if (!reader.bytes(domain.length).equals(domain)) throw new MalformedBytes('these bytes are not a chunk')
+  return reader.bytes(reader.uvarint())
+}

@@ -1,6 +1,6 @@
 export { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 export { checkFrame } from './check-frame.ts'
-export { type Chunk, decodeChunk, encodeChunk } from './chunk.ts'
+export { type Chunk, decodeChunk, encodeChunk, signedHeadOf } from './chunk.ts'
 export {
   type EventColumns,
   type Frame,
@@ -14,6 +14,7 @@ export { decodeLabels, encodeLabels, encodeLabelsExactly, type Labels } from './
 export { type OffsetRange, rangesOf } from './offset-ranges.ts'
 export { readEvents, readFrame } from './read-frame.ts'
 export { randomSeed, saltsOf } from './salts.ts'
+export { fullHead, shortHead } from './short-head.ts'
 export {
   type Head,
   heads,
@@ -26,4 +27,13 @@ export {
   verifyStoredPrune,
   verifyStoredRedaction,
 } from './signed.ts'
-export { genesis, type Hash, hashLength, type StreamKey, sha256, type TopicKind, writeStream } from './stream.ts'
+export {
+  genesis,
+  type Hash,
+  hashLength,
+  readStream,
+  type StreamKey,
+  sha256,
+  type TopicKind,
+  writeStream,
+} from './stream.ts'

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PublicKey } from '../../src/identity/index.ts'
+import type { Hash } from '../../src/protocol/index.ts'
+import type { StreamHead } from '../../src/replication/index.ts'
+import { HeadTable } from '../../src/sync/head-table.ts'
+import * as fc from '../support/property.ts'
+
+const heads: fc.Arbitrary<StreamHead> = fc
+  .record({ node: fc.nat({ max: 20 }), number: fc.nat({ max: 5 }), count: fc.nat(), hash: fc.nat({ max: 255 }) })
+  .map(({ node, number, count, hash }) => ({
+    key: { node: new Uint8Array(32).fill(node) as PublicKey, number },
+    count,
+    pruned: 0,
+    hash: String.fromCharCode(hash).repeat(32) as Hash,
+    number: 0,
+    own: false,
+    lamport: count,
+    head: Buffer.alloc(0),
+  }))
+
+function tableOf(list: readonly StreamHead[]): HeadTable {
+  const table = new HeadTable('test')
+  for (const head of list) table.set(head)
+  return table
+}
+
+test('digests depend on the heads, not on the order of changes or on signatures', () => {
+  fc.assert(
+    fc.property(fc.array(heads), fc.array(heads), (before, after) => {
+      const changed = tableOf([...before, ...after])
+      const fresh = tableOf([...changed.all()].reverse().map((head) => ({ ...head, head: Buffer.of(1) })))
+      assert.deepEqual(changed.digest(), fresh.digest())
+      assert.deepEqual(changed.differing(fresh.buckets()), [])
+    }),
+  )
+})
+
+test('a changed stream changes the digest of one bucket, which contains the stream', () => {
+  fc.assert(
+    fc.property(fc.array(heads, { minLength: 1 }), (list) => {
+      const table = tableOf(list)
+      const before = table.buckets()
+      const [first] = [...table.all()] as [StreamHead]
+      const grown = { ...first, count: first.count + 1 }
+      const digest = table.digest()
+      table.set(grown)
+      assert.notDeepEqual(table.digest(), digest)
+      const differing = table.differing(before)
+      assert.equal(differing.length, 1)
+      assert.ok(table.in(new Set(differing)).includes(grown))
+    }),
+  )
+})
