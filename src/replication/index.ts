@@ -21,7 +21,7 @@ export type { StoredChain } from './stored-chain.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
-  grow,
+  growOwn,
   isChunkFull,
   type StreamPosition,
   startAtCheckpoint,

@@ -24,7 +24,7 @@ import {
   type ForkEvidence,
   forkedStream,
   frozenCount,
-  grow,
+  growOwn,
   isChunkFull,
   isFrameFull,
   isOwnStream,
@@ -316,7 +316,7 @@ export class MemoryEventStore implements EventStore {
     for (const frame of frames) {
       const [start, end] = frame.record
       const lamport = frame.lamports[frame.count - 1] as number
-      grow(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
+      growOwn(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
       stream.keep([frame])
       if (isChunkFull(position) && this.#options.kind === 'live')
         stream.addCheckpoint(signHead(position, true, this.#options))
