@@ -37,8 +37,9 @@ export const limits = {
   headsPerMessage: 4096,
   /** Maximum size of a signed head without its topic. */
   headBytes: 256,
-  /** Maximum number of features that a node names, and the maximum size of a name. */
+  /** Maximum number of features that a node names in its hello. */
   syncFeatures: 32,
+  /** Maximum size of the name of a feature. */
   syncFeatureBytes: 64,
   /** Requests for events that a node answers at the same time, per peer. */
   servedPerPeer: 16,

@@ -45,7 +45,7 @@ export type { StoredStream } from './stored-stream.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
-  grow,
+  growOwn,
   isChunkFull,
   type StreamPosition,
   startAtCheckpoint,

@@ -56,6 +56,16 @@ export function grow(position: StreamPosition, { count, lamport, chain, bytes }:
   position.bytesSince += bytes
 }
 
+/** Appends a frame to an own stream. The chunk before it is not full: a full one has ended with a checkpoint. */
+export function growOwn(position: StreamPosition, frame: Growth): void {
+  const { eventsPerCheckpoint, bytesPerCheckpoint } = format
+  assert(
+    fitsChunk(eventsPerCheckpoint - 1 + frame.count, bytesPerCheckpoint - 1 + frame.bytes),
+    'the chunk that a frame ends can be transferred, whatever is redacted',
+  )
+  grow(position, frame)
+}
+
 /** Whether the last chunk of an own stream is full and needs a checkpoint. */
 export function isChunkFull({ eventsSince, bytesSince }: StreamPosition): boolean {
   return eventsSince >= format.eventsPerCheckpoint || bytesSince >= format.bytesPerCheckpoint
@@ -63,8 +73,6 @@ export function isChunkFull({ eventsSince, bytesSince }: StreamPosition): boolea
 
 /** Ends the last chunk of a stream, after its checkpoint head was signed or received. */
 export function endChunk(position: StreamPosition): void {
-  // Before its end a chunk of an own stream is smaller than `isChunkFull` allows.
-  assert(fitsChunk(position.eventsSince, position.bytesSince), 'a chunk can be transferred, whatever is redacted')
   position.checkpoint = position.count
   position.eventsSince = 0
   position.bytesSince = 0

@@ -4,7 +4,7 @@ import { format } from '../../src/base/format.ts'
 import { tuning } from '../../src/base/tuning.ts'
 import { encodeChunk, heads, MalformedBytes } from '../../src/protocol/index.ts'
 import { fitsChunk } from '../../src/replication/chunk-bounds.ts'
-import { endChunk, readChunk, startOfStream } from '../../src/replication/index.ts'
+import { growOwn, readChunk, startOfStream } from '../../src/replication/index.ts'
 import { withoutPayloads } from '../../src/replication/redaction.ts'
 import * as fc from '../support/property.ts'
 import { PlainReceiver } from './plain-receiver.ts'
@@ -54,11 +54,11 @@ test('the largest chunk of an own stream fits: it is full after the frame with t
   assert.equal(fitsChunk(format.eventsPerChunk, format.bytesPerCheckpoint + lastFrame), true)
 })
 
-test('a chunk that could not be transferred is not ended with a checkpoint', () => {
-  const position = startOfStream('t', 'live', new WrittenStream([1]).stream, true)
-  for (const since of [
-    { eventsSince: 1, bytesSince: format.chunkBytes },
-    { eventsSince: format.eventsPerChunk + 1, bytesSince: 1 },
-  ])
-    assert.throws(() => endChunk({ ...position, ...since }), /a chunk can be transferred/)
+test('a frame of an own stream that could make a chunk too large to be transferred is not appended', () => {
+  const stream = startOfStream('t', 'live', new WrittenStream([1]).stream, true)
+  const frame = { count: 1, lamport: 0, chain: stream.chain, bytes: 11 * mebibyte }
+  assert.throws(() => growOwn(stream, frame), /can be transferred/)
+  assert.throws(() => growOwn(stream, { ...frame, count: 1025, bytes: 1 }), /can be transferred/)
+  growOwn(stream, { ...frame, count: 1024, bytes: 10 * mebibyte })
+  assert.equal(stream.count, 1024)
 })

@@ -4,7 +4,7 @@ import { heads } from '../../src/protocol/index.ts'
 import {
   ChainEnd,
   endChunk,
-  grow,
+  growOwn,
   headRow,
   KeptHeads,
   type StreamPosition,
@@ -29,7 +29,7 @@ function grownTo(frames: number, own = true): StreamPosition {
 
 function growBy(position: StreamPosition, frame: number): void {
   const { lamport = 0, hash = position.chain.hash, end = 0 } = source.frames[frame] ?? {}
-  grow(position, { count: end - position.count, lamport, chain: new ChainEnd(hash), bytes: 10 })
+  growOwn(position, { count: end - position.count, lamport, chain: new ChainEnd(hash), bytes: 10 })
 }
 
 const notReceived = () => assert.fail('own heads are signed')

@@ -6,12 +6,12 @@ import {
   ChainEnd,
   endChunk,
   endOfChunk,
-  grow,
   isChunkFull,
   newestHead,
   type StreamPosition,
   startOfStream,
 } from '../../src/replication/index.ts'
+import { grow } from '../../src/replication/stream-position.ts'
 import { contextOf, WrittenStream } from './written-stream.ts'
 
 const source = new WrittenStream([2, 2])

@@ -28,7 +28,7 @@ import {
   FrameCollector,
   forkedStream,
   frozenCount,
-  grow,
+  growOwn,
   type HeadPlace,
   hashAt,
   headRow,
@@ -400,7 +400,7 @@ export class MemoryEventStore implements EventStore {
       const [start, end] = frame.record
       const lamport = frame.lamports[frame.count - 1] as number
       const before = position.chain.hash
-      grow(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
+      growOwn(position, { count: frame.count, lamport, chain: position.chain.after(frame), bytes: end - start })
       stream.keep([frame])
       const record = frame.bytes.subarray(start, end)
       this.#frames?.add(stream.key, { first: frame.first, before, count: position.count }, record)

@@ -4,7 +4,7 @@ import {
   type ChainEnd,
   type FrameCollector,
   forkedStream,
-  grow,
+  growOwn,
   isChunkFull,
   isFrameFull,
   ownStreamKey,
@@ -123,7 +123,7 @@ export class Appender {
     const made = frame.finish(first, randomSeed(this.#log.options.random), record)
     const chain = before.after(made)
     this.#unlinked = chain
-    grow(state, { count, lamport, chain, bytes: record.length })
+    growOwn(state, { count, lamport, chain, bytes: record.length })
     const endsChunk = isChunkFull(state)
     const point = { is: 'before', hash: before.hash } as const
     const added = tailRow(rowKey(state.number, first), count, lamport, point, record.written)
