@@ -7,6 +7,7 @@ import { fill, signedPrune, signedRanges, signedRedaction, without } from './rem
 import { memoryStore } from './sources.ts'
 import {
   chunksOf,
+  endOf,
   hex,
   idOf,
   isMalformed,
@@ -144,7 +145,13 @@ export const applyingRedactions = rules(({ small, large }) => {
     const [store, source, other] = [await open(t), memoryStore(keys[0]), memoryStore(keys[1])]
     for (const from of [source, other]) {
       await fill(from)
-      for (const chunk of (await chunksOf(from)).slice(2)) await store.receive(chunk)
+      const chunks = await chunksOf(from)
+      await store.receive(chunks[0] as Uint8Array)
+      for (const [i, chunk] of chunks.entries())
+        if (i >= 2) {
+          const before = endOf(chunks[i - 1] as Uint8Array)
+          assert.equal((await store.receive(chunk, { before })).state, 'waiting')
+        }
     }
     await store.append(requestOf(numbered(3)))
     await store.redact(0, [1])
