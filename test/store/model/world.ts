@@ -126,7 +126,8 @@ export class World {
           this.#chunks.length === 0 ? [] : step.picks.map((pick) => at(this.#chunks, pick) as Collected),
         )
       case 'deliver all':
-        return this.#deliver(step.reversed ? this.#chunks.toReversed() : this.#chunks)
+        // A stream has to be known before its chunks may wait.
+        return this.#deliver(step.reversed ? [...this.#chunks.slice(0, 1), ...this.#chunks.toReversed()] : this.#chunks)
       case 'settle':
         return this.#store.settle()
       case 'prune':

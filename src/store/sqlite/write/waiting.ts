@@ -15,7 +15,8 @@ interface WaitingRow {
   readonly key: number
   readonly before: Uint8Array
   readonly chunk: Uint8Array
-  readonly crc: number
+  /** A number, as text. */
+  readonly crc: string
 }
 
 /** The rows of chunks that wait for earlier ones. They are a cache: one that cannot be read is sent again. */
@@ -61,8 +62,9 @@ export class WaitingRows {
 
   #between(from: number, to: number): WaitingChunk[] {
     if (this.#isEmpty) return []
+    // The checksum as text: damage can make it a number that JavaScript cannot represent.
     const rows = this.#database
-      .prepare('SELECT key, before, chunk, crc FROM waiting WHERE key >= ? AND key <= ?')
+      .prepare('SELECT key, before, chunk, CAST(crc AS TEXT) AS crc FROM waiting WHERE key >= ? AND key <= ?')
       .all(rowKey(this.#stream, from), rowKey(this.#stream, to)) as unknown as WaitingRow[]
     return rows
       .filter(isSound)
@@ -81,7 +83,7 @@ export class WaitingRows {
 
 function isSound(row: WaitingRow): boolean {
   try {
-    return crcOf(row) === row.crc
+    return String(crcOf(row)) === row.crc
   } catch (error) {
     if (error instanceof DamagedData) return false
     throw error
