@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ShoalError } from '../../src/base/errors.ts'
+import { format } from '../../src/base/format.ts'
 import { systemRandom } from '../../src/runtime/random.ts'
 import type { DiskNotice } from '../../src/store/index.ts'
 import { LogWriter, verifyLog } from '../../src/store/sqlite/index.ts'
@@ -155,7 +156,7 @@ test('a store of an earlier version is opened and read on a full disk, and migra
   assert.equal(formatOf(file)?.userVersion, 1)
   disk.makeSpace()
   writer.append([request])
-  assert.equal(formatOf(file)?.userVersion, 3)
+  assert.equal(formatOf(file)?.userVersion, format.logFormatVersion)
   assert.deepEqual(verifyLog(file).problems, [])
 })
 
