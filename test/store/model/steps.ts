@@ -195,3 +195,10 @@ export const sequences: fc.Arbitrary<Step[]> = fc
     fc.array(step, { minLength: 15, maxLength: 40, size: 'max' }),
   )
   .map(([own, foreign, steps]) => [own, foreign, ...steps])
+
+/** Chunks that arrive out of order, after the first one: only then they wait, which is rare in a random sequence. */
+export const outOfOrder: Step[] = [
+  { kind: 'others write', source: 0, batches: [{ stream: 0, count: 3000, style: 'both' }] },
+  { kind: 'collect', stream: 0, part: 'all' },
+  { kind: 'deliver all', reversed: true },
+]
