@@ -30,7 +30,7 @@ export class Agenda {
     return entry
   }
 
-  /** Lets the simulation fail: errors of asynchronous work have nobody else to go to. */
+  /** Lets the simulation fail with an error of asynchronous work, at the next step. */
   readonly fail = (error: unknown): void => {
     this.#failure ??= error instanceof Error ? error : new Error(String(error))
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ShoalError } from '../../src/base/errors.ts'
 import { type KeyPair, nodeIdOf, Verifier } from '../../src/identity/index.ts'
 import { heads, MalformedBytes, type StreamKey, signedHeadOf } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
@@ -18,7 +19,6 @@ export interface SimNodeOptions {
   readonly network: Network
   readonly runtime: Runtime
   readonly random: () => number
-  readonly trace: (text: string) => void
 }
 
 /** A whole node in a simulation: the store in memory, the rules of replication, and a network that may fail. */
@@ -102,7 +102,7 @@ export class SimNode implements Endpoint {
   #newSync(): Sync {
     const { random, runtime } = this.#options
     const wallClock = runtime.clock.now
-    return new Sync({ topic: simTopic, node: this.name, gossipMs, random, wallClock }, this.#now)
+    return new Sync({ topic: simTopic, gossipMs, random, wallClock }, this.#now)
   }
 
   #apply(effects: readonly Effect[]): void {
@@ -162,8 +162,9 @@ export class SimNode implements Endpoint {
   async #chunk(number: number, from: number): Promise<Uint8Array | undefined> {
     try {
       return await this.store.chunk(number, from)
-    } catch {
+    } catch (error) {
       // Not from there: a peer that has other frame borders, or pruned events.
+      if (!(error instanceof ShoalError)) throw error
       return undefined
     }
   }

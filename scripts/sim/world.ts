@@ -61,7 +61,7 @@ export class World {
     this.#random = new Random(options.seed)
     const trace = (text: string): void => this.#note(text)
     this.#network = new Network(this.#agenda, this.#random, trace)
-    this.#nodes = Array.from({ length: options.nodes }, (_, i) => this.#node(i, trace))
+    this.#nodes = Array.from({ length: options.nodes }, (_, i) => this.#node(i))
     this.#connect(options.shape ?? this.#random.pick(shapes))
   }
 
@@ -107,7 +107,7 @@ export class World {
     }
   }
 
-  #node(i: number, trace: (text: string) => void): SimNode {
+  #node(i: number): SimNode {
     const { seed, faults } = this.#options
     const key = new KeyPair(createHash('sha256').update(`${seed} ${i}`).digest())
     const skew = faults && this.#random.chance(0.3) ? (this.#random.next() - 0.5) * 20 * hour : 0
@@ -120,7 +120,6 @@ export class World {
       network: this.#network,
       runtime,
       random: () => choices.next(),
-      trace,
     })
   }
 

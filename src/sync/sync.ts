@@ -12,8 +12,6 @@ const protocolVersion = 1
 
 export interface SyncOptions {
   readonly topic: string
-  /** The public key of this node, as latin1. */
-  readonly node: string
   /** Milliseconds between two digests to a peer. */
   readonly gossipMs: number
   /** A random number from 0 to before 1. */
@@ -110,7 +108,8 @@ export class Sync {
   /** The chunk for a peer was read; undefined when there is none. */
   read(name: string, id: number, chunk: Uint8Array | undefined): Effect[] {
     const peer = this.#peers.get(name)
-    if (peer === undefined) return []
+    // None is open when the peer has connected again since it asked.
+    if (peer === undefined || peer.serving === 0) return []
     peer.serving--
     return [send(name, chunk === undefined ? { is: 'nothing', id } : { is: 'chunk', id, chunk })]
   }

@@ -22,7 +22,7 @@ function claimOf({ head }: StreamHead): Message {
 }
 
 function newSync(): Sync {
-  return new Sync({ topic, node: 'me', gossipMs: 1000, random: () => 0.5, wallClock: () => 1 }, 0)
+  return new Sync({ topic, gossipMs: 1000, random: () => 0.5, wallClock: () => 1 }, 0)
 }
 
 const hello: Message = { is: 'hello', version: 1, features: [], required: [], time: 1 }

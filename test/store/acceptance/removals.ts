@@ -20,7 +20,7 @@ export function without(removed: readonly number[], to = 3100): number[] {
   return range(0, to).filter((n) => !removed.includes(n))
 }
 
-/** A prune record of a history that nobody has. */
+/** A prune record whose hash is on no chain. */
 export function signedPrune(key: KeyPair, count: number, topic = 'a-topic', number = 0): Buffer {
   const hash = Buffer.alloc(32, count).toString('latin1') as Hash
   const stream = { node: key.publicKey, number }
