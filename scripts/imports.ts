@@ -26,7 +26,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   sync: ['replication', 'protocol', 'identity'],
   events: ['store', 'protocol', 'aql', 'identity', 'settings', 'logging', 'observability'],
   files: ['store', 'events', 'identity', 'settings', 'logging', 'observability'],
-  swarm: ['store', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  swarm: ['store', 'sync', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
   api: ['events', 'files', 'aql', 'identity', 'settings', 'logging', 'observability', 'listening'],
   node: ['api', 'swarm', 'events', 'files', 'store', 'identity', 'settings', 'logging', 'observability', 'listening'],
   cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],

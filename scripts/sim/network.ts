@@ -1,4 +1,5 @@
-import { decodeMessage, encodeMessage, type Message } from '../../src/sync/index.ts'
+import { decodeMessage, encodeMessage } from '../../src/swarm/index.ts'
+import type { Message } from '../../src/sync/index.ts'
 import type { Random } from '../crash/random.ts'
 import type { Agenda } from './agenda.ts'
 

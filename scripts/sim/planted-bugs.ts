@@ -16,26 +16,26 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a digest that leaves streams out',
     file: 'src/sync/head-table.ts',
-    find: '    this.#digest.set({',
-    replace: '    if (stream.number !== 1) this.#digest.set({',
+    find: '    else this.#digest.set({',
+    replace: '    else if (stream.number !== 1) this.#digest.set({',
   },
   {
     name: 'a request that is forgotten when its peer disconnects',
     file: 'src/sync/sync.ts',
-    find: '    for (const want of peer.wants.values()) this.#busy.delete(want.name)\n',
+    find: '      this.#disputes.close(request)\n      this.#catchUp.again(request.name)\n',
     replace: '',
   },
   {
     name: 'a request that is never repeated',
-    file: 'src/sync/sync.ts',
-    find: '        if (want.deadline <= now) {',
-    replace: '        if (want.deadline < 0) {',
+    file: 'src/sync/requests.ts',
+    find: 'filter(({ deadline }) => deadline <= now)',
+    replace: 'filter(({ deadline }) => deadline < 0)',
   },
   {
     name: 'a request from one offset too far on',
-    file: 'src/sync/sync.ts',
-    find: 'from: this.#countOf(name) })',
-    replace: 'from: this.#countOf(name) + 1 })',
+    file: 'src/sync/next-step.ts',
+    find: "{ want: 'events', from: count }",
+    replace: "{ want: 'events', from: count + 1 }",
   },
   {
     name: 'a clock that does not follow received events',
@@ -52,8 +52,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'events that only the first neighbours get',
     file: 'src/sync/sync.ts',
-    find: '        if (Buffer.compare(message.digest, this.#table.digest()) === 0) return []',
-    replace: '        return []',
+    find: '    if (Buffer.compare(digest, table.digest()) === 0) return []',
+    replace: '    return []',
   },
 ]
 

@@ -29,8 +29,26 @@ export const limits = {
   waitingChunksInAll: 1024,
   /** Maximum size of the waiting chunks of all streams together. */
   waitingBytesInAll: 256 * 1024 * 1024,
-  /** Maximum size of a replication message: a chunk and its envelope. */
-  syncMessageBytes: 12 * 1024 * 1024 + 64,
+  /** Maximum size of a replication message: the evidence of a fork, which is as large as two chunks, and its envelope. */
+  syncMessageBytes: 24 * 1024 * 1024 + 64,
+  /** Maximum size of a prune or redaction record. */
+  recordBytes: 8 * 1024,
+  /** Points of a hash chain that a peer is asked about at a time. */
+  pointsPerLocate: 32,
+  /** Maximum number of streams of a node. */
+  streamsPerNode: 256,
+  /** Maximum number of addresses of a node that are passed on. */
+  addressesPerNode: 16,
+  /** Maximum size of an address. */
+  addressBytes: 256,
+  /** Requests to peers in flight, over all peers: their answers take memory. */
+  wantsInAll: 64,
+  /** Gossip intervals without any message after which a peer is disconnected. */
+  silentIntervals: 4,
+  /** Milliseconds after which events with lamport timestamps too far in the future are tried again. */
+  earlyRetryMs: 60_000,
+  /** Milliseconds after which two nodes with different histories of a stream compare them again. */
+  disputeRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
   swarmNodes: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */

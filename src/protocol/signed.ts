@@ -207,6 +207,11 @@ export function verifyRedactionRecord(signed: Uint8Array): RedactionRecord {
   return withRange(legacyRedactionRecords.verify(signed))
 }
 
+/** The stream that a redaction record of any version says it is of. */
+export function streamOfRedaction(signed: Uint8Array): StreamKey {
+  return (legacyRedactionRecords.isOfType(signed) ? legacyRedactionRecords : redactionRecords).decode(signed).stream
+}
+
 /** The same for stored bytes, see `decodeStored`. */
 export function verifyStoredRedaction(signed: Uint8Array): RedactionRecord {
   if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verifyStored(signed)

@@ -17,7 +17,7 @@ export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
-export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
+export { type HeadContext, headRow, KeptHeads, type OwnHead, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
 export {
   currentPrune,

@@ -107,13 +107,15 @@ export function effectOfRedaction(
   if (isHeld(stream, origin, context)) return { is: 'hold' }
   const remove = added.filter((offset) => offset < stored)
   const expect = added.slice(remove.length)
-  if (expect.length > 0 && !mayExpect(expect.length, known)) return { is: 'full' }
+  if (!mayExpect(expect, known)) return { is: 'full' }
   return { is: 'redact', remove, expect }
 }
 
-function mayExpect(added: number, known: RedactableStream | undefined): boolean {
+function mayExpect(added: readonly number[], known: RedactableStream | undefined): boolean {
+  // Those of the next chunk have to be known before it comes.
+  if ((added.at(-1) ?? -1) < (known?.position.count ?? 0) + format.eventsPerChunk) return true
   const { records, offsets } = known?.expected() ?? { records: 0, offsets: 0 }
-  return records < limits.expectedRedactions && offsets + added <= limits.expectedRedactedEvents
+  return records < limits.expectedRedactions && offsets + added.length <= limits.expectedRedactedEvents
 }
 
 /** Redacts the payloads at the given offsets; a frame without any of them is returned as is. */

@@ -92,8 +92,12 @@ export class SingleThreadStore implements EventStore {
   }
 
   async heads() {
-    const received = this.#open().serve((server) => server.receivedHeads())
-    return [...this.#writer.ownHeads(), ...received].sort((a, b) => a.number - b.number)
+    return this.#open().serve((server) => server.headTable(this.#writer.ownHeads()))
+  }
+
+  async headOf(key: StreamKey) {
+    this.#open()
+    return this.#writer.headOf(key)
   }
 
   async streamOf(key: StreamKey) {

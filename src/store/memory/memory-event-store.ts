@@ -166,9 +166,10 @@ export class MemoryEventStore implements EventStore {
   async applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
     this.#check()
     const evidence = verifyEvidence(record, this.#options)
-    const stream = this.#find(evidence.stream)
-    if (stream === undefined) return { state: 'unknown' }
+    // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
+    const stream = this.#find(evidence.stream) ?? this.#newStream(evidence.stream)
     if (stream.fork !== undefined) return { state: 'known' }
+    this.#keep(stream)
     this.#freeze(stream, evidence, record)
     return { state: 'applied' }
   }
@@ -295,11 +296,13 @@ export class MemoryEventStore implements EventStore {
 
   async heads(): Promise<StreamHead[]> {
     this.#check()
-    return this.#streams.flatMap((stream) => {
-      const head = this.#head(stream)
-      const { number, own, position } = stream
-      return head === undefined ? [] : [headRow({ number, own, pruned: position.pruned }, head)]
-    })
+    return this.#streams.map((stream) => this.#headRow(stream)).filter((row) => row !== undefined)
+  }
+
+  async headOf(key: StreamKey): Promise<StreamHead | undefined> {
+    this.#check()
+    const stream = this.#find(key)
+    return stream && this.#headRow(stream)
   }
 
   async streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
@@ -503,6 +506,13 @@ export class MemoryEventStore implements EventStore {
   #stored(stream: MemoryStream): StoredStream {
     const { topic, kind } = this.#options
     return stream.stored(genesis(topic, stream.key, kind))
+  }
+
+  #headRow(stream: MemoryStream): StreamHead | undefined {
+    const { number, key, own, fork, position } = stream
+    const { pruned, count } = position
+    const context = { number, key, own, pruned, frozen: fork !== undefined, topic: this.#options.topic }
+    return headRow({ ...context, redacted: stream.redactedBetween(pruned, count) }, this.#head(stream))
   }
 
   #head(stream: MemoryStream): Uint8Array | undefined {

@@ -8,6 +8,7 @@ import type {
   AppendedFrames,
   AppliedEvidence,
   HeadPlace,
+  OwnHead,
   PruneResult,
   Received,
   ReceiveOptions,
@@ -315,9 +316,12 @@ export class SqliteEventStore implements EventStore {
 
   async heads(): Promise<StreamHead[]> {
     // Own heads are signed by the writer, those of other nodes are read from the database.
-    const own = (await this.#write('ownHeads')) as StreamHead[]
-    const received = (await this.#read({ type: 'receivedHeads' })) as StreamHead[]
-    return [...own, ...received].sort((a, b) => a.number - b.number)
+    const own = (await this.#write('ownHeads')) as OwnHead[]
+    return (await this.#read({ type: 'headTable', own })) as StreamHead[]
+  }
+
+  headOf(key: StreamKey): Promise<StreamHead | undefined> {
+    return this.#write('headOf', key) as Promise<StreamHead | undefined>
   }
 
   streamOf(key: StreamKey): Promise<StreamStatus | undefined> {

@@ -32,10 +32,10 @@ export class Forks {
     const log = this.#log
     const evidence = verifyEvidence(record, log.options)
     log.reopenIfBroken()
-    const state = log.stream(evidence.stream)
-    if (state === undefined) return { state: 'unknown' }
-    if (log.frozen.has(state.number)) return { state: 'known' }
-    this.#freeze(state, evidence, record)
+    const known = log.stream(evidence.stream)
+    if (known !== undefined && log.frozen.has(known.number)) return { state: 'known' }
+    // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
+    log.transaction(() => this.#freeze(known ?? log.addStream(evidence.stream), evidence, record))
     return { state: 'applied' }
   }
 

@@ -10,6 +10,7 @@ import {
   KeptHeads,
   LamportClock,
   nameOfStream,
+  type OwnHead,
   ownStreamKey,
   requireRoomForStream,
   type StreamHead,
@@ -28,6 +29,7 @@ import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from '../lo
 import { checkpointCrc } from '../rows/checkpoints.ts'
 import { asDamage } from '../rows/checksum.ts'
 import { frozenStreams } from '../rows/evidence.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from '../rows/stream-state.ts'
@@ -248,13 +250,24 @@ export class LogState {
     return state?.own === true ? this.#heads.newest(state, this.options, () => undefined) : undefined
   }
 
-  /** The own streams in the head table. */
-  ownHeads(): StreamHead[] {
+  /** The newest signed heads of own streams, for the head table. */
+  ownHeads(): OwnHead[] {
     if (this.#broken) this.#reopen()
     return [...this.streams].flatMap((state) => {
       const head = state.own ? this.#heads.newest(state, this.options, () => undefined) : undefined
-      return head === undefined ? [] : [headRow(state, head)]
+      return head === undefined ? [] : [{ number: state.number, head }]
     })
+  }
+
+  /** The row of a stream in the head table. */
+  headOf(key: StreamKey): StreamHead | undefined {
+    if (this.#broken) this.#reopen()
+    const state = this.stream(key)
+    if (state === undefined) return undefined
+    const { number, own, pruned, count } = state
+    const frozen = this.frozen.has(number)
+    const redacted = asDamage(() => redactedBetween(this.#database, number, pruned, count))
+    return headRow({ number, key, own, pruned, frozen, topic: this.options.topic, redacted }, this.head(number))
   }
 
   #receivedHead(number: StreamNumber): Uint8Array | undefined {

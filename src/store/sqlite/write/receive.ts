@@ -12,12 +12,12 @@ import {
   type ReceivingStream,
   requireRoomForStream,
 } from '../../../replication/index.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { recordsOfFrames, tailRow } from '../rows/tail-row.ts'
 import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
-import { redactedBetween } from './redactions.ts'
 import { WaitingRows } from './waiting.ts'
 
 /** Stores the chunks of other nodes that the rules of replication admit. */

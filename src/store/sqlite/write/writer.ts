@@ -2,10 +2,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
   FrameCollector,
+  type OwnHead,
   type PruneResult,
   type Received,
   type ReceiveOptions,
@@ -140,9 +142,14 @@ export class LogWriter {
     return this.#log.head(stream)
   }
 
-  /** The own streams in the head table. */
-  ownHeads(): StreamHead[] {
+  /** The newest signed heads of own streams. */
+  ownHeads(): OwnHead[] {
     return this.#log.ownHeads()
+  }
+
+  /** The row of a stream in the head table. */
+  headOf(key: StreamKey): StreamHead | undefined {
+    return this.#log.headOf(key)
   }
 
   /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */

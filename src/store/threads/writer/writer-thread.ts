@@ -51,6 +51,7 @@ export type WriterCall =
   | 'applyEvidence'
   | 'head'
   | 'ownHeads'
+  | 'headOf'
   | 'records'
   | 'dropIndexAt'
   | 'sealAll'
