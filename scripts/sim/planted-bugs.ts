@@ -20,9 +20,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: '    else if (stream.number !== 1) this.#digest.set({',
   },
   {
-    name: 'a request that is forgotten when its peer disconnects',
-    file: 'src/sync/sync.ts',
-    find: '      this.#disputes.close(request)\n      this.#catchUp.again(request.name)\n',
+    name: 'a stream that stays busy when a request for it has ended',
+    file: 'src/sync/requests.ts',
+    find: '    this.#busy.delete(request.name)\n',
     replace: '',
   },
   {
