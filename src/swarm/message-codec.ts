@@ -199,6 +199,14 @@ const codecs: Codecs = {
       })),
     }),
   },
+  'want-own': { kind: 20, write: () => undefined, read: () => ({}) },
+  'own-heads': {
+    kind: 21,
+    write: (writer, { entries }) => writeList(writer, entries, (entry) => writeEntry(writer, entry)),
+    read: (reader) => ({
+      entries: readList(reader, limits.streamsPerNode, 2 + nodeBytes, () => readEntry(reader)),
+    }),
+  },
 }
 
 const byKind = new Map(Object.entries(codecs).map(([is, codec]) => [codec.kind, { is, codec }]))

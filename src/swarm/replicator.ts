@@ -24,6 +24,8 @@ export interface ReplicatorOptions {
   readonly gossipMs: number
   /** A random number from 0 to before 1. */
   readonly random: () => number
+  /** Whether peers may have more of the own streams, see `OwnStreamsCheck`. */
+  readonly isInDoubt?: () => boolean
   /** Called for what the operator has to know. */
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
@@ -45,8 +47,9 @@ export class Replicator {
 
   constructor(options: ReplicatorOptions) {
     this.#options = options
-    const { topic, node, log, runtime, gossipMs, random } = options
-    this.#sync = new Sync({ topic, node, gossipMs, random, wallClock: runtime.clock.now }, runtime.clock.steadyMs())
+    const { topic, node, log, runtime, gossipMs, random, isInDoubt = () => false } = options
+    const { clock } = runtime
+    this.#sync = new Sync({ topic, node, gossipMs, random, wallClock: clock.now, isInDoubt }, clock.steadyMs())
     this.#answers = new PeerAnswers(log)
     this.#input = new PeerInput(log)
     this.#unsubscribe = log.onAppended((appended) => {
@@ -136,6 +139,7 @@ export class Replicator {
       case 'report':
         onReport?.(effect)
         break
+      case 'compare-own':
       case 'learned-addresses':
         break
       case 'store':

@@ -73,7 +73,7 @@ export class CatchUp {
     said: Pick<Claim, 'pruned' | 'records'> | undefined,
     now: number,
   ): Effect[] {
-    const { topic, node } = this.#state.options
+    const { topic, node, isInDoubt } = this.#state.options
     const signed = fullHead(short, topic)
     const { stream, count, hash } = heads.decode(signed)
     const name = nameOfStream(stream)
@@ -94,7 +94,7 @@ export class CatchUp {
     })
     if (nameOfNode(stream.node) !== nameOfNode(node)) return []
     const own = this.#state.countOf(name)
-    if (count > own) return [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
+    if (count > own) return isInDoubt() ? [] : [{ do: 'report', is: 'own-stream-ahead', stream, peer: peer.name }]
     peer.stored.set(stream.number, Math.max(count, peer.stored.get(stream.number) ?? 0))
     return []
   }
@@ -144,7 +144,8 @@ export class CatchUp {
   /** The peers that have something of a stream which is not here. */
   *#sources(name: string): Generator<{ peer: Peer; claim: Claim; step: Step }> {
     const row = this.#state.table.get(name)
-    const own = nameOfNode(this.#state.options.node)
+    const { node, isInDoubt } = this.#state.options
+    const own = isInDoubt() ? undefined : nameOfNode(node)
     for (const peer of this.#state.ready()) {
       const claim = peer.claims.get(name)
       const step = claim && nextStep(claim, row, nameOfNode(claim.stream.node) === own)

@@ -13,6 +13,8 @@ export type Effect =
   | StoreEffect
   | ApplyRecordsEffect
   | ApplyEvidenceEffect
+  /** Compares signed heads of own streams, which a peer has, with the stored ones: after a doubtful start. */
+  | { readonly do: 'compare-own'; readonly peer: string; readonly heads: readonly Uint8Array[] }
   /** Addresses of nodes, which the one that dials may try. */
   | { readonly do: 'learned-addresses'; readonly peer: string; readonly nodes: Addresses['nodes'] }
   /** Something that the operator has to know. */

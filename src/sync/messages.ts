@@ -182,6 +182,17 @@ export interface Ping {
   readonly id: number
 }
 
+/** Asks for the heads of the sender's own streams: after a doubtful start it does not know how long they are. */
+export interface WantOwn {
+  readonly is: 'want-own'
+}
+
+/** What the sender has of all streams of the receiver. */
+export interface OwnHeads {
+  readonly is: 'own-heads'
+  readonly entries: readonly HeadEntry[]
+}
+
 /** The addresses at which nodes can be reached, as multiaddrs. */
 export interface Addresses {
   readonly is: 'addresses'
@@ -220,3 +231,5 @@ export type Message =
   | StoredMessage
   | Ping
   | Addresses
+  | WantOwn
+  | OwnHeads

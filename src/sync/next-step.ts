@@ -12,12 +12,12 @@ export type Step =
 /**
  * What to ask a peer for, given what it says that it has of a stream and what is here. Undefined when there is nothing,
  * or when the peer has to ask.
- * @param isOwn whether it is a stream of this node, which has all its events and decides on removals
+ * @param isComplete whether it is a stream of this node, which has all its events and decides on removals
  */
-export function nextStep(claim: Claim, row: TableRow | undefined, isOwn: boolean): Step | undefined {
+export function nextStep(claim: Claim, row: TableRow | undefined, isComplete: boolean): Step | undefined {
   if (row?.frozen === true) return undefined
   if (claim.isFrozen) return { want: 'evidence' }
-  if (isOwn) return undefined
+  if (isComplete) return undefined
   const { count, pruned } = row ?? { count: 0, pruned: 0 }
   // The prune record says where the stream starts now.
   if (claim.pruned > pruned && !claim.areRecordsKnown) return { want: 'records', from: 0, to: 0 }

@@ -50,6 +50,11 @@ export class Reports {
     return send(peer, { is: 'digest', digest: table.digest(), time: options.wallClock() })
   }
 
+  /** After a doubtful start, asks a peer what it has of the own streams. */
+  askOwn(peer: string): Effect[] {
+    return this.#state.options.isInDoubt() ? [send(peer, { is: 'want-own' })] : []
+  }
+
   tick(now: number): Effect[] {
     const effects = this.#reportAt <= now ? this.#sendStored() : []
     if (this.#gossipAt > now) return effects
@@ -58,7 +63,7 @@ export class Reports {
     for (const peer of this.#state.ready()) {
       const id = ++this.#lastPing
       peer.ping = { id, sentAt: now }
-      effects.push(this.digestTo(peer.name), send(peer.name, { is: 'ping', id }))
+      effects.push(this.digestTo(peer.name), send(peer.name, { is: 'ping', id }), ...this.askOwn(peer.name))
     }
     return effects
   }

@@ -63,6 +63,13 @@ export class Spread {
     return effects
   }
 
+  /** What is here of the streams of a peer. */
+  ownHeadsTo(peer: string): Effect {
+    const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === peer)
+    const entries = rows.slice(0, limits.streamsPerNode).map((row) => this.#entry(row))
+    return send(peer, { is: 'own-heads', entries })
+  }
+
   /** The neighbours of a peer have changed. */
   neighbours({ neighbours }: Peer, { added, removed }: Neighbours): void {
     for (const node of removed) neighbours.delete(nameOfNode(node))

@@ -14,6 +14,8 @@ export interface SyncOptions {
   readonly random: () => number
   /** The wall clock, in microseconds since the Unix epoch. */
   readonly wallClock: () => number
+  /** Whether peers may have more of the own streams: after a doubtful start they are asked, and events are adopted. */
+  readonly isInDoubt: () => boolean
 }
 
 /** What the parts of `Sync` share. */

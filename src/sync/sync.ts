@@ -1,11 +1,20 @@
 import { limits } from '../base/limits.ts'
-import { MalformedBytes } from '../protocol/index.ts'
+import { fullHead, MalformedBytes } from '../protocol/index.ts'
 import { Answers } from './answers.ts'
 import { CatchUp } from './catch-up.ts'
 import { Disputes } from './disputes.ts'
 import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, StoreEffect } from './effects.ts'
 import type { TableRow } from './head-table.ts'
-import type { ChainPoint, CloseReason, DigestMessage, Hello, Message, NothingReason, Records } from './messages.ts'
+import type {
+  ChainPoint,
+  CloseReason,
+  DigestMessage,
+  Hello,
+  Message,
+  NothingReason,
+  OwnHeads,
+  Records,
+} from './messages.ts'
 import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
 import { Peer } from './peer.ts'
 import { Reports } from './reports.ts'
@@ -241,6 +250,10 @@ export class Sync {
       case 'pong':
         this.#reports.pong(peer, message, now)
         return []
+      case 'want-own':
+        return [this.#spread.ownHeadsTo(peer.name)]
+      case 'own-heads':
+        return this.#comparedOwn(peer, message, now)
       case 'addresses':
         return [{ do: 'learned-addresses', peer: peer.name, nodes: message.nodes }]
     }
@@ -252,7 +265,15 @@ export class Sync {
     peer.isReady = true
     peer.clockAhead = time - this.#state.options.wallClock()
     this.#spread.neighboursChanged(now)
-    return [this.#reports.digestTo(peer.name)]
+    return [this.#reports.digestTo(peer.name), ...this.#reports.askOwn(peer.name)]
+  }
+
+  /** A peer says all that it has of the own streams. */
+  #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
+    if (!this.#state.options.isInDoubt()) return []
+    const claimed = entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
+    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
+    return [...claimed, { do: 'compare-own', peer: peer.name, heads }, ...this.#catchUp.ask(now)]
   }
 
   #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {

@@ -96,6 +96,11 @@ const messages: fc.Arbitrary<Message> = fc.oneof(
     streams: fc.array(record({ number, count: number }), { maxLength: 5 }),
   }),
   record({ is: fc.constantFrom('ping' as const, 'pong' as const), id: number }),
+  record({ is: fc.constant('want-own' as const) }),
+  record({
+    is: fc.constant('own-heads' as const),
+    entries: fc.array(record({ isFrozen: fc.constant(true as const), stream }), { maxLength: 3 }),
+  }),
   record({
     is: fc.constant('addresses' as const),
     nodes: fc.array(record({ node: bytes(32), addresses: texts }), { maxLength: 3 }),

@@ -47,5 +47,7 @@ export const recordedMessages: Readonly<Record<string, Message>> = {
   stored: { is: 'stored', streams: [{ number: 0, count: 1025 }] },
   ping: { is: 'ping', id: 5 },
   pong: { is: 'pong', id: 5 },
+  'want-own': { is: 'want-own' },
+  'own-heads': { is: 'own-heads', entries: [{ isFrozen: true, stream }] },
   addresses: { is: 'addresses', nodes: [{ node: bytes(32, 1), addresses: ['/ip4/127.0.0.1/tcp/4001'] }] },
 }

@@ -26,13 +26,16 @@ export function claimOf({ head, frozen, key, pruned, records }: TableRow): Messa
   return { is: 'heads', entries: [entry], answer: [] }
 }
 
-export function newSync(): Sync {
-  return new Sync({ topic, node, gossipMs: 1000, random: () => 0.5, wallClock: () => 1 }, 0)
+export function newSync(isInDoubt = () => false): Sync {
+  return new Sync({ topic, node, gossipMs: 1000, random: () => 0.5, wallClock: () => 1, isInDoubt }, 0)
 }
 
 /** A node with peers that have introduced themselves. */
 export function connectedTo(...peers: string[]): Sync {
-  const sync = newSync()
+  return connect(newSync(), ...peers)
+}
+
+export function connect(sync: Sync, ...peers: string[]): Sync {
   for (const peer of peers) {
     sync.connected(peer, 0)
     sync.received(peer, hello, 0)
