@@ -1,32 +1,41 @@
 import assert from 'node:assert/strict'
 import { ShoalError } from '../../src/base/errors.ts'
-import { type KeyPair, nodeIdOf, Verifier } from '../../src/identity/index.ts'
+import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import { heads, MalformedBytes, type StreamKey, signedHeadOf } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
-import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import type { Received, StreamHead } from '../../src/store/port/index.ts'
+import type { Appended, EventStore, Received, StreamHead } from '../../src/store/port/index.ts'
 import { type Effect, type Message, type StoreOutcome, Sync } from '../../src/sync/index.ts'
 import { packed } from '../../test/support/events.ts'
-import type { Agenda } from './agenda.ts'
+import type { Agenda, SimClock } from './agenda.ts'
+import { type Ledger, streamIdOf } from './ledger.ts'
 import type { Endpoint, Network } from './network.ts'
+import type { SignatureScheme } from './signatures.ts'
+import { type SimStore, simTopic } from './sim-store.ts'
+import type { Trace } from './trace.ts'
 
-export const simTopic = 'sim'
 const gossipMs = 5000
 
 export interface SimNodeOptions {
+  readonly label: string
   readonly key: KeyPair
+  readonly scheme: SignatureScheme
   readonly agenda: Agenda
   readonly network: Network
-  readonly runtime: Runtime
+  readonly trace: Trace
+  readonly ledger: Ledger
+  readonly runtime: Runtime & { readonly clock: SimClock }
+  readonly disk: SimStore
   readonly random: () => number
 }
 
-/** A whole node in a simulation: the store in memory, the rules of replication, and a network that may fail. */
+/** A whole node in a simulation: a store, the rules of replication, and a network that may fail. */
 export class SimNode implements Endpoint {
   /** The public key, as latin1. */
   readonly name: string
   readonly id: string
-  readonly store: MemoryEventStore
+  readonly label: string
+  readonly clock: SimClock
+  readonly disk: SimStore
   readonly #options: SimNodeOptions
   #sync: Sync
   #wakeAt = Number.POSITIVE_INFINITY
@@ -35,27 +44,43 @@ export class SimNode implements Endpoint {
 
   constructor(options: SimNodeOptions) {
     this.#options = options
-    const { key, runtime } = options
+    const { key, label, runtime, disk } = options
     this.name = Buffer.from(key.publicKey).toString('latin1')
     this.id = nodeIdOf(key.publicKey)
-    this.store = new MemoryEventStore({ topic: simTopic, kind: 'live', key, now: runtime.clock.now, runtime })
+    this.label = label
+    this.clock = runtime.clock
+    this.disk = disk
     this.#sync = this.#newSync()
+    this.#traceCommits()
+  }
+
+  get store(): EventStore {
+    return this.disk.store
+  }
+
+  /** The ID of one of its streams. */
+  streamId(number: number): string {
+    return streamIdOf(this.#options.key.publicKey, number)
   }
 
   /** Publishes events with these payloads. */
-  async publish(stream: number, payloads: readonly string[]): Promise<void> {
+  async publish(stream: number, payloads: readonly string[]): Promise<Appended> {
     const life = this.#life
     const events = payloads.map((payload) => ({ appId: 'com.example.sim', tags: ['sim'], payload }))
     const newest = await this.#newestLamport()
-    const { runs, lamport } = await this.store.append({
+    const appended = await this.store.append({
       ...packed(events),
       streams: new Uint32Array(events.length).fill(stream),
     })
-    assert.ok(lamport > newest, `an event of ${this.id} sorts before one that was there when it was published`)
-    if (life !== this.#life) return
+    const { runs, lamport } = appended
+    const offset = runs[0]?.offset ?? 0
+    this.#options.ledger.add(this.streamId(stream), offset, payloads)
+    assert.ok(lamport > newest, `an event of ${this.label} sorts before one that was there when it was published`)
+    if (life !== this.#life) return appended
     const head = await this.#headOf({ node: this.#options.key.publicKey, number: stream })
-    const chunk = head && (await this.#chunk(head.number, runs[0]?.offset ?? 0))
+    const chunk = head && (await this.#chunk(head.number, offset))
     if (head !== undefined && chunk !== undefined) this.#apply(this.#sync.appended(head, chunk))
+    return appended
   }
 
   connected(peer: string): void {
@@ -74,12 +99,25 @@ export class SimNode implements Endpoint {
     this.#options.network.disconnect(this.name, peer)
   }
 
-  /** Restarts it with what is in its store. */
-  async restart(): Promise<void> {
+  /** Restarts it with what is in its store, after changes to its files. */
+  async restart(change: () => Promise<void> = () => this.disk.reopen()): Promise<void> {
     this.#life++
     this.#options.network.isolate(this.name)
+    const { store } = this
+    await change()
+    if (this.store !== store) this.#traceCommits()
     this.#sync = this.#newSync()
     for (const head of await this.store.heads()) this.#sync.changed(head)
+  }
+
+  #traceCommits(): void {
+    const { store } = this
+    store.onCommit(() => {
+      const noted = store.streams().then((streams) => {
+        this.#options.trace.note(`commit ${this.label} ${streams.map(({ count }) => count).join()}`)
+      })
+      noted.catch(this.#options.agenda.fail)
+    })
   }
 
   async #newestLamport(): Promise<number> {
@@ -93,6 +131,12 @@ export class SimNode implements Endpoint {
         `${nodeIdOf(key.node)}-${key.number} ${count} ${Buffer.from(hash, 'latin1').toString('hex')}`,
     )
     return texts.sort()
+  }
+
+  /** The number of events of each stream that has any, by stream ID. */
+  async eventCounts(): Promise<[stream: string, count: number][]> {
+    const streams = (await this.store.streams()).filter(({ count }) => count > 0)
+    return streams.map(({ key, count }): [string, number] => [streamIdOf(key.node, key.number), count]).sort()
   }
 
   get #now(): number {
@@ -139,7 +183,7 @@ export class SimNode implements Endpoint {
     const { outcome, stream } = await this.#receive(effect.chunk)
     const head = stream && (await this.#headOf(stream))
     // Nothing unsigned is ever stored.
-    if (head !== undefined) assert.ok(isSigned(head), `${this.id} has stored a head with a wrong signature`)
+    if (head !== undefined) assert.ok(this.#isSigned(head), `${this.id} has stored a head with a wrong signature`)
     if (life === this.#life) this.#apply(this.#sync.stored(effect, outcome, head, this.#now))
   }
 
@@ -158,6 +202,12 @@ export class SimNode implements Endpoint {
     return status && (await this.store.heads()).find(({ number }) => number === status.number)
   }
 
+  /** Checked here as well: the simulator must not rely on what it tests. */
+  #isSigned({ key, head }: StreamHead): boolean {
+    const end = head.length - 64
+    return this.#options.scheme.isSigned(key.node, head.subarray(0, end), head.subarray(end))
+  }
+
   /** The chunk that continues a stream. */
   async #chunk(number: number, from: number): Promise<Uint8Array | undefined> {
     try {
@@ -172,10 +222,4 @@ export class SimNode implements Endpoint {
 
 function outcomeOf({ state }: Received): StoreOutcome {
   return state === 'stored' ? 'stored' : 'unchanged'
-}
-
-/** Checked here as well: the simulator must not rely on what it tests. */
-function isSigned({ key, head }: StreamHead): boolean {
-  const end = head.length - 64
-  return new Verifier(key.node).verify(head.subarray(0, end), head.subarray(end))
 }
