@@ -1,63 +1,90 @@
 import assert from 'node:assert/strict'
-import { type KeyPair, nodeIdOf, Verifier } from '../../src/identity/index.ts'
+import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
-import { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
-import type { StreamHead } from '../../src/store/port/index.ts'
+import type { Appended, EventStore, StreamHead } from '../../src/store/port/index.ts'
 import { type ReplicatedLog, Replicator } from '../../src/swarm/index.ts'
 import type { Message } from '../../src/sync/index.ts'
 import { packed } from '../../test/support/events.ts'
-import type { Agenda } from './agenda.ts'
+import type { Agenda, SimClock } from './agenda.ts'
+import { type Ledger, streamIdOf } from './ledger.ts'
 import type { Endpoint, Network } from './network.ts'
+import type { SignatureScheme } from './signatures.ts'
+import { type SimStore, simTopic } from './sim-store.ts'
+import type { Trace } from './trace.ts'
 
-export const simTopic = 'sim'
 const gossipMs = 5000
+const signatureBytes = 64
 
 export interface SimNodeOptions {
+  readonly label: string
   readonly key: KeyPair
+  readonly scheme: SignatureScheme
   readonly agenda: Agenda
   readonly network: Network
-  readonly runtime: Runtime
+  readonly trace: Trace
+  readonly ledger: Ledger
+  readonly runtime: Runtime & { readonly clock: SimClock }
+  readonly disk: SimStore
   readonly random: () => number
 }
 
-/** A whole node in a simulation: the store in memory, replication, and a network that may fail. */
+/** A whole node in a simulation: a store, replication, and a network that may fail. */
 export class SimNode implements Endpoint {
   /** The public key, as latin1. */
   readonly name: string
   readonly id: string
-  readonly store: MemoryEventStore
+  readonly label: string
+  readonly clock: SimClock
+  readonly disk: SimStore
   readonly #options: SimNodeOptions
   #replicator: Replicator
 
   constructor(options: SimNodeOptions) {
     this.#options = options
-    const { key, runtime } = options
+    const { key, label, runtime, disk } = options
     this.name = Buffer.from(key.publicKey).toString('latin1')
     this.id = nodeIdOf(key.publicKey)
-    this.store = new MemoryEventStore({ topic: simTopic, kind: 'live', key, now: runtime.clock.now, runtime })
+    this.label = label
+    this.clock = runtime.clock
+    this.disk = disk
     this.#replicator = this.#newReplicator()
+    this.#traceCommits()
+  }
+
+  get store(): EventStore {
+    return this.disk.store
+  }
+
+  /** The ID of one of its streams. */
+  streamId(number: number): string {
+    return streamIdOf(this.#options.key.publicKey, number)
   }
 
   /** Publishes events with these payloads. */
-  async publish(stream: number, payloads: readonly string[]): Promise<void> {
+  async publish(stream: number, payloads: readonly string[]): Promise<Appended> {
     const events = payloads.map((payload) => ({ appId: 'com.example.sim', tags: ['sim'], payload }))
     const newest = await this.#newestLamport()
-    const { lamport } = await this.store.append({
+    const appended = await this.store.append({
       ...packed(events),
       streams: new Uint32Array(events.length).fill(stream),
     })
-    assert.ok(lamport > newest, `an event of ${this.id} sorts before one that was there when it was published`)
+    const { runs, lamport } = appended
+    this.#options.ledger.add(this.streamId(stream), runs[0]?.offset ?? 0, payloads)
+    assert.ok(lamport > newest, `an event of ${this.label} sorts before one that was there when it was published`)
+    return appended
   }
 
   /** Removes payloads of own events. */
   async redact(stream: number, offsets: readonly number[]): Promise<void> {
+    this.#options.ledger.redact(this.streamId(stream), offsets)
     const record = await this.store.redact(stream, offsets)
     await this.#replicator.removed(this.#ownStream(stream), record)
   }
 
   /** Removes own events before a frame border. */
   async prune(stream: number, count: number): Promise<void> {
+    this.#options.ledger.prune(this.streamId(stream), count)
     await this.store.prune(stream, count)
     await this.#replicator.removed(this.#ownStream(stream))
   }
@@ -78,25 +105,44 @@ export class SimNode implements Endpoint {
     this.#options.network.disconnect(this.name, peer)
   }
 
-  /** Restarts it with what is in its store. */
-  async restart(): Promise<void> {
+  /** Restarts it with what is in its store, after changes to its files. */
+  async restart(change: () => Promise<void> = () => this.disk.reopen()): Promise<void> {
     this.#replicator.close()
     this.#options.network.isolate(this.name)
+    const { store } = this
+    await change()
+    if (this.store !== store) this.#traceCommits()
     this.#replicator = this.#newReplicator()
     await this.#replicator.start()
+  }
+
+  #traceCommits(): void {
+    const { store } = this
+    store.onCommit(() => {
+      const noted = store.streams().then((streams) => {
+        this.#options.trace.note(`commit ${this.label} ${streams.map(({ count }) => count).join()}`)
+      })
+      noted.catch(this.#options.agenda.fail)
+    })
   }
 
   async #newestLamport(): Promise<number> {
     return (await this.store.heads()).reduce((newest, { lamport }) => Math.max(newest, lamport), -1)
   }
 
-  /** The state of all streams, as text: equal on nodes with the same events. */
+  /** What it has of all streams, as text: equal on nodes with the same events. */
   async headTexts(): Promise<string[]> {
     const texts = (await this.store.heads()).map(({ key, count, pruned, hash, records, frozen }) => {
       const name = `${nodeIdOf(key.node)}-${key.number}`
       return frozen ? `${name} frozen` : `${name} ${count} ${pruned} ${hex(hash)} ${hex(records)}`
     })
     return texts.sort()
+  }
+
+  /** The number of events of each stream that has any, by stream ID. */
+  async eventCounts(): Promise<[stream: string, count: number][]> {
+    const streams = (await this.store.streams()).filter(({ count }) => count > 0)
+    return streams.map(({ key, count }): [string, number] => [streamIdOf(key.node, key.number), count]).sort()
   }
 
   #ownStream(number: number): StreamKey {
@@ -125,8 +171,7 @@ export class SimNode implements Endpoint {
     const { store } = this
     const headOf = async (key: StreamKey): Promise<StreamHead | undefined> => {
       const row = await store.headOf(key)
-      if (row?.head !== undefined)
-        assert.ok(isSigned(row.key, row.head), `${this.id} has stored a head with a wrong signature`)
+      assert.ok(row === undefined || this.#isSigned(row), `${this.label} has stored a head with a wrong signature`)
       return row
     }
     return new Proxy(store, {
@@ -137,12 +182,13 @@ export class SimNode implements Endpoint {
       },
     })
   }
-}
 
-/** Checked here as well: the simulator must not rely on what it tests. */
-function isSigned(stream: StreamKey, head: Uint8Array): boolean {
-  const end = head.length - 64
-  return new Verifier(stream.node).verify(head.subarray(0, end), head.subarray(end))
+  /** Checked here as well: the simulator must not rely on what it tests. */
+  #isSigned({ key, head, frozen }: StreamHead): boolean {
+    if (head === undefined) return frozen
+    const end = head.length - signatureBytes
+    return this.#options.scheme.isSigned(key.node, head.subarray(0, end), head.subarray(end))
+  }
 }
 
 function hex(hash: string): string {

@@ -47,7 +47,8 @@ export class Outcomes {
     const effects = this.#set(row, from)
     if (outcome === 'refused') return [...effects, ...close(from, 'badChunk', now)]
     if (row !== undefined && outcome === 'stored') {
-      spread.forward(row, chunk, from, now)
+      // Payloads of a chunk that was asked for may be removed, and it came with the records that say so.
+      spread.forward(row, want === undefined ? chunk : undefined, from, now)
       reports.stored(row.key, row.count, now)
     }
     const request = this.#state.requests.get(from, want, 'events')

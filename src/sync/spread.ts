@@ -31,7 +31,7 @@ export class Spread {
   }
 
   /** Plans to send received events on, to the peers that do not get them from the origin or from the sender. */
-  forward(row: TableRow, chunk: Uint8Array, sender: string, now: number): void {
+  forward(row: TableRow, chunk: Uint8Array | undefined, sender: string, now: number): void {
     const stream = nameOfStream(row.key)
     for (const { name } of this.#others(row.key, sender))
       this.#forwards.add({ to: name, stream, count: row.count, chunk }, now)

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Random } from '../../scripts/crash/random.ts'
-import { Agenda, clockOf, timersOf } from '../../scripts/sim/agenda.ts'
+import { Agenda, SimClock, timersOf } from '../../scripts/sim/agenda.ts'
+import { Ledger } from '../../scripts/sim/ledger.ts'
 import { Network } from '../../scripts/sim/network.ts'
+import { signatureScheme } from '../../scripts/sim/signatures.ts'
 import { SimNode } from '../../scripts/sim/sim-node.ts'
+import { MemorySimStore } from '../../scripts/sim/sim-store.ts'
+import { Trace } from '../../scripts/sim/trace.ts'
 import { KeyPair } from '../../src/identity/index.ts'
 import { SeededRandom } from '../support/virtual-runtime.ts'
 
@@ -13,15 +17,34 @@ class Swarm {
   readonly network: Network
   readonly nodes: SimNode[] = []
 
+  readonly #trace = new Trace(() => this.agenda.nowMs, false)
+  readonly #scheme = signatureScheme('ed25519')
+
   constructor(t: TestContext) {
-    this.network = new Network(this.agenda, new Random(t.name), () => {})
+    const { agenda } = this
+    const random = new Random(t.name)
+    this.network = new Network({ agenda, random, trace: this.#trace, onSend: () => {}, onClose: () => {} })
   }
 
   add(key = new KeyPair(Buffer.alloc(32, this.nodes.length + 1)), seed = `${this.nodes.length}`): SimNode {
-    const random = new SeededRandom(seed)
-    const runtime = { clock: clockOf(this.agenda, 1_704_067_200_000_000), timers: timersOf(this.agenda), random }
     const { agenda, network } = this
-    const node = new SimNode({ key, agenda, network, runtime, random: () => 0.5 })
+    const runtime = {
+      clock: new SimClock(agenda, 1_704_067_200_000_000),
+      timers: timersOf(agenda),
+      random: new SeededRandom(seed),
+    }
+    const node = new SimNode({
+      label: `n${this.nodes.length}`,
+      key,
+      scheme: this.#scheme,
+      agenda,
+      network,
+      trace: this.#trace,
+      ledger: new Ledger(),
+      runtime,
+      disk: new MemorySimStore({ key, runtime }),
+      random: () => 0.5,
+    })
     this.nodes.push(node)
     return node
   }
