@@ -36,9 +36,9 @@ export class SentMessages {
     const published = this.#ledger.payloads(stream)
     for (let i = 0; i < count; i++) {
       const start = payloads[2 * i] as number
-      assert.ok(start >= 0, `an honest node relays ${stream}/${first + i} without its payload`)
+      if (start < 0) assert.fail(`an honest node relays ${stream}/${first + i} without its payload`)
       const payload = bytes.toString('utf8', start, payloads[2 * i + 1])
-      assert.ok(payload === published[first + i], `an honest node relays another event ${stream}/${first + i}`)
+      if (payload !== published[first + i]) assert.fail(`an honest node relays another event ${stream}/${first + i}`)
     }
   }
 }

@@ -61,7 +61,9 @@ export class Subscriber {
     const { node, ledger, onEvent } = this.#options
     const { stream, offset } = event
     const expected = this.#counts.get(stream) ?? 0
-    assert.equal(offset, expected, `the next event of ${stream} in a subscription of ${node.label}`)
+    // Messages are only made when they are needed, because there are many events.
+    if (offset !== expected)
+      assert.fail(`a subscription of ${node.label} has ${stream}/${offset} instead of ${expected}`)
     this.#counts.set(stream, offset + 1)
     checkUnaltered(event, ledger, node.label)
     onEvent(event)
