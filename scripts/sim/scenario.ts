@@ -40,7 +40,7 @@ export function scenarioOf(seed: string, given: Partial<Omit<Scenario, 'seed'>> 
     nodes,
     shape: random.pick(shapes),
     store: chance < 0.2 && nodes <= mostSqliteNodes ? 'sqlite' : 'memory',
-    signatures: random.chance(0.1) ? 'ed25519' : 'stand-in',
+    signatures: random.chance(0.05) ? 'ed25519' : 'stand-in',
     publishes: 40,
     publishMs: 30_000,
     faults: true,

@@ -77,17 +77,15 @@ export class MonotonicSubscriber {
 
   #line(line: string): void {
     const { label } = this.#options.node
-    assert.ok(!this.#isBack, `a monotonic subscription of ${label} continues after time travel`)
+    if (this.#isBack) assert.fail(`a monotonic subscription of ${label} continues after time travel`)
     const newStart = newStartOf(line)
     if (newStart !== undefined) this.#goBack(newStart)
     const event = eventOf(line)
     if (event === undefined) return
     const { lamport, stream, offset } = event
     const last = this.#delivered.at(-1)
-    assert.ok(
-      last === undefined || compareKeys(last, event) < 0,
-      `a monotonic subscription of ${label} has ${lamport}/${stream} after ${last?.lamport}/${last?.stream}`,
-    )
+    if (last !== undefined && compareKeys(last, event) >= 0)
+      assert.fail(`a monotonic subscription of ${label} has ${lamport}/${stream} after ${last.lamport}/${last.stream}`)
     this.#delivered.push({ lamport, stream, offset })
   }
 

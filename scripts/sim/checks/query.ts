@@ -22,10 +22,10 @@ export async function checkQuery(node: SimNode, ledger: Ledger): Promise<Receive
   const events = await queryAll(node)
   for (const [i, event] of events.entries()) {
     const { stream, offset } = event
-    checkNext(event, counts.get(stream) ?? 0, ledger, `a query of ${node.label}`)
+    checkNext(event, counts.get(stream) ?? 0, ledger, node.label)
     counts.set(stream, offset + 1)
     const last = events[i - 1]
-    assert.ok(last === undefined || compareKeys(last, event) < 0, `a query of ${node.label} is not in order`)
+    if (last !== undefined && compareKeys(last, event) >= 0) assert.fail(`a query of ${node.label} is not in order`)
     checkUnaltered(event, ledger, node.label)
   }
   for (const [stream, count] of own)

@@ -62,7 +62,7 @@ export class Subscriber {
     if (event === undefined) return
     const { node, ledger, onEvent } = this.#options
     const { stream, offset } = event
-    checkNext(event, this.#counts.get(stream) ?? 0, ledger, `a subscription of ${node.label}`)
+    checkNext(event, this.#counts.get(stream) ?? 0, ledger, node.label)
     this.#counts.set(stream, offset + 1)
     checkUnaltered(event, ledger, node.label)
     onEvent(event)
