@@ -83,6 +83,8 @@ export const limits = {
   minBlockPauseMs: 1000,
   /** Longest pause of requests to a peer that does not answer, in milliseconds. */
   maxBlockPauseMs: 60_000,
+  /** Shortest time between two searches for wanted blocks when there may be new ones, in milliseconds. */
+  newWantScanMs: 100,
   /** Shortest interval between two searches for all wanted blocks, in milliseconds; doubled while none arrives. */
   minWantScanMs: 1000,
   /** Longest interval between two searches for all wanted blocks, in milliseconds. */
