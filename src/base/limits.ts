@@ -71,6 +71,48 @@ export const limits = {
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
   forwardedBytes: 1024 * 1024,
+  /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
+  exchangeMessageBytes: 512 * 1024 + 128,
+  /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */
+  cidBytes: 64,
+  /** Maximum number of content identifiers in a message. */
+  cidsPerMessage: 256,
+  /** Wanted blocks that are listed at a time, and those that become wanted by one block and are asked for at once. */
+  wantsPerList: 128,
+  /** Wanted blocks that a node considers at the same time; the store lists further ones later. */
+  consideredWants: 512,
+  /** Downloads of blocks from other nodes in progress, per peer; each may bring a block of 512 KiB. */
+  blockRequestsPerPeer: 16,
+  /** Downloads of blocks from other nodes in progress, over all peers: at most 32 MiB. */
+  blockRequests: 64,
+  /** Answers of a peer to later requests after which a request for a block counts as not answered. */
+  overtakenBlockRequests: 64,
+  /** Requests for blocks of one peer that wait to be answered; a peer with more is disconnected. */
+  blockRequestsServed: 64,
+  /** Bytes of blocks that are being read for one peer or wait to be sent to it. */
+  servedBlockBytesPerPeer: 1024 * 1024,
+  /** Bytes of blocks that are being read for peers or wait to be sent, over all peers. */
+  servedBlockBytes: 16 * 1024 * 1024,
+  /** Blocks that a peer has said that it has or does not have, or has asked for in vain, that a node remembers, each. */
+  rememberedBlocksPerPeer: 4096,
+  /** Milliseconds after which a peer that did not have a block may be asked for it again. */
+  blockNotHereMs: 30_000,
+  /** Shortest pause of requests to a peer after a request has timed out, in milliseconds; doubled each time. */
+  minBlockPauseMs: 1000,
+  /** Longest pause of requests to a peer that does not answer, in milliseconds. */
+  maxBlockPauseMs: 60_000,
+  /** Shortest time between two searches for wanted blocks when there may be new ones, in milliseconds. */
+  newWantScanMs: 100,
+  /** Shortest interval between two searches for all wanted blocks, in milliseconds; doubled while none arrives. */
+  minWantScanMs: 1000,
+  /** Longest interval between two searches for all wanted blocks, in milliseconds. */
+  maxWantScanMs: 300_000,
+  /** Milliseconds after which fetching is tried again when the store has failed or the disk was full. */
+  blockStoreRetryMs: 10_000,
+  /** Free disk space below which no blocks of other nodes are fetched; on small disks a twentieth of the disk. */
+  diskReserveBytes: 1024 * 1024 * 1024,
+  /** Blocks for which downloads wait at the same time; further downloads of missing content fail at once. */
+  awaitedBlocks: 256,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */

@@ -61,6 +61,8 @@ export const tuning = {
   uploadBatchesInFlight: 2,
   /** Bytes of small blocks per commit. Large blocks go to slots and do not wait for a commit. */
   blockCommitBytes: 16 * 1024 * 1024,
+  /** Bytes of blocks of other nodes per commit. */
+  fetchedCommitBytes: 4 * 1024 * 1024,
   /** Written bytes of large blocks at which a background fsync starts: keeps the waits of others short. */
   slotSyncBytes: 1024 * 1024,
   /** Unsynced bytes of large blocks at which writing blocks until the fsync is done (backpressure). */

@@ -20,6 +20,8 @@ interface FileSubscriptionOptions {
   readonly node: string
   readonly timers: Timers
   readonly background: BackgroundReporter
+  /** Called after facts were applied, with whether blocks are wanted because of them. */
+  readonly onNewWants: (hasNewWants: boolean) => void
 }
 
 /** Subscribes to the events about files of all nodes, from the stored offsets on. */
@@ -68,7 +70,7 @@ export class FileSubscription {
   }
 
   async #apply(lines: readonly Line[]): Promise<void> {
-    const { thread } = this.#options
+    const { thread, onNewWants } = this.#options
     const facts: KeyedFact[] = []
     const offsets: Record<string, number> = {}
     let isCaughtUp = false
@@ -80,7 +82,7 @@ export class FileSubscription {
         Object.assign(offsets, line.offsets)
         isCaughtUp = true
       }
-    await thread.call('apply', [facts, offsets])
+    onNewWants(await thread.call('apply', [facts, offsets]))
     if (!isCaughtUp) return
     await thread.call('discardLeftovers', [])
     this.isCaughtUp = true

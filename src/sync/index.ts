@@ -1,3 +1,16 @@
+export {
+  type BlockEffect,
+  BlockExchange,
+  type BlockExchangeOptions,
+  type BlockOutcome,
+  blockCloseCodes,
+  decodeExchangeMessage,
+  type ExchangeMessage,
+  encodeExchangeMessage,
+  isExchangeMessage,
+  type StoreBlock,
+  type WantList,
+} from './blocks/index.ts'
 export { spreadPoints } from './disputes.ts'
 export type { Effect, ReadResult } from './effects.ts'
 export type { TableRow } from './head-table.ts'

@@ -96,7 +96,13 @@ function countProblems(opened: OpenBlocks): string[] {
     `SELECT (SELECT count(*) FROM pin WHERE block NOT IN (SELECT id FROM block))
       + (SELECT count(*) FROM link WHERE child NOT IN (SELECT id FROM block))`,
   )
+  const unlisted = number(
+    opened,
+    `SELECT count(*) FROM (SELECT id FROM block WHERE refs > 0 AND size IS NULL) FULL JOIN want ON id = want.block
+      WHERE id IS NULL OR want.block IS NULL`,
+  )
   return [
+    ...(unlisted > 0 ? [`${unlisted} blocks are missing and not listed so, or listed and not missing`] : []),
     ...(wrong > 0 ? [`${wrong} blocks are not counted as often as they are held`] : []),
     ...(lost > 0 ? [`${lost} blocks that something holds are not known`] : []),
   ]
