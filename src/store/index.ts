@@ -48,6 +48,7 @@ export type {
   EventStore,
   FrameTime,
   HeadPlace,
+  OwnHistory,
   Reading,
   Readings,
   Received,
@@ -55,11 +56,15 @@ export type {
   Run,
   Selection,
   Serving,
+  StartMarks,
   StreamHead,
   StreamStatus,
 } from './port/index.ts'
 export {
+  acceptBackup,
   backupLog,
+  DamagedData,
+  isUnacceptedBackup,
   type LogStats,
   logStats,
   openOfflineLog,

@@ -52,6 +52,9 @@ export type WriterCall =
   | 'head'
   | 'ownHeads'
   | 'records'
+  | 'startMarks'
+  | 'markAnnounced'
+  | 'settleOwnStreams'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
@@ -89,6 +92,8 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   redact: 'redact',
   applyRedactions: 'redact',
   applyEvidence: 'receive',
+  markAnnounced: 'publish',
+  settleOwnStreams: 'publish',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
