@@ -30,6 +30,10 @@ export interface EventsOptions {
   readonly timers: Timers
   /** Starts a query or subscription, in place of the store: for metrics. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
+  /** By how many microseconds the wall clock is ahead of those of the connected peers; without it there are none. */
+  readonly aheadOfPeers?: () => readonly number[]
+  /** Called with the reason while events are not removed for their age, since the clock is doubted; then without. */
+  readonly clockDoubted?: (detail: string | undefined) => void
   /** Makes publishing wait after a doubtful start; without one it never waits. */
   readonly gate?: PublishGate | undefined
   /** Called with the number of events after each publish. */
@@ -68,7 +72,7 @@ export class Events {
     this.#routing = new Routing(names, options.routes, options.log)
     this.#publisher = new Publisher(store, this.#routing, options.timers, options.gate)
     this.system = new SystemEvents(this.#publisher)
-    this.#pruner = new Pruner(store, names, options.clock, options.log)
+    this.#pruner = new Pruner(store, names, options)
     this.streams = options.streams ?? {}
   }
 
@@ -76,6 +80,7 @@ export class Events {
   static async open(store: EventStore, options: EventsOptions): Promise<Events> {
     const { gate } = options
     const events = new Events(store, await StreamNames.read(store, gate), options)
+    await events.#pruner.recallClock()
     // Otherwise the first publish does it: until then the node can be queried.
     if (gate?.isOpen !== false) await events.#routing.start()
     return events

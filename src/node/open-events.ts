@@ -91,6 +91,8 @@ export async function openEvents(parts: Parts): Promise<Events> {
         return request.appId === nodeAppId ? reading : readings.measured(job, reading)
       },
       published: (count) => published.add(count),
+      clockDoubted: (detail) =>
+        detail === undefined ? health.resolve('Retention') : health.report('Retention', detail),
     })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes
