@@ -67,6 +67,14 @@ export const limits = {
   wantTimeoutMs: 10_000,
   /** Milliseconds after which a peer that had nothing to send is asked again. */
   wantRetryMs: 2000,
+  /** Milliseconds without a connected peer after which own streams count as complete, unless a backup was restored. */
+  ownPeerMs: 5000,
+  /** Milliseconds within which a connected peer has to tell more about own streams. */
+  ownNewsMs: 10_000,
+  /** Milliseconds for which a publish waits until own streams are known to be complete. */
+  publishWaitMs: 10_000,
+  /** Milliseconds between two checks whether the operator has accepted a restored backup, while publishing waits. */
+  acceptancePollMs: 500,
   /** Number of events or heads that wait to be forwarded, over all streams and peers. */
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */

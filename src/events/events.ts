@@ -10,6 +10,7 @@ import type { EventStore, Reading } from '../store/index.ts'
 import { type OffsetMap, presentOffsets } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
+import type { PublishGate } from './publish-gate.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
 import { Pruner, type StreamSettings, streamLimits } from './retention/index.ts'
 import { Routing } from './routing.ts'
@@ -29,6 +30,12 @@ export interface EventsOptions {
   readonly timers: Timers
   /** Starts a query or subscription, in place of the store: for metrics. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
+  /** By how many microseconds the wall clock is ahead of those of the connected peers; without it there are none. */
+  readonly aheadOfPeers?: () => readonly number[]
+  /** Called with the reason while events are not removed for their age, since the clock is doubted; then without. */
+  readonly clockDoubted?: (detail: string | undefined) => void
+  /** Makes publishing wait after a doubtful start; without one it never waits. */
+  readonly gate?: PublishGate | undefined
   /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
@@ -63,16 +70,19 @@ export class Events {
     this.#options = options
     this.#clock = new Outage('publishing', options.log, options.clock)
     this.#routing = new Routing(names, options.routes, options.log)
-    this.#publisher = new Publisher(store, this.#routing, options.timers)
+    this.#publisher = new Publisher(store, this.#routing, options.timers, options.gate)
     this.system = new SystemEvents(this.#publisher)
-    this.#pruner = new Pruner(store, names, options.clock, options.log)
+    this.#pruner = new Pruner(store, names, options)
     this.streams = options.streams ?? {}
   }
 
   /** Takes ownership of the store, and closes it in `close`. */
   static async open(store: EventStore, options: EventsOptions): Promise<Events> {
-    const events = new Events(store, await StreamNames.read(store), options)
-    await events.#routing.start()
+    const { gate } = options
+    const events = new Events(store, await StreamNames.read(store, gate), options)
+    await events.#pruner.recallClock()
+    // Otherwise the first publish does it: until then the node can be queried.
+    if (gate?.isOpen !== false) await events.#routing.start()
     return events
   }
 
@@ -90,6 +100,7 @@ export class Events {
 
   /** Applies the retention limits of all streams. Throws when pruning failed in one of them. */
   async prune(): Promise<void> {
+    if (this.#options.gate?.isOpen === false) return
     await this.#unlessClosing(() => this.#pruner.run())
   }
 
@@ -154,6 +165,7 @@ export class Events {
 
   async close(): Promise<void> {
     this.#closing = true
+    this.#options.gate?.close()
     this.#pruner.stop()
     await this.#store.close()
   }

@@ -12,7 +12,7 @@ interface Route {
   readonly nodeOnly: boolean
 }
 
-/** The stream for events that match no route. */
+/** The stream for events that match no route, with its first number. */
 export const defaultStream = { name: 'default', number: 0 }
 
 /**
@@ -53,6 +53,8 @@ export class RoutingTable {
   /** Whether one of these tags has a length in bytes. */
   readonly #lengths = new Uint8Array(format.tagBytes + 1)
   readonly #limited: ReadonlySet<number>
+  /** The number of the stream for events that match no route. */
+  readonly default: number
   readonly #facts: number | undefined
 
   /**
@@ -60,9 +62,10 @@ export class RoutingTable {
    * @param limited the names of the streams with retention limits
    */
   constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>, limited: ReadonlySet<string> = new Set()) {
+    this.default = numbers.get(defaultStream.name) ?? defaultStream.number
     const route = (nodeOnly: boolean) => (setting: RouteSettings[number]) => ({
       condition: parseRoute(setting.from),
-      stream: numbers.get(setting.into) ?? defaultStream.number,
+      stream: numbers.get(setting.into) ?? this.default,
       nodeOnly,
     })
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
@@ -92,14 +95,14 @@ export class RoutingTable {
       found ??= []
       found.push(tag)
     }
-    return found === undefined ? defaultStream.number : this.streamFor(appId, found)
+    return found === undefined ? this.default : this.streamFor(appId, found)
   }
 
   streamFor(appId: string, tags: readonly string[]): number {
     const set = new Set(tags)
     const isOwn = appId === nodeAppId
     const route = this.#routes.find(({ condition, nodeOnly }) => (isOwn || !nodeOnly) && matches(condition, set))
-    const stream = route?.stream ?? defaultStream.number
+    const stream = route?.stream ?? this.default
     const isFact = isOwn && factTags.some((tag) => set.has(tag))
     return isFact && this.#limited.has(stream) ? (this.#facts ?? stream) : stream
   }

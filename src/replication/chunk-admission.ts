@@ -9,7 +9,7 @@ import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
 import type { StoredChain } from './stored-chain.ts'
 import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
-import { isOwnStream, type TopicContext } from './streams.ts'
+import { isOwnStream, type ReceiveContext, type TopicContext } from './streams.ts'
 import {
   hasRoom,
   mayKeepPayloads,
@@ -65,12 +65,13 @@ export function decideChunk(
   bytes: Uint8Array,
   { before }: ReceiveOptions,
   find: (key: StreamKey) => ReceivingStream | undefined,
-  context: TopicContext,
+  context: ReceiveContext,
 ): Decision & { readonly chunk: Chunk } {
   const chunk = readChunk(bytes)
   const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
-  if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
+  const isOwn = isOwnStream(head.stream, context)
+  if (isOwn && context.mayAdopt !== true) throw new MalformedBytes('a chunk of a stream of this node')
   const known = find(head.stream)
   const stream = known ?? emptyStream(head.stream, context)
   const { count } = stream.position
@@ -78,6 +79,8 @@ export function decideChunk(
   if (stream.isFrozen) return answer('frozen')
   if (head.count <= count && isOnChain(head, stream)) return answer('known')
   if (isTooFarAhead(head.lamport, context.now())) return answer('early')
+  // Chunks of own streams do not wait: they are only accepted for a short time.
+  if (chunk.first > count && isOwn) return answer('gap')
   if (chunk.first > count) return { chunk, ...decideEarly(chunk, bytes, before, known) }
   const plan = head.count > count ? planChunk(chunk, stream) : undefined
   if (plan !== undefined) return { chunk, is: 'store', ...plan }

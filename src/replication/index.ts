@@ -13,12 +13,21 @@ export {
   type ReceivingStream,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
+export {
+  compareOwnStream,
+  type Doubt,
+  doubtOf,
+  newStoreMarks,
+  type OwnComparison,
+  type StartMarks,
+} from './doubtful-start.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { type HeadContext, headRow, KeptHeads, type OwnHead, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
+export { type CheckState, OwnStreamsCheck } from './own-streams-check.ts'
 export {
   currentPrune,
   decidePrune,
@@ -57,6 +66,7 @@ export {
   isSameStream,
   nameOfStream,
   ownStreamKey,
+  type ReceiveContext,
   requireRoomForStream,
   requireSameTopic,
   storableNow,

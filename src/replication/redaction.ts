@@ -13,7 +13,7 @@ import {
 } from '../protocol/index.ts'
 import { isHeld, type RecordOrigin } from './records.ts'
 import type { StreamPosition } from './stream-position.ts'
-import { ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
+import { ownStreamKey, type ReceiveContext, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
 /** Signs a redaction record: the payloads of events of an own stream are to be removed on all nodes. */
 export function signRedaction(
@@ -93,7 +93,7 @@ export interface RedactionOfEvents {
 export function effectOfRedaction(
   { stream, ranges }: RedactionRecord,
   known: RedactableStream | undefined,
-  context: TopicContext,
+  context: ReceiveContext,
   origin: RecordOrigin,
 ): RedactionEffect {
   const { pruned, count: stored } = known?.position ?? { pruned: 0, count: 0 }
@@ -104,9 +104,12 @@ export function effectOfRedaction(
     for (let offset = from; offset < end; offset++) if (!before.has(offset)) added.push(offset)
   }
   if (added.length === 0) return { is: 'none' }
-  if (isHeld(stream, origin, context)) return { is: 'hold' }
-  const remove = added.filter((offset) => offset < stored)
-  const expect = added.slice(remove.length)
+  const beyond = added.findIndex((offset) => offset >= stored)
+  const expect = beyond < 0 ? [] : added.slice(beyond)
+  const isOwnHeld = isHeld(stream, origin, context)
+  // An adopted event comes without its payload if it was redacted: the record is kept for it, and removes nothing.
+  if (isOwnHeld && (context.mayAdopt !== true || expect.length === 0)) return { is: 'hold' }
+  const remove = isOwnHeld ? [] : added.slice(0, added.length - expect.length)
   if (!mayExpect(expect, known)) return { is: 'full' }
   return { is: 'redact', remove, expect }
 }

@@ -1,4 +1,5 @@
 import { test } from 'node:test'
+import { adopting } from './acceptance/adopting.ts'
 import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
@@ -28,6 +29,7 @@ const others = [
   receiving,
   refusingChunks,
   forking,
+  adopting,
   pruned,
   redacting,
   serving,

@@ -70,6 +70,19 @@ export class SingleThreadStore implements EventStore {
     return this.#write((writer) => writer.applyEvidence(record))
   }
 
+  async startMarks() {
+    this.#open()
+    return this.#writer.startMarks()
+  }
+
+  async markAnnounced() {
+    this.#write((writer) => writer.markAnnounced())
+  }
+
+  async settleOwnStreams() {
+    this.#write((writer) => writer.settleOwnStreams())
+  }
+
   async streams() {
     return this.#open().status()
   }

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { format } from '../../src/base/format.ts'
 import { limits } from '../../src/base/limits.ts'
 import { ByteWriter, MalformedBytes } from '../../src/protocol/index.ts'
+import { decodeMessage } from '../../src/swarm/index.ts'
 import {
   blockCloseCodes,
   decodeExchangeMessage,
-  decodeMessage,
   type ExchangeMessage,
   encodeExchangeMessage,
   isExchangeMessage,

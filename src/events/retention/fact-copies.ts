@@ -2,7 +2,7 @@ import { assert } from '../../base/assert.ts'
 import { limits } from '../../base/limits.ts'
 import { nodeAppId } from '../../identity/index.ts'
 import type { EventLog, Readings, StreamStatus } from '../../store/index.ts'
-import { appendNodeEvents, type NodeEvent, ownNodeEvents } from '../node-events.ts'
+import { type NodeEvent, ownNodeEvents } from '../node-events.ts'
 import { factsStream, factTags, mappingTag } from '../routing-table.ts'
 import type { StreamNames } from '../stream-names.ts'
 
@@ -40,7 +40,7 @@ export class FactCopies {
     const missing = [...facts].filter(([subject, { lamport }]) => !(originalLamport(known.get(subject)) >= lamport))
     const copies = missing.map(([, fact]) => copyOf(fact))
     for (let i = 0; i < copies.length; i += limits.factsPerCopy)
-      await appendNodeEvents(this.#store, target, copies.slice(i, i + limits.factsPerCopy))
+      await this.#names.append(factsStream, copies.slice(i, i + limits.factsPerCopy))
   }
 
   /** The facts of a stream between two offsets, by what they are about: only the newest one counts. */
@@ -64,9 +64,10 @@ export class FactCopies {
 
 /** What a fact is about: the name of a stream, or a name of files. */
 function subjectOf({ tags, payload, offset }: NodeEvent): string {
-  const { streamName, Add: added, Remove: removed } = members(payload)
+  const { streamName, streamNr, Add: added, Remove: removed } = members(payload)
   const name = streamName ?? members(added ?? removed)['name'] ?? offset
-  return JSON.stringify([tags, name])
+  // A name whose stream was frozen has several numbers, each of which is a fact of its own.
+  return JSON.stringify([tags, name, streamNr])
 }
 
 /** The lamport timestamp of a fact, or of the original of a copy. A mapping never changes, so any event has it. */

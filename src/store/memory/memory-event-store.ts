@@ -21,6 +21,7 @@ import {
   chunksFrom,
   decideChunk,
   decidePrune,
+  doubtOf,
   effectOfPrune,
   effectOfRedaction,
   evidenceOfReached,
@@ -38,6 +39,7 @@ import {
   isSameStream,
   KeptHeads,
   LamportClock,
+  newStoreMarks,
   ownStreamKey,
   type Plan,
   type PrunableStream,
@@ -46,6 +48,7 @@ import {
   type PruneStart,
   placeOf,
   planWaiting,
+  type ReceiveContext,
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
@@ -54,6 +57,7 @@ import {
   requireRoomForStream,
   requireSameTopic,
   type SignedRedaction,
+  type StartMarks,
   type StoredChain,
   type StoredStream,
   type StreamHead,
@@ -95,6 +99,8 @@ export interface MemoryEventStoreOptions extends TopicContext {
   /** The jobs that it runs; by default only `read`. */
   readonly jobs?: JobSet
   readonly runtime: Runtime
+  /** How it was found; by default it is new. */
+  readonly marks?: StartMarks
 }
 
 /**
@@ -111,10 +117,16 @@ export class MemoryEventStore implements EventStore {
   readonly #heads = new KeptHeads()
   readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
   #frames: FrameCollector | undefined
+  readonly #marks: StartMarks
+  #isDoubtful: boolean
+  #isAnnounced: boolean
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
+    this.#marks = options.marks ?? newStoreMarks
+    this.#isDoubtful = doubtOf(this.#marks) !== undefined
+    this.#isAnnounced = this.#marks.isAnnounced
     const { jobs = { makers: { read: makeReadJob } }, runtime } = options
     this.#jobs = new LocalJobs(new MemoryReader(this.#streams), { jobs, runtime })
   }
@@ -145,7 +157,7 @@ export class MemoryEventStore implements EventStore {
       const known = this.#find(key)
       return known && this.#receiving(known)
     }
-    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#options)
+    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#receiveContext)
     if (decision.is === 'answer') return decision.answer
     const { stream: key } = decision.chunk.head
     const stream = this.#find(key) ?? this.#newStream(key)
@@ -319,9 +331,43 @@ export class MemoryEventStore implements EventStore {
     return placeOf(head, stream && this.#stored(stream))
   }
 
+  async startMarks(): Promise<StartMarks> {
+    this.#check()
+    return this.#marks
+  }
+
+  async markAnnounced(): Promise<void> {
+    this.#check()
+    this.#isAnnounced = true
+  }
+
+  async settleOwnStreams(): Promise<void> {
+    this.#check()
+    this.#isDoubtful = false
+    for (const stream of this.#streams) if (stream.own) stream.dropExpectedRedactions()
+  }
+
+  get #receiveContext(): ReceiveContext {
+    return { ...this.#options, mayAdopt: this.#isDoubtful }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#jobs.close(storeClosed())
+  }
+
+  /**
+   * A store with the same streams, as a node finds it that starts with a copy, or after a crash. Also of a closed store.
+   * @param found how it differs from one that was closed cleanly
+   */
+  copy(found: Partial<StartMarks>): MemoryEventStore {
+    const marks = { ...newStoreMarks, isAnnounced: this.#isAnnounced, ...found }
+    const copy = new MemoryEventStore({ ...this.#options, marks })
+    for (const stream of this.#streams) {
+      copy.#streams.push(stream.copy())
+      copy.#clock.follow(stream.position.lamport)
+    }
+    return copy
   }
 
   #check(): void {
@@ -490,7 +536,7 @@ export class MemoryEventStore implements EventStore {
 
   #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {
     const known = this.#find(record.stream)
-    const effect = effectOfRedaction(record, known, this.#options, origin)
+    const effect = effectOfRedaction(record, known, this.#receiveContext, origin)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full') return { state: 'full' }

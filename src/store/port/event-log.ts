@@ -18,7 +18,10 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 export interface EventLog extends Serving {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
-  /** Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. */
+  /**
+   * Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. Chunks of
+   * own streams are refused, except after a doubtful start, see `OwnHistory`.
+   */
   receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.

@@ -6,6 +6,7 @@ export type {
   Received,
   ReceiveOptions,
   RedactionResult,
+  StartMarks,
   StreamHead,
 } from '../../replication/index.ts'
 export type { Appended, AppendRequest, Run } from './append.ts'
@@ -15,6 +16,7 @@ export type { EventBlock } from './event-block.ts'
 export type { EventLog } from './event-log.ts'
 export type { BlockEvent, EventCursor, EventReader, EventSink } from './event-reader.ts'
 export type { EventStore } from './event-store.ts'
+export type { OwnHistory } from './own-history.ts'
 export type { Reading, Readings } from './reading.ts'
 export { admitBlock, isDigestOf } from './received-block.ts'
 export type { RetentionQueries } from './retention-queries.ts'

@@ -13,6 +13,7 @@ import type {
   Received,
   ReceiveOptions,
   RedactionResult,
+  StartMarks,
   StreamHead,
 } from '../../replication/index.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
@@ -330,6 +331,18 @@ export class SqliteEventStore implements EventStore {
 
   contains(head: Uint8Array): Promise<HeadPlace> {
     return this.#read({ type: 'contains', head }) as Promise<HeadPlace>
+  }
+
+  startMarks(): Promise<StartMarks> {
+    return this.#write('startMarks') as Promise<StartMarks>
+  }
+
+  async markAnnounced(): Promise<void> {
+    await this.#write('markAnnounced')
+  }
+
+  async settleOwnStreams(): Promise<void> {
+    await this.#write('settleOwnStreams')
   }
 
   /** Seals all complete chunks and checkpoints the WAL. */

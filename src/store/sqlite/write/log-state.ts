@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
 import { failure, messageOf, ShoalError } from '../../../base/errors.ts'
 import { sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
 import type { StreamKey } from '../../../protocol/index.ts'
@@ -12,6 +13,7 @@ import {
   nameOfStream,
   type OwnHead,
   ownStreamKey,
+  type ReceiveContext,
   requireRoomForStream,
   type StreamHead,
   startOfStream,
@@ -38,6 +40,7 @@ import { prepareStatements, type Statements } from '../statements.ts'
 import { freeRangeId } from '../tag-index/index-ranges.ts'
 import { checkWriter } from './log-owner.ts'
 import { checkRedactions } from './redactions.ts'
+import { StartMarkRows } from './start-marks.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
@@ -80,6 +83,7 @@ export class LogState {
   readonly damage: readonly StoreDamage[]
   readonly #countFile: CountFile
   readonly #heads = new KeptHeads()
+  #marks: StartMarkRows | undefined
 
   constructor(options: LogOptions) {
     this.options = options
@@ -96,6 +100,7 @@ export class LogState {
       withWalDamage(damagedWal, () => this.#load())
       checkWriter(this.#database, options.key.publicKey, options.file)
       this.damage = this.#reportDamage(damagedWal)
+      this.#marks = new StartMarkRows(this.#database, options.file, this.damage.length > 0)
       if (interrupted) this.#finishScrubbing()
     } catch (error) {
       this.close()
@@ -109,6 +114,17 @@ export class LogState {
 
   get statements(): Statements {
     return this.#statements
+  }
+
+  /** What the log remembers of its last use. */
+  get marks(): StartMarkRows {
+    assert(this.#marks !== undefined, 'the marks are read while the log is opened')
+    return this.#marks
+  }
+
+  /** For what comes from other nodes. */
+  get receiveContext(): ReceiveContext {
+    return { ...this.options, mayAdopt: this.marks.isDoubtful }
   }
 
   get streams(): IterableIterator<StreamState> {
@@ -184,17 +200,30 @@ export class LogState {
   lazyTransaction<T>(work: () => T): T {
     return this.#withRecovery(() => {
       this.#isBeginPending = true
+      const removesMark = this.#removeStopMark()
       const result = work()
       if (this.#database.isTransaction) this.#statements.commit.run()
+      if (removesMark) this.marks.removed()
       return result
     })
   }
 
   #inTransaction<T>(work: () => T): T {
     this.#statements.begin.run()
+    const removesMark = this.#removeStopMark()
     const result = work()
     this.#statements.commit.run()
+    if (removesMark) this.marks.removed()
     return result
+  }
+
+  /** The first commit removes the mark of a clean stop. Returns whether this is the first one. */
+  #removeStopMark(): boolean {
+    const { marks } = this
+    if (!marks.isRemovalPending) return false
+    this.#begin()
+    marks.remove(this.#database)
+    return true
   }
 
   #begin(): void {
@@ -340,9 +369,20 @@ export class LogState {
   }
 
   close(): void {
+    this.#markStop()
     this.#countFile.close()
     // It is closed already after a failure that could not be recovered from.
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  #markStop(): void {
+    if (this.#broken || !this.#database.isOpen) return
+    try {
+      this.#marks?.stop(this.#database)
+    } catch (error) {
+      // Without it the next start is one after a crash, which is safe.
+      if (sqliteCode(error) === undefined) throw error
+    }
   }
 
   /** The number of events of all streams, including pruned ones. */

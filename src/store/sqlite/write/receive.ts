@@ -41,7 +41,7 @@ export class Receiver {
       const state = log.stream(key)
       return state && this.#receiving(state)
     }
-    const decision = decideChunk(bytes, options, find, log.options)
+    const decision = decideChunk(bytes, options, find, log.receiveContext)
     if (decision.is === 'answer') return decision.answer
     const { stream } = decision.chunk.head
     const known = log.stream(stream)
@@ -103,6 +103,7 @@ export class Receiver {
     this.#log.insertTail(tailRow(rowKey(state.number, first), count, lamport, point, recordsOfFrames(frames)))
     this.#log.changed.add(state)
     if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead)
-    this.#log.saveHead(state, signedHead)
+    // An own head is signed here; a stored one would be that of another node.
+    if (!state.own) this.#log.saveHead(state, signedHead)
   }
 }

@@ -71,9 +71,9 @@ export class Redactor {
 
   /** Stores a record. Its payloads are removed later, together with those of the other records. */
   #keep({ signed, record }: SignedRedaction, origin: RecordOrigin, removals: Removals): RedactionResult {
-    const { database, options } = this.#log
+    const { database, receiveContext } = this.#log
     const known = this.#log.stream(record.stream)
-    const effect = effectOfRedaction(record, known && redactable(database, known), options, origin)
+    const effect = effectOfRedaction(record, known && redactable(database, known), receiveContext, origin)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full') return { state: 'full' }

@@ -12,6 +12,7 @@ import {
   type Received,
   type ReceiveOptions,
   type RedactionResult,
+  type StartMarks,
   type StreamHead,
 } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
@@ -25,6 +26,7 @@ import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { Forks } from './forks.ts'
 import { type LogOptions, LogState } from './log-state.ts'
+import { OwnHistory } from './own-history.ts'
 import { Receiver } from './receive.ts'
 import { Redactor } from './redactor.ts'
 import { Pruner } from './removal.ts'
@@ -39,6 +41,7 @@ export class LogWriter {
   readonly #receiver: Receiver
   readonly #pruner: Pruner
   readonly #redactor: Redactor
+  readonly #history: OwnHistory
   /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
   /** Whether some of them were received, so that their apps are unknown. */
@@ -58,6 +61,7 @@ export class LogWriter {
     this.#receiver = new Receiver(this.#log, this.#forks)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
+    this.#history = new OwnHistory(this.#log)
     this.#publishCounts()
   }
 
@@ -84,6 +88,19 @@ export class LogWriter {
   receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
     this.#hasReceivedEvents = true
     return this.#publishing(() => this.#receiver.receive(chunk, options))
+  }
+
+  /** How the log was found when it was opened. */
+  startMarks(): StartMarks {
+    return this.#history.marks
+  }
+
+  markAnnounced(): void {
+    this.#history.announce()
+  }
+
+  settleOwnStreams(): void {
+    this.#history.settle()
   }
 
   /** The evidence of a fork of a stream; undefined when it is not frozen. */

@@ -53,6 +53,9 @@ export type WriterCall =
   | 'ownHeads'
   | 'headOf'
   | 'records'
+  | 'startMarks'
+  | 'markAnnounced'
+  | 'settleOwnStreams'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
@@ -90,6 +93,8 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   redact: 'redact',
   applyRedactions: 'redact',
   applyEvidence: 'receive',
+  markAnnounced: 'publish',
+  settleOwnStreams: 'publish',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
