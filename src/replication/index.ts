@@ -13,6 +13,7 @@ export {
   type ReceivingStream,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
+export { compareFacts, type FactPlace, placeOfFact } from './fact-order.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
