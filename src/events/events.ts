@@ -7,7 +7,7 @@ import { Outage } from '../observability/outage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Timers } from '../runtime/timers.ts'
 import type { EventStore, Reading } from '../store/index.ts'
-import { type OffsetMap, presentOffsets } from './offsets.ts'
+import { type OffsetMap, presentOffsets, toReplicate } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
@@ -29,6 +29,8 @@ export interface EventsOptions {
   readonly timers: Timers
   /** Starts a query or subscription, in place of the store: for metrics. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
+  /** By stream, the highest offset that another node is known to have; none while there are no other nodes. */
+  readonly heard?: () => OffsetMap
   /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
@@ -116,7 +118,8 @@ export class Events {
     if (this.#offsetsWaiting >= limits.pendingOffsetRequests) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#offsetsWaiting++
     try {
-      return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+      const present = await this.#unlessClosing(() => presentOffsets(this.#store))
+      return { present, toReplicate: toReplicate(present, this.#options.heard?.() ?? {}) }
     } finally {
       this.#offsetsWaiting--
     }

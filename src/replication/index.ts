@@ -20,6 +20,7 @@ export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
+export { type PeerStatus, PeerStatuses, type PeerStatusOptions } from './peer-status.ts'
 export {
   currentPrune,
   decidePrune,
