@@ -1,3 +1,4 @@
+export { isAnnounced, isReplicated } from './announcing.ts'
 export { type AppendedFrames, FrameCollector } from './appended-frames.ts'
 export { ChainEnd, type ChainPlace, ChainWalk, hashThrough } from './chain.ts'
 export { chainAt, type HeadPlace, hashAt, placeOf } from './chain-position.ts'
@@ -18,6 +19,17 @@ export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
+export {
+  checkImport,
+  type EventOrigin,
+  type Imported,
+  type ImportedFrame,
+  type ImportPlan,
+  type ImportRequest,
+  importedFrames,
+  nameOfOrigin,
+  planImport,
+} from './importing.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
 export { type PeerStatus, PeerStatuses, type PeerStatusOptions } from './peer-status.ts'

@@ -17,10 +17,12 @@ import {
   type AppendedFrames,
   type AppliedEvidence,
   applyAddition,
+  checkImport,
   chunkFrom,
   chunksFrom,
   decideChunk,
   decidePrune,
+  type EventOrigin,
   effectOfPrune,
   effectOfRedaction,
   evidenceOfReached,
@@ -32,12 +34,17 @@ import {
   type HeadPlace,
   hashAt,
   headRow,
+  type Imported,
+  type ImportRequest,
+  importedFrames,
   isChunkFull,
   isFrameFull,
   isOwnStream,
+  isReplicated,
   isSameStream,
   KeptHeads,
   LamportClock,
+  nameOfOrigin,
   ownStreamKey,
   type Plan,
   type PrunableStream,
@@ -45,6 +52,7 @@ import {
   type PruneResult,
   type PruneStart,
   placeOf,
+  planImport,
   planWaiting,
   type Received,
   type ReceiveOptions,
@@ -111,6 +119,8 @@ export class MemoryEventStore implements EventStore {
   readonly #heads = new KeptHeads()
   readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
   #frames: FrameCollector | undefined
+  /** Which events were imported from dumps. */
+  readonly #origins = new Set<string>()
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
@@ -135,6 +145,26 @@ export class MemoryEventStore implements EventStore {
     this.#committed()
     this.#announce()
     return { lamport, time, runs }
+  }
+
+  async import(request: ImportRequest): Promise<Imported> {
+    this.#check()
+    checkImport(request, this.#options)
+    const plans = planImport(request, (origin) => this.#origins.has(nameOfOrigin(origin)), this.#options)
+    if (plans.length === 0) return { added: 0 }
+    const lamport = this.#clock.take(request.origins.length)
+    const seed = (): Uint8Array => randomSeed(this.#options.runtime.random)
+    for (const plan of plans) {
+      const stream = this.#find(plan.stream) ?? this.#newStream(plan.stream)
+      const made = [...importedFrames(request, plan, stream.position.count, lamport, seed)]
+      this.#addOwn(
+        stream,
+        made.map(({ record }) => readFrame(new ByteReader(record))),
+      )
+      for (const i of plan.events) this.#origins.add(nameOfOrigin(request.origins[i] as EventOrigin))
+    }
+    this.#committed()
+    return { added: plans.reduce((sum, { events }) => sum + events.length, 0) }
   }
 
   async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
@@ -199,7 +229,7 @@ export class MemoryEventStore implements EventStore {
   onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
     const remove = this.#appended.add(listener)
     // Imported streams are never announced.
-    if (this.#options.kind === 'live') this.#frames ??= new FrameCollector(() => 0)
+    if (isReplicated(this.#options)) this.#frames ??= new FrameCollector(() => 0)
     return () => {
       remove()
       if (this.#appended.size === 0) this.#frames = undefined
