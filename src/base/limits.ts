@@ -267,6 +267,8 @@ export const limits = {
   failureRetryMs: 10_000,
   /** Batch size of copying facts out of a stream with limits, in events. */
   factsPerCopy: 1000,
+  /** Steps in the history of what the swarm had, by which the status of nodes is found. */
+  peerStatusHistory: 64,
   /** Longest interval of pruning events beyond the retention limits, in milliseconds. */
   maxRetentionMs: 60_000,
   /** Shortest interval of pruning events beyond the retention limits, in milliseconds. */

@@ -7,7 +7,7 @@ import { Outage } from '../observability/outage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Timers } from '../runtime/timers.ts'
 import type { EventStore, Reading } from '../store/index.ts'
-import { type OffsetMap, presentOffsets } from './offsets.ts'
+import { type OffsetMap, presentOffsets, toReplicate } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
 import type { PublishGate } from './publish-gate.ts'
@@ -36,6 +36,8 @@ export interface EventsOptions {
   readonly clockDoubted?: (detail: string | undefined) => void
   /** Makes publishing wait after a doubtful start; without one it never waits. */
   readonly gate?: PublishGate | undefined
+  /** By stream, the highest offset that another node is known to have; none while there are no other nodes. */
+  readonly heard?: () => OffsetMap
   /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
@@ -127,7 +129,8 @@ export class Events {
     if (this.#offsetsWaiting >= limits.pendingOffsetRequests) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#offsetsWaiting++
     try {
-      return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+      const present = await this.#unlessClosing(() => presentOffsets(this.#store))
+      return { present, toReplicate: toReplicate(present, this.#options.heard?.() ?? {}) }
     } finally {
       this.#offsetsWaiting--
     }

@@ -1,7 +1,10 @@
 import { format } from '../base/format.ts'
+import { factTagLists, factTags } from '../facts/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { ByteReader } from '../protocol/index.ts'
 import { matches, parseRoute, type SettingsDocument, type TagCondition } from '../settings/index.ts'
+
+export { mappingTag } from '../facts/index.ts'
 
 export type RouteSettings = SettingsDocument['eventRouting']['routes']
 
@@ -21,12 +24,6 @@ export const defaultStream = { name: 'default', number: 0 }
  */
 export const factsStream = 'node.facts'
 
-/** The tag of the events that assign numbers to stream names. */
-export const mappingTag = 'event_routing'
-
-/** The tags of facts: events of the node that are needed for as long as the node exists. */
-export const factTags: readonly string[] = [mappingTag, 'ans']
-
 /** Routes for events of the node itself, after those of the operator. */
 const builtInRoutes: RouteSettings = ['discovery', 'metrics', 'files'].map((name) => ({
   from: `'${name}'`,
@@ -41,8 +38,10 @@ export function streamNames(routes: RouteSettings): string[] {
 /** Whether a stream with limits would get facts: the default stream, or one with a route for them. */
 export function needsFactsStream(routes: RouteSettings, limited: ReadonlySet<string>): boolean {
   if (limited.has(defaultStream.name)) return true
-  const tags = factTags.map((tag) => new Set([tag]))
-  return routes.some(({ from, into }) => limited.has(into) && tags.some((tag) => matches(parseRoute(from), tag)))
+  const facts = factTagLists.map((tags) => new Set(tags))
+  return [...routes, ...builtInRoutes].some(
+    ({ from, into }) => limited.has(into) && facts.some((tags) => matches(parseRoute(from), tags)),
+  )
 }
 
 /** Maps events to own streams: the first route that matches the tags. */

@@ -1,9 +1,10 @@
 import { limits } from '../base/limits.ts'
 import type { Events, Reading } from '../events/index.ts'
+import { factPlace } from '../facts/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { sleep, type Timers } from '../runtime/timers.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
-import { type FileEvent, factOf, type KeyedFact, keyOf } from './facts.ts'
+import { type FileEvent, factOf, type KeyedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/index.ts'
 
@@ -94,6 +95,6 @@ export class FileSubscription {
     const fact = factOf(event)
     if (fact === undefined) return []
     if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []
-    return [{ fact, key: keyOf(event) }]
+    return [{ fact, ...factPlace(event) }]
   }
 }

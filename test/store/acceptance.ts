@@ -7,6 +7,7 @@ import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
 import { forking } from './acceptance/forking.ts'
 import { tabulating } from './acceptance/head-table.ts'
 import { refusingChunks } from './acceptance/hostile-chunks.ts'
+import { importing } from './acceptance/importing.ts'
 import { holdingOwnRecords } from './acceptance/own-records.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
@@ -25,6 +26,7 @@ export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 const pruned = [...pruning, ...endingChunksEarly]
 const others = [
   appending,
+  importing,
   reading,
   receiving,
   refusingChunks,

@@ -7,6 +7,7 @@ import type {
   AppendedFrames,
   AppendRequest,
   EventStore,
+  ImportRequest,
   Reading,
   ReceiveOptions,
   Selection,
@@ -33,6 +34,10 @@ export class SingleThreadStore implements EventStore {
     const [appended] = this.#write((writer) => writer.append([request]))
     if (appended === undefined) throw new Error('a request has an answer')
     return appended
+  }
+
+  async import(request: ImportRequest) {
+    return this.#write((writer) => writer.import(request))
   }
 
   async receive(chunk: Uint8Array, options?: ReceiveOptions) {

@@ -32,6 +32,8 @@ export class Pruner {
   #limits = streamLimits({})
   /** Why the clock is doubted, as it was last reported. */
   #reported: ClockDoubt | undefined
+  /** The reading of the monotonic clock from which frozen streams are looked for again. */
+  #frozenCheckFrom = 0
   #stopped = false
 
   constructor(store: EventStore, names: StreamNames, options: PrunerOptions) {
@@ -71,7 +73,7 @@ export class Pruner {
   async run(): Promise<void> {
     const isClockTrusted = this.#isClockTrusted()
     const own = (await this.#store.streams()).filter((stream) => stream.own)
-    let failed: Error | undefined
+    let failed = await this.#keepFrozenFacts(own)
     for (const [name, { maxAgeSeconds, ...others }] of this.#limits) {
       const stream = own.find(({ key }) => key.number === this.#names.numbers.get(name))
       if (stream === undefined) continue
@@ -89,6 +91,20 @@ export class Pruner {
   /** Stops a run in progress. */
   stop(): void {
     this.#stopped = true
+  }
+
+  /** Runs at the longest interval of retention: it asks for each stream. Returns the error, since limits apply anyway. */
+  async #keepFrozenFacts(own: readonly StreamStatus[]): Promise<Error | undefined> {
+    const now = this.#options.clock.steadyMs()
+    if (now < this.#frozenCheckFrom) return undefined
+    try {
+      await this.#facts.copyFrozen(own)
+      this.#frozenCheckFrom = now + limits.maxRetentionMs
+      return undefined
+    } catch (error) {
+      if (this.#stopped) return undefined
+      return new Error(`facts of a frozen stream: ${messageOf(error)}`, { cause: error })
+    }
   }
 
   /** False for a while after the clock was set: it may be wrong, and the operator needs time to correct it. */

@@ -65,26 +65,26 @@ export class Catalogue {
   }
 
   /** Applies a fact. One that is not newer than the stored one has no effect. */
-  apply({ fact, key }: KeyedFact): void {
+  apply({ fact, ...place }: KeyedFact): void {
     switch (fact.kind) {
       case 'name': {
         const before = this.cidOf(fact.name)
-        if (!this.#registers.set('name', fact.name, key, fact.cid)) return
-        this.#registers.set('private name', fact.name, key, fact.isPrivate === true ? '' : undefined)
-        this.#move(nameOwner(fact.name), before, fact.cid, { kind: 'name', lamport: key.lamport })
+        if (!this.#registers.set('name', fact.name, place, fact.cid)) return
+        this.#registers.set('private name', fact.name, place, fact.isPrivate === true ? '' : undefined)
+        this.#move(nameOwner(fact.name), before, fact.cid, { kind: 'name', lamport: place.key.lamport })
         return
       }
       case 'upload': {
         const before = this.isUploaded(fact.cid)
-        if (!this.#registers.set('upload', fact.cid, key, fact.isPinned ? '' : undefined)) return
+        if (!this.#registers.set('upload', fact.cid, place, fact.isPinned ? '' : undefined)) return
         this.#move(uploadOwner, before ? fact.cid : undefined, fact.isPinned ? fact.cid : undefined, {
           kind: 'upload',
-          lamport: key.lamport,
+          lamport: place.key.lamport,
         })
         return
       }
       case 'query':
-        this.#registers.set('query', fact.app, key, JSON.stringify({ query: fact.query, until: fact.until }))
+        this.#registers.set('query', fact.app, place, JSON.stringify({ query: fact.query, until: fact.until }))
     }
   }
 

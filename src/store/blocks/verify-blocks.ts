@@ -111,7 +111,9 @@ function countProblems(opened: OpenBlocks): string[] {
 /** Uploads that were last set by an event of this node: their blocks were complete then, and referenced ever since. */
 function uploadProblems({ database }: OpenBlocks, node: string): string[] {
   const uploads = database.prepare(
-    "SELECT key FROM register WHERE kind = 'upload' AND value IS NOT NULL AND substr(stream, 1, ?) = ?",
+    // A copy by another node may claim the key of an event of this one.
+    `SELECT key FROM register AS upload WHERE kind = 'upload' AND value IS NOT NULL AND substr(stream, 1, ?1) = ?2
+      AND NOT EXISTS (SELECT 1 FROM register WHERE kind = 'upload copy' AND key = upload.key AND substr(stream, 1, ?1) <> ?2)`,
   )
   const missing = database.prepare(`
     WITH RECURSIVE tree(id) AS

@@ -17,11 +17,13 @@ import {
   type AppendedFrames,
   type AppliedEvidence,
   applyAddition,
+  checkImport,
   chunkFrom,
   chunksFrom,
   decideChunk,
   decidePrune,
   doubtOf,
+  type EventOrigin,
   effectOfPrune,
   effectOfRedaction,
   evidenceOfReached,
@@ -33,12 +35,17 @@ import {
   type HeadPlace,
   hashAt,
   headRow,
+  type Imported,
+  type ImportRequest,
+  importedFrames,
   isChunkFull,
   isFrameFull,
   isOwnStream,
+  isReplicated,
   isSameStream,
   KeptHeads,
   LamportClock,
+  nameOfOrigin,
   newStoreMarks,
   ownStreamKey,
   type Plan,
@@ -47,6 +54,7 @@ import {
   type PruneResult,
   type PruneStart,
   placeOf,
+  planImport,
   planWaiting,
   type ReceiveContext,
   type Received,
@@ -120,6 +128,8 @@ export class MemoryEventStore implements EventStore {
   readonly #marks: StartMarks
   #isDoubtful: boolean
   #isAnnounced: boolean
+  /** Which events were imported from dumps. */
+  readonly #origins = new Set<string>()
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
@@ -147,6 +157,26 @@ export class MemoryEventStore implements EventStore {
     this.#committed()
     this.#announce()
     return { lamport, time, runs }
+  }
+
+  async import(request: ImportRequest): Promise<Imported> {
+    this.#check()
+    checkImport(request, this.#options)
+    const plans = planImport(request, (origin) => this.#origins.has(nameOfOrigin(origin)), this.#options)
+    if (plans.length === 0) return { added: 0 }
+    const lamport = this.#clock.take(request.origins.length)
+    const seed = (): Uint8Array => randomSeed(this.#options.runtime.random)
+    for (const plan of plans) {
+      const stream = this.#find(plan.stream) ?? this.#newStream(plan.stream)
+      const made = [...importedFrames(request, plan, stream.position.count, lamport, seed)]
+      this.#addOwn(
+        stream,
+        made.map(({ record }) => readFrame(new ByteReader(record))),
+      )
+      for (const i of plan.events) this.#origins.add(nameOfOrigin(request.origins[i] as EventOrigin))
+    }
+    this.#committed()
+    return { added: plans.reduce((sum, { events }) => sum + events.length, 0) }
   }
 
   async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
@@ -212,7 +242,7 @@ export class MemoryEventStore implements EventStore {
   onAppended(listener: (appended: readonly AppendedFrames[]) => void): () => void {
     const remove = this.#appended.add(listener)
     // Imported streams are never announced.
-    if (this.#options.kind === 'live') this.#frames ??= new FrameCollector(() => 0)
+    if (isReplicated(this.#options)) this.#frames ??= new FrameCollector(() => 0)
     return () => {
       remove()
       if (this.#appended.size === 0) this.#frames = undefined

@@ -1,5 +1,7 @@
 import type {
   AppliedEvidence,
+  Imported,
+  ImportRequest,
   PruneResult,
   Received,
   ReceiveOptions,
@@ -18,6 +20,8 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 export interface EventLog extends Serving {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
+  /** Adds events of a dump to an imported topic: the whole request or nothing, but no event that was imported before. */
+  import(request: ImportRequest): Promise<Imported>
   /**
    * Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. Chunks of
    * own streams are refused, except after a doubtful start, see `OwnHistory`.

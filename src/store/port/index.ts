@@ -1,7 +1,10 @@
 export type {
   AppendedFrames,
   AppliedEvidence,
+  EventOrigin,
   HeadPlace,
+  Imported,
+  ImportRequest,
   PruneResult,
   Received,
   ReceiveOptions,

@@ -8,6 +8,8 @@ import type {
   AppendedFrames,
   AppliedEvidence,
   HeadPlace,
+  Imported,
+  ImportRequest,
   OwnHead,
   PruneResult,
   Received,
@@ -223,6 +225,12 @@ export class SqliteEventStore implements EventStore {
       const packed = packRequest(id, request)
       this.#post(packed, [packed])
     }) as Promise<Appended>
+  }
+
+  async import(request: ImportRequest): Promise<Imported> {
+    const imported = (await this.#write('import', request)) as Imported
+    if (imported.added > 0) this.#listeners.notify()
+    return imported
   }
 
   async receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received> {

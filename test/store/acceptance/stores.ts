@@ -92,6 +92,7 @@ export async function openMemory(_: TestContext, options?: OpenOptions): Promise
 
 const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'append',
+  'import',
   'receive',
   'prune',
   'applyPrune',

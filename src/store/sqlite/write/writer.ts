@@ -7,6 +7,9 @@ import {
   type AppendedFrames,
   type AppliedEvidence,
   FrameCollector,
+  type Imported,
+  type ImportRequest,
+  isReplicated,
   type OwnHead,
   type PruneResult,
   type Received,
@@ -25,6 +28,7 @@ import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } fr
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { Forks } from './forks.ts'
+import { Importer } from './importer.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { OwnHistory } from './own-history.ts'
 import { Receiver } from './receive.ts'
@@ -37,6 +41,7 @@ export class LogWriter {
   readonly counts: SharedCounts
   readonly #log: LogState
   readonly #appender: Appender
+  readonly #importer: Importer
   readonly #forks: Forks
   readonly #receiver: Receiver
   readonly #pruner: Pruner
@@ -57,6 +62,7 @@ export class LogWriter {
     this.counts = counts
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
+    this.#importer = new Importer(this.#log)
     this.#forks = new Forks(this.#log)
     this.#receiver = new Receiver(this.#log, this.#forks)
     this.#pruner = new Pruner(this.#log, this.#receiver)
@@ -83,6 +89,11 @@ export class LogWriter {
   /** Computes the deferred chain hash of the last append, off the latency path. */
   link(): void {
     this.#appender.link()
+  }
+
+  import(request: ImportRequest): Imported {
+    this.#hasReceivedEvents = true
+    return this.#publishing(() => this.#importer.import(request))
   }
 
   receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
@@ -172,7 +183,7 @@ export class LogWriter {
   /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
   collectFrames(unread: (() => number) | undefined): void {
     this.#appender.frames =
-      unread === undefined || this.#log.options.kind === 'imported' ? undefined : new FrameCollector(unread)
+      unread === undefined || !isReplicated(this.#log.options) ? undefined : new FrameCollector(unread)
   }
 
   /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */

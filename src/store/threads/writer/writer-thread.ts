@@ -42,6 +42,7 @@ export interface WriterData {
 
 /** The methods of the writer besides appending. */
 export type WriterCall =
+  | 'import'
   | 'receive'
   | 'prune'
   | 'applyPrune'
@@ -87,6 +88,7 @@ export type FromWriter =
 
 /** The kind of disk work of each call that writes. */
 const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
+  import: 'receive',
   receive: 'receive',
   prune: 'prune',
   applyPrune: 'prune',
