@@ -71,17 +71,14 @@ function isWithin(inner: Range, outer: Range): boolean {
 export function coverageProblems(
   unreached: readonly Unreached[],
   exceptions: readonly CoverageException[] = coverageExceptions,
+  sourceOf: (file: string) => string = (file) => readFileSync(join(root, file), 'utf8'),
 ): string[] {
   const isExcepted = ({ file, text }: Unreached): boolean =>
     exceptions.some((known) => known.file === file && text.startsWith(known.text ?? ''))
-  const stale = exceptions.filter(
-    ({ file, text }) => !unreached.some((at) => at.file === file && at.text.startsWith(text ?? '')),
-  )
+  const stale = exceptions.filter(({ file, text }) => !sourceOf(file).includes(text ?? ''))
   return [
     ...unreached.filter((at) => !isExcepted(at)).map(({ file, line, text }) => `${file}:${line}: ${firstLine(text)}`),
-    ...stale.map(
-      ({ file, text }) => `${file}: the exception '${firstLine(text ?? '')}' is reached, or no longer exists`,
-    ),
+    ...stale.map(({ file, text }) => `${file}: the exception '${firstLine(text ?? '')}' no longer fits`),
   ]
 }
 

@@ -3,8 +3,9 @@ import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import type { Appended, EventStore, StreamHead } from '../../src/store/port/index.ts'
-import { type ReplicatedLog, Replicator } from '../../src/swarm/index.ts'
+import { OwnStreamsGate, type ReplicatedLog, Replicator } from '../../src/swarm/index.ts'
 import type { Message } from '../../src/sync/index.ts'
+import { silent } from '../../test/support/api.ts'
 import { packed } from '../../test/support/events.ts'
 import type { Agenda, SimClock } from './agenda.ts'
 import { type Ledger, streamIdOf } from './ledger.ts'
@@ -39,6 +40,8 @@ export class SimNode implements Endpoint {
   readonly disk: SimStore
   readonly #options: SimNodeOptions
   #replicator: Replicator
+  /** Makes publishing wait after a doubtful start; undefined before the first restart. */
+  #gate: OwnStreamsGate | undefined
 
   constructor(options: SimNodeOptions) {
     this.#options = options
@@ -63,6 +66,7 @@ export class SimNode implements Endpoint {
 
   /** Publishes events with these payloads. */
   async publish(stream: number, payloads: readonly string[]): Promise<Appended> {
+    await this.#gate?.wait()
     const events = payloads.map((payload) => ({ appId: 'com.example.sim', tags: ['sim'], payload }))
     const newest = await this.#newestLamport()
     const appended = await this.store.append({
@@ -112,6 +116,9 @@ export class SimNode implements Endpoint {
     const { store } = this
     await change()
     if (this.store !== store) this.#traceCommits()
+    const { clock, timers } = this.#options.runtime
+    this.#gate?.close()
+    this.#gate = await OwnStreamsGate.open(this.store, { clock, timers, log: silent })
     this.#replicator = this.#newReplicator()
     await this.#replicator.start()
   }
@@ -162,6 +169,7 @@ export class SimNode implements Endpoint {
       runtime,
       gossipMs,
       random,
+      gate: this.#gate,
       onFailure: agenda.fail,
     })
   }

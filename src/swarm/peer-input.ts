@@ -7,7 +7,7 @@ import {
   signedHeadOf,
   streamOfRedaction,
 } from '../protocol/index.ts'
-import { isSameStream } from '../replication/index.ts'
+import { compareOwnStream, isSameStream, type OwnComparison } from '../replication/index.ts'
 import type { ApplyOutcome, RecordsMessage, StoreOutcome, TableRow } from '../sync/index.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
 
@@ -52,6 +52,22 @@ export class PeerInput {
       return { outcome: states.includes('applied') || states.includes('waiting') ? 'applied' : 'unchanged', row }
     } catch (error) {
       return { outcome: blamed(error), row: undefined }
+    }
+  }
+
+  /** Compares heads of own streams, which a peer has, with the stored ones. Undefined when a head is not signed by this node. */
+  async compareOwn(signed: readonly Uint8Array[]): Promise<OwnComparison[] | undefined> {
+    try {
+      return await Promise.all(
+        signed.map(async (head) => {
+          const { stream, count } = heads.decode(head)
+          const stored = (await this.#log.streamOf(stream))?.count ?? 0
+          return compareOwnStream({ stream: stream.number, count }, await this.#log.contains(head), stored)
+        }),
+      )
+    } catch (error) {
+      if (error instanceof MalformedBytes) return undefined
+      throw error
     }
   }
 

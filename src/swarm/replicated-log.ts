@@ -15,5 +15,7 @@ export type ReplicatedLog = Pick<
   | 'heads'
   | 'headOf'
   | 'streamOf'
+  | 'contains'
+  | 'markAnnounced'
   | 'onAppended'
 >

@@ -3,6 +3,7 @@ import { type AppendedFrames, nameOfStream, recordsHash } from '../replication/i
 import type { Runtime } from '../runtime/system-runtime.ts'
 import type { Timer } from '../runtime/timers.ts'
 import { type CloseReason, type Effect, type Message, Sync, type TableRow } from '../sync/index.ts'
+import type { OwnStreamsGate } from './own-streams-gate.ts'
 import { PeerAnswers } from './peer-answers.ts'
 import { PeerInput } from './peer-input.ts'
 import type { ReplicatedLog } from './replicated-log.ts'
@@ -24,8 +25,8 @@ export interface ReplicatorOptions {
   readonly gossipMs: number
   /** A random number from 0 to before 1. */
   readonly random: () => number
-  /** Whether peers may have more of the own streams, see `OwnStreamsCheck`. */
-  readonly isInDoubt?: () => boolean
+  /** Makes publishing wait after a doubtful start; without one the own streams are known to be complete. */
+  readonly gate?: OwnStreamsGate | undefined
   /** Called for what the operator has to know. */
   readonly onReport?: (report: Extract<Effect, { do: 'report' }>) => void
   /** Called when reading or writing the log fails: the peer is asked again, or asks again. */
@@ -47,8 +48,9 @@ export class Replicator {
 
   constructor(options: ReplicatorOptions) {
     this.#options = options
-    const { topic, node, log, runtime, gossipMs, random, isInDoubt = () => false } = options
+    const { topic, node, log, runtime, gossipMs, random, gate } = options
     const { clock } = runtime
+    const isInDoubt = (): boolean => gate?.isOpen === false
     this.#sync = new Sync({ topic, node, gossipMs, random, wallClock: clock.now, isInDoubt }, clock.steadyMs())
     this.#answers = new PeerAnswers(log)
     this.#input = new PeerInput(log)
@@ -59,14 +61,18 @@ export class Replicator {
 
   /** Reads the head table. Has to be called before a peer is connected. */
   async start(): Promise<void> {
+    // From now on other nodes may have heads of own streams that this one forgets in a crash.
+    await this.#options.log.markAnnounced()
     for (const row of await this.#options.log.heads()) this.#sync.changed(row)
   }
 
   connected(peer: string): void {
+    this.#options.gate?.connected(peer)
     this.#apply(this.#sync.connected(peer, this.#now))
   }
 
   disconnected(peer: string): void {
+    this.#options.gate?.disconnected(peer)
     this.#apply(this.#sync.disconnected(peer, this.#now))
   }
 
@@ -139,9 +145,9 @@ export class Replicator {
       case 'report':
         onReport?.(effect)
         break
-      case 'compare-own':
       case 'learned-addresses':
         break
+      case 'compare-own':
       case 'store':
       case 'apply-records':
       case 'apply-evidence':
@@ -165,9 +171,13 @@ export class Replicator {
     this.#work.set(queue, done)
   }
 
-  async #take(effect: Extract<Effect, { do: 'store' | 'apply-records' | 'apply-evidence' }>): Promise<Effect[]> {
+  async #take(
+    effect: Extract<Effect, { do: 'compare-own' | 'store' | 'apply-records' | 'apply-evidence' }>,
+  ): Promise<Effect[]> {
+    if (effect.do === 'compare-own') return this.#compareOwn(effect)
     if (effect.do === 'store') {
       const { outcome, row } = await this.#input.store(effect.chunk)
+      this.#ownChanged(row, outcome === 'stored')
       return this.#sync.stored(effect, outcome, row, this.#now)
     }
     if (effect.do === 'apply-records') {
@@ -175,7 +185,23 @@ export class Replicator {
       return this.#sync.appliedRecords(effect, outcome, row, this.#now)
     }
     const { outcome, row } = await this.#input.applyEvidence(effect.record, effect.stream)
+    this.#ownChanged(row, false)
     return this.#sync.appliedEvidence(effect, outcome, row, this.#now)
+  }
+
+  async #compareOwn({ from, heads: signed }: Extract<Effect, { do: 'compare-own' }>): Promise<Effect[]> {
+    const compared = await this.#input.compareOwn(signed)
+    if (compared === undefined) return this.#sync.refused(from, 'badHead', this.#now)
+    this.#options.gate?.compared(from, compared)
+    return []
+  }
+
+  /** Tells the gate when own events were adopted, or when an own stream was frozen. */
+  #ownChanged(row: TableRow | undefined, isStored: boolean): void {
+    const { gate, node } = this.#options
+    if (gate === undefined || row === undefined || Buffer.compare(row.key.node, node) !== 0) return
+    if (row.frozen) gate.froze(row.key.number)
+    else if (isStored) gate.adopted(row.key.number, row.count)
   }
 
   async #answer(

@@ -14,7 +14,7 @@ export type Effect =
   | ApplyRecordsEffect
   | ApplyEvidenceEffect
   /** Compares signed heads of own streams, which a peer has, with the stored ones: after a doubtful start. */
-  | { readonly do: 'compare-own'; readonly peer: string; readonly heads: readonly Uint8Array[] }
+  | { readonly do: 'compare-own'; readonly from: string; readonly heads: readonly Uint8Array[] }
   /** Addresses of nodes, which the one that dials may try. */
   | { readonly do: 'learned-addresses'; readonly peer: string; readonly nodes: Addresses['nodes'] }
   /** Something that the operator has to know. */

@@ -51,10 +51,7 @@ export class Sync {
       disputes: this.#disputes,
       spread: this.#spread,
       reports: this.#reports,
-      close: (name, reason, at) => {
-        const peer = this.#state.peers.get(name)
-        return peer === undefined ? [] : this.#close(peer, reason, at)
-      },
+      close: (name, reason, at) => this.refused(name, reason, at),
     })
   }
 
@@ -162,6 +159,12 @@ export class Sync {
     now: number,
   ): Effect[] {
     return this.#outcomes.appliedEvidence(effect, outcome, row, now)
+  }
+
+  /** A peer has sent something that no honest node would send. */
+  refused(name: string, reason: CloseReason, now: number): Effect[] {
+    const peer = this.#state.peers.get(name)
+    return peer === undefined ? [] : this.#close(peer, reason, now)
   }
 
   /** Time has passed. */
@@ -273,7 +276,7 @@ export class Sync {
     if (!this.#state.options.isInDoubt()) return []
     const claimed = entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
     const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
-    return [...claimed, { do: 'compare-own', peer: peer.name, heads }, ...this.#catchUp.ask(now)]
+    return [...claimed, { do: 'compare-own', from: peer.name, heads }, ...this.#catchUp.ask(now)]
   }
 
   #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { coverageProblems, unreachedRanges } from '../../scripts/sim/coverage.ts'
+import { coverageExceptions } from '../../scripts/sim/coverage-exceptions.ts'
 import {
   checkUnaltered,
   compareKeys,
@@ -149,10 +150,20 @@ test('unreached branches are the outermost ranges that were never run', () => {
   assert.deepEqual(unreachedRanges([reached, outer, inner]), [outer])
 })
 
-test('an exception covers an unreached branch, and one that is reached is reported', () => {
+test('an exception covers an unreached branch, and one that no longer fits the source is reported', () => {
   const unreached = [{ file: 'a.ts', line: 3, text: 'return x\n}' }]
-  assert.deepEqual(coverageProblems(unreached, []), ['a.ts:3: return x'])
-  assert.deepEqual(coverageProblems(unreached, [{ file: 'a.ts', text: 'return x', reason: '' }]), [])
-  assert.deepEqual(coverageProblems(unreached, [{ file: 'a.ts', reason: '' }]), [])
-  assert.equal(coverageProblems([], [{ file: 'a.ts', text: 'return x', reason: '' }]).length, 1)
+  const problems = (exceptions: Parameters<typeof coverageProblems>[1]): string[] =>
+    coverageProblems(unreached, exceptions, () => 'if (y) return x')
+  assert.deepEqual(problems([]), ['a.ts:3: return x'])
+  assert.deepEqual(problems([{ file: 'a.ts', text: 'return x', reason: '' }]), [])
+  assert.deepEqual(problems([{ file: 'a.ts', reason: '' }]), [])
+  assert.deepEqual(problems([{ file: 'a.ts', text: 'return z', reason: '' }]), [
+    'a.ts:3: return x',
+    "a.ts: the exception 'return z' no longer fits",
+  ])
+})
+
+test('every exception fits the source, and has a reason', () => {
+  assert.deepEqual(coverageProblems([]), [])
+  for (const { file, reason } of coverageExceptions) assert.ok(reason.length > 0, file)
 })

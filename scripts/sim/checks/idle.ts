@@ -6,8 +6,8 @@ import type { Swarm } from '../swarm.ts'
 /** With these, messages arrive late, or peers claim what they do not have. */
 const excuses: ReadonlySet<string> = new Set(['slow-links', ...hostileFaults.map(({ name }) => name)])
 /** Within this time answers to earlier messages have arrived. */
-const calmMs = 15_000
-const idleMs = 10_000
+const calmMs = 12_000
+const idleMs = 7000
 const idleKinds: ReadonlySet<string> = new Set(['digest', 'ping', 'pong'])
 
 /** A swarm that agrees only compares digests: nobody asks for anything any more. */

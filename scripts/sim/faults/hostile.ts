@@ -1,6 +1,7 @@
 import { nodeIdOf } from '../../../src/identity/index.ts'
 import { alteredChunks, forgedChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
 import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
+import { invalidChunks } from '../hostile/invalid.ts'
 import { endlessRequests, garbage, mute, replays, silence } from '../hostile/messages.ts'
 import { absurdCounts, endlessStream, equivocation, farLamports, manyStreams } from '../hostile/streams.ts'
 import type { Fault } from './fault.ts'
@@ -8,6 +9,7 @@ import type { Fault } from './fault.ts'
 const behaviours: Readonly<Record<string, () => Behaviour>> = {
   'altered-chunks': () => alteredChunks,
   'forged-chunks': () => forgedChunks,
+  'invalid-chunks': () => invalidChunks,
   'stripped-payloads': () => strippedPayloads,
   'wrong-chunks': () => wrongChunks,
   equivocation,
