@@ -29,10 +29,10 @@ export interface SimStoreOptions {
 
 /** The store in memory survives a restart of its node. */
 export class MemorySimStore implements SimStore {
-  readonly store: MemoryEventStore
+  #store: MemoryEventStore
 
   constructor({ key, runtime }: SimStoreOptions) {
-    this.store = new MemoryEventStore({
+    this.#store = new MemoryEventStore({
       topic: simTopic,
       kind: 'live',
       key,
@@ -42,7 +42,17 @@ export class MemorySimStore implements SimStore {
     })
   }
 
+  get store(): MemoryEventStore {
+    return this.#store
+  }
+
   async reopen(): Promise<void> {}
+
+  /** Continues with another store, such as an earlier copy. */
+  async replace(store: MemoryEventStore): Promise<void> {
+    await this.#store.close()
+    this.#store = store
+  }
 
   seal(): void {}
 

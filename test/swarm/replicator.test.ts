@@ -8,7 +8,9 @@ import { signatureScheme } from '../../scripts/sim/signatures.ts'
 import { SimNode } from '../../scripts/sim/sim-node.ts'
 import { MemorySimStore } from '../../scripts/sim/sim-store.ts'
 import { Trace } from '../../scripts/sim/trace.ts'
+import { limits } from '../../src/base/limits.ts'
 import { KeyPair } from '../../src/identity/index.ts'
+import type { MemoryEventStore } from '../../src/store/memory/memory-event-store.ts'
 import { SeededRandom } from '../support/virtual-runtime.ts'
 
 /** A few nodes in virtual time, without faults. */
@@ -164,3 +166,39 @@ for (const [name, common] of [
     swarm.join(a, late)
     await swarm.agree([a, b, late])
   })
+
+test('a node with an older copy of its store fetches its own events before it publishes', async (t) => {
+  const swarm = new Swarm(t)
+  const [a, b] = [swarm.add(), swarm.add()]
+  swarm.join(a, b)
+  await a.restart()
+  await a.publish(0, payloads(3))
+  const older = (a.store as MemoryEventStore).copy({ isSameFile: false })
+  await a.publish(0, payloads(2))
+  await swarm.agree()
+  const disk = a.disk as MemorySimStore
+  await a.restart(async () => disk.replace(older))
+  assert.equal((await a.store.streams())[0]?.count, 3)
+  const published = a.publish(0, ['"after the restart"'])
+  await swarm.until(async () => (await b.store.streams())[0]?.count === 6, 'the new event comes after the old ones')
+  await published
+  await swarm.agree()
+  assert.equal(await b.store.evidence(0), undefined)
+})
+
+test('without a peer a node waits only for a while', async (t) => {
+  const swarm = new Swarm(t)
+  const a = swarm.add()
+  await a.restart()
+  await a.publish(0, payloads(3))
+  const older = (a.store as MemoryEventStore).copy({ isCleanStop: false })
+  await a.restart(async () => (a.disk as MemorySimStore).replace(older))
+  let isPublished = false
+  const published = a.publish(0, ['"alone"']).then(() => {
+    isPublished = true
+  })
+  await swarm.agenda.runUntil(swarm.agenda.nowMs + limits.ownPeerMs - 1)
+  assert.equal(isPublished, false)
+  await swarm.until(async () => isPublished, 'it publishes')
+  await published
+})
