@@ -15,6 +15,11 @@ export class Ledger {
     this.#nodes.add(id)
   }
 
+  /** The streams of a node may not have what was acknowledged any more: its store was replaced by an older copy. */
+  distrust(id: string): void {
+    this.#nodes.delete(id)
+  }
+
   /** Whether a stream is of an honest node. */
   isHonest(stream: string): boolean {
     return this.#nodes.has(stream.slice(0, stream.indexOf('-')))

@@ -49,6 +49,7 @@ interface Link {
   /** Counts connections: what was sent in an earlier one is not delivered. */
   session: number
   isConnected: boolean
+  connectedAt: number
   /** When the last message of each direction arrives: later ones do not overtake it. */
   readonly lastAt: [number, number]
   /** Until when each direction is busy with earlier messages. */
@@ -88,6 +89,7 @@ export class Network {
       isUp,
       session: 0,
       isConnected: false,
+      connectedAt: 0,
       lastAt: [0, 0],
       busyUntil: [0, 0],
     })
@@ -178,6 +180,12 @@ export class Network {
     }
   }
 
+  /** For how long two nodes are connected; 0 when they are not. */
+  connectedMs(a: string, b: string): number {
+    const link = this.#links.get(linkName(a, b))
+    return link?.isConnected === true ? this.#options.agenda.nowMs - link.connectedAt : 0
+  }
+
   #isConnected(a: string, b: string): boolean {
     return this.#links.get(linkName(a, b))?.isConnected === true
   }
@@ -202,6 +210,7 @@ export class Network {
     agenda.after(50 + random.next() * 2000, () => {
       if (link.isConnected || !link.isUp) return
       link.isConnected = true
+      link.connectedAt = agenda.nowMs
       link.session++
       link.lastAt.fill(agenda.nowMs)
       link.busyUntil.fill(agenda.nowMs)

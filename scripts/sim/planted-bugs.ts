@@ -104,6 +104,12 @@ export const plantedBugs: readonly PlantedBug[] = [
     replace: '  if (claim.isFrozen) return undefined',
   },
   {
+    name: 'a doubtful start that does not wait',
+    file: 'src/replication/own-streams-check.ts',
+    find: '    this.#isSettled = doubt === undefined\n',
+    replace: '    this.#isSettled = true\n',
+  },
+  {
     name: 'answered requests that still count as open',
     file: 'src/sync/answers.ts',
     find: '    peer.serving--\n',

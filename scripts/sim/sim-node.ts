@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ShoalError } from '../../src/base/errors.ts'
 import { type KeyPair, nodeIdOf } from '../../src/identity/index.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
@@ -15,6 +16,10 @@ import { type SimStore, simTopic } from './sim-store.ts'
 import type { Trace } from './trace.ts'
 
 const gossipMs = 5000
+/** The numbers of streams that follow abandoned ones. */
+const nextStreams = 10
+/** Not acknowledged: the store is closed, in doubt, or has just been told of a fork. */
+const refusals: ReadonlySet<string> = new Set(['ERR_OWN_STREAMS_UNCERTAIN', 'ERR_SHUTTING_DOWN', 'ERR_STREAM_FORKED'])
 const signatureBytes = 64
 
 export interface SimNodeOptions {
@@ -28,6 +33,8 @@ export interface SimNodeOptions {
   readonly runtime: Runtime & { readonly clock: SimClock }
   readonly disk: SimStore
   readonly random: () => number
+  /** Called when it is sure of its own streams, with the milliseconds since its restart. */
+  readonly onSettled?: (node: SimNode, ms: number) => void
 }
 
 /** A whole node in a simulation: a store, replication, and a network that may fail. */
@@ -64,9 +71,30 @@ export class SimNode implements Endpoint {
     return streamIdOf(this.#options.key.publicKey, number)
   }
 
-  /** Publishes events with these payloads. */
-  async publish(stream: number, payloads: readonly string[]): Promise<Appended> {
-    await this.#gate?.wait()
+  /** Begins to replicate. Called once, before it is connected. */
+  start(): Promise<void> {
+    return this.#replicator.start()
+  }
+
+  /** Publishes events with these payloads. Undefined when that is refused. */
+  async publish(given: number, payloads: readonly string[]): Promise<Appended | undefined> {
+    try {
+      await this.#gate?.wait()
+      return await this.#append(await this.#usable(given), payloads)
+    } catch (error) {
+      if (error instanceof ShoalError && refusals.has(error.code)) return undefined
+      throw error
+    }
+  }
+
+  /** Another stream if one is frozen, or known to be longer elsewhere. */
+  async #usable(stream: number): Promise<number> {
+    const isFrozen = (await this.store.headOf(this.#ownStream(stream)))?.frozen === true
+    const isLeft = isFrozen || this.#gate?.abandoned.includes(stream) === true
+    return isLeft ? this.#usable(stream + nextStreams) : stream
+  }
+
+  async #append(stream: number, payloads: readonly string[]): Promise<Appended> {
     const events = payloads.map((payload) => ({ appId: 'com.example.sim', tags: ['sim'], payload }))
     const newest = await this.#newestLamport()
     const appended = await this.store.append({
@@ -121,6 +149,20 @@ export class SimNode implements Endpoint {
     this.#gate = await OwnStreamsGate.open(this.store, { clock, timers, log: silent })
     this.#replicator = this.#newReplicator()
     await this.#replicator.start()
+    this.#watch(this.#gate)
+  }
+
+  /** The own streams that it must not continue. */
+  get abandoned(): readonly number[] {
+    return this.#gate?.abandoned ?? []
+  }
+
+  #watch(gate: OwnStreamsGate, since = this.#options.agenda.nowMs): void {
+    const again = (error: unknown): void => {
+      const isInDoubt = error instanceof ShoalError && error.code === 'ERR_OWN_STREAMS_UNCERTAIN'
+      if (this.#gate === gate && isInDoubt) this.#watch(gate, since)
+    }
+    gate.wait().then(() => this.#options.onSettled?.(this, this.#options.agenda.nowMs - since), again)
   }
 
   #traceCommits(): void {

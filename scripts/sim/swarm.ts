@@ -35,10 +35,14 @@ export class Swarm {
   readonly joinsAt = new Map<SimNode, number>()
   /** Nodes whose streams need not be the same everywhere, by node ID: they have signed two histories. */
   readonly equivocators = new Set<string>()
+  /** Nodes that have lost own events, and have not found that out yet. */
+  readonly inDoubt = new Set<SimNode>()
   /** Called with every event that a client receives. */
   onEvent: (node: SimNode, event: ReceivedEvent) => void = () => {}
   /** Called when a node ends a connection. */
   onClose: (by: string, peer: string) => void = () => {}
+  /** Called when a node is sure of its own streams, with the milliseconds since its restart. */
+  onSettled: (node: SimNode, ms: number) => void = () => {}
   readonly #observers = new Map<SimNode, Observer>()
   readonly #linked = new Map<SimNode, Set<SimNode>>()
   readonly #atEnd: (() => void)[] = []
@@ -93,6 +97,7 @@ export class Swarm {
   /** Links the nodes, as the shape of the scenario says. */
   connect(): void {
     const { nodes, scenario } = this
+    for (const node of nodes) this.start(node.start())
     for (const [b, second] of nodes.entries())
       for (const [a, first] of nodes.slice(0, b).entries())
         if (isLinked(scenario.shape, a, b, nodes.length)) this.#link(first, second)
@@ -134,6 +139,13 @@ export class Swarm {
     observer?.stop()
     await node.restart()
     observer?.start()
+  }
+
+  /** A node is about to lose own events, and may fork its streams if no peer tells it in time. */
+  forgotten(node: SimNode): void {
+    this.ledger.distrust(node.id)
+    this.equivocators.add(node.id)
+    this.inDoubt.add(node)
   }
 
   /** Restarts a node with the last copy of its store. */
@@ -198,6 +210,7 @@ export class Swarm {
       runtime,
       disk: this.#disk(label, { key, runtime }),
       random: () => choices.next(),
+      onSettled: (settled, ms) => this.onSettled(settled, ms),
     })
     this.ledger.addNode(node.id)
     return node

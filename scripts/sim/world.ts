@@ -1,4 +1,5 @@
 import { checkEnd, heldBy, settle } from './checks/agreement.ts'
+import { checkDoubtfulStarts } from './checks/doubtful-start.ts'
 import { checkIdle } from './checks/idle.ts'
 import { checkSessions } from './checks/sessions.ts'
 import { planFaults } from './faults/index.ts'
@@ -25,6 +26,7 @@ export async function simulate(scenario: Scenario, { keepTrace = false } = {}): 
   try {
     planFaults(swarm)
     checkSessions(swarm)
+    checkDoubtfulStarts(swarm)
     swarm.connect()
     new Workload(swarm).plan()
     await swarm.agenda.runUntil(scenario.publishMs)

@@ -10,6 +10,8 @@ const zeros = '\0'.repeat(32) as Hash
 /** The heads of all streams of a node, with the digests that it sends: the first bytes of those of `HeadDigest`. */
 export class HeadTable {
   readonly #rows = new Map<string, TableRow>()
+  /** By bucket: the names of its streams. Which bucket a stream is in is hashed once. */
+  readonly #names: string[][] = Array.from({ length: format.digestBuckets }, () => [])
   readonly #digest: HeadDigest
 
   constructor(topic: string) {
@@ -22,7 +24,9 @@ export class HeadTable {
 
   set(row: TableRow): void {
     const { key: stream, count, pruned, hash, records, frozen } = row
-    this.#rows.set(nameOfStream(stream), row)
+    const name = nameOfStream(stream)
+    if (!this.#rows.has(name)) this.#names[bucketOf(stream)]?.push(name)
+    this.#rows.set(name, row)
     // Nodes may have frozen different parts of a forked stream, and stay with them.
     if (frozen) this.#digest.set({ stream, count: 0, pruned: 0, hash: zeros, records: zeros, frozen })
     else this.#digest.set({ stream, count, pruned, hash, records, frozen })
@@ -35,7 +39,8 @@ export class HeadTable {
 
   /** The rows in some buckets. */
   in(buckets: ReadonlySet<number>): TableRow[] {
-    return [...this.#rows.values()].filter(({ key }) => buckets.has(bucketOf(key)))
+    const names = [...buckets].flatMap((bucket) => this.#names[bucket] ?? [])
+    return names.map((name) => this.#rows.get(name)).filter((row) => row !== undefined)
   }
 
   /** The digest of the whole table. */

@@ -12,7 +12,7 @@ export const copyFaults: readonly Fault[] = [
   },
   {
     name: 'old-copies',
-    share: 0,
+    share: 0.4,
     plan: (swarm, random) => planCopies(swarm, random, () => true),
   },
 ]
@@ -34,7 +34,10 @@ function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, o
       disk.copy()
       swarm.agenda.after(random.next() * 10_000, () => {
         const isInTime = swarm.agenda.nowMs < swarm.scenario.publishMs && swarm.nodes.includes(node)
-        if (isInTime && mayRestore(copied, ownEventsOf(swarm, node))) swarm.start(swarm.restore(node, disk))
+        const now = ownEventsOf(swarm, node)
+        if (!isInTime || !mayRestore(copied, now)) return
+        if (copied.ownEvents < now) swarm.forgotten(node)
+        swarm.start(swarm.restore(node, disk))
       })
     })
 }

@@ -1,5 +1,4 @@
 import { type AqlEvent, compareEventKeys, type EventKey, notReady, type Steps, Subscription } from '../../aql/index.ts'
-import { assert } from '../../base/assert.ts'
 import { tuning } from '../../base/tuning.ts'
 import { heapCost } from '../../client-memory/account.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -122,11 +121,10 @@ class MonotonicJob implements Job {
   }
 
   /**
-   * Events between two snapshots are read in order, so this is the earliest of the late ones. Own events are never
-   * late, because their lamport timestamps ascend with commits, unless the lower bound includes later events.
+   * Events between two snapshots are read in order, so this is the earliest of the late ones. An own event is late only if
+   * the lower bound includes later events, or if it was adopted from another node after a doubtful start.
    */
-  #timeTravel({ lamport, stream, offset, own }: AqlEvent): void {
-    assert(this.#phase === 'past' || !own, 'own events are appended in the total order')
+  #timeTravel({ lamport, stream, offset }: AqlEvent): void {
     this.#results.release(false)
     const newStart = { lamport, stream: `${stream.node}-${stream.number}`, offset }
     this.#lines.line(JSON.stringify({ type: 'timeTravel', newStart }))
