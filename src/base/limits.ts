@@ -11,6 +11,12 @@ export const limits = {
   scopeLength: 4096,
   /** Maximum number of out-of-order chunks that are kept per stream until the gap before them is filled. */
   waitingChunks: 64,
+  /** Other nodes with streams in a topic. */
+  otherNodes: 1024,
+  /** Other nodes that one peer may introduce: at least the size of a swarm that is reached through one peer. */
+  nodesPerPeer: 256,
+  /** Streams of other nodes that one peer may introduce: a quarter of a topic. */
+  streamsPerPeer: 2048,
   /** Maximum size of the chunks that are read for another node at a time; a single chunk may be larger. */
   servedBytes: 4 * 1024 * 1024,
   /** Maximum number of chunks that are read for another node at a time. */

@@ -8,6 +8,7 @@ import { isTooFarAhead, type LamportClock } from './lamport-clock.ts'
 import { requireRedactionRecords } from './missing-payloads.ts'
 import { withoutPayloads } from './redaction.ts'
 import type { StoredChain } from './stored-chain.ts'
+import type { StreamLimit } from './stream-budget.ts'
 import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
 import { isOwnStream, type TopicContext } from './streams.ts'
 import {
@@ -38,9 +39,13 @@ export type Received =
   | { readonly state: 'frozen'; readonly count: number }
   /** Deferred: its lamport timestamps are too far in the future. */
   | { readonly state: 'early'; readonly count: number }
+  /** Not stored: its stream is unknown here, and would exceed a limit. */
+  | { readonly state: 'refused'; readonly count: number; readonly limit: StreamLimit }
 
-/** What the sender of a chunk gives with it. */
+/** How a chunk or record has come, and what its sender has given with it. */
 export interface ReceiveOptions {
+  /** The peer that has sent it: new streams are charged to it. */
+  readonly from?: string | undefined
   /** The signed head at the start of the chunk: a chunk that is out of order is verified from it. */
   readonly before?: Uint8Array | undefined
 }
@@ -59,26 +64,28 @@ export type Decision =
 /**
  * Decides what to do with a chunk. Nothing is changed, so that a bad chunk, which throws, costs the store nothing.
  * @param bytes the encoded chunk
- * @param find the stream of a key, if it is known
+ * @param streams the stored streams
  */
 export function decideChunk(
   bytes: Uint8Array,
-  { before }: ReceiveOptions,
-  find: (key: StreamKey) => ReceivingStream | undefined,
+  { before, from }: ReceiveOptions,
+  streams: ReceivingStreams,
   context: TopicContext,
 ): Decision & { readonly chunk: Chunk } {
   const chunk = readChunk(bytes)
   const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
   if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
-  const known = find(head.stream)
+  const known = streams.find(head.stream)
   const stream = known ?? emptyStream(head.stream, context)
   const { count } = stream.position
-  const answer = (state: Received['state']) => ({ chunk, is: 'answer', answer: { state, count } }) as const
+  const answer = (state: Exclude<Received['state'], 'refused'>) => ({ chunk, is: 'answer', answer: { state, count } }) as const
   if (stream.isFrozen) return answer('frozen')
   if (head.count <= count && isOnChain(head, stream)) return answer('known')
   if (isTooFarAhead(head.lamport, context.now())) return answer('early')
   if (chunk.first > count) return { chunk, ...decideEarly(chunk, bytes, before, known) }
+  const limit = known === undefined ? streams.limitOf(head.stream, from) : undefined
+  if (limit !== undefined) return { chunk, is: 'answer', answer: { state: 'refused', count, limit } }
   const plan = head.count > count ? planChunk(chunk, stream) : undefined
   if (plan !== undefined) return { chunk, is: 'store', ...plan }
   const evidence = evidenceAgainst(compared(chunk, before), stream)
@@ -140,6 +147,13 @@ function emptyStream(key: StreamKey, { topic, kind }: TopicContext): ReceivingSt
     waitingUpTo: () => [],
     waitingRoom: () => ({ stream: nothing, all: nothing, at: () => undefined }),
   }
+}
+
+/** The streams of a store, for admission. */
+export interface ReceivingStreams {
+  find(key: StreamKey): ReceivingStream | undefined
+  /** The limit that keeps a new stream from being added; see `StreamBudget`. */
+  limitOf(key: StreamKey, from: string | undefined): StreamLimit | undefined
 }
 
 /** A stream of another node, with the part of its stored state that admission needs. It is only read. */

@@ -11,6 +11,7 @@ export {
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
+  type ReceivingStreams,
 } from './chunk-admission.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
@@ -42,6 +43,7 @@ export {
 export { chunkFrom, chunksFrom } from './serving.ts'
 export type { StoredChain } from './stored-chain.ts'
 export type { StoredStream } from './stored-stream.ts'
+export { noRoomForStream, StreamBudget, type StreamLimit } from './stream-budget.ts'
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
@@ -57,10 +59,16 @@ export {
   isSameStream,
   nameOfStream,
   ownStreamKey,
-  requireRoomForStream,
+  requireForgettable,
   requireSameTopic,
   storableNow,
   type TopicContext,
 } from './streams.ts'
 export { compareEventKeys, compareEvents, type EventKey, type KeyedEvent } from './total-order.ts'
+export {
+  type ReadableCheckpoint,
+  type ReadableStream,
+  type VerifiedEnd,
+  verifiedPrefix,
+} from './verified-prefix.ts'
 export { verifyFrom, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'

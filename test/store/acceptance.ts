@@ -3,6 +3,7 @@ import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
 import { endingChunksEarly } from './acceptance/early-checkpoints.ts'
+import { forgetting } from './acceptance/forgetting.ts'
 import { forking } from './acceptance/forking.ts'
 import { tabulating } from './acceptance/head-table.ts'
 import { refusingChunks } from './acceptance/hostile-chunks.ts'
@@ -16,6 +17,7 @@ import { redacting } from './acceptance/redacting.ts'
 import { applyingRedactions } from './acceptance/redaction-records.ts'
 import { replicating } from './acceptance/replicating.ts'
 import { serving } from './acceptance/serving.ts'
+import { limitingStreams } from './acceptance/stream-limits.ts'
 import { subscribing } from './acceptance/subscribing.ts'
 import type { OpenStore } from './acceptance/support.ts'
 
@@ -38,6 +40,8 @@ const others = [
   readingRecords,
   replicating,
   sizing,
+  limitingStreams,
+  forgetting,
 ].flat()
 const jobs = [querying, subscribing].flat()
 

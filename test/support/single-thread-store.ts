@@ -43,22 +43,26 @@ export class SingleThreadStore implements EventStore {
     return this.#write((writer) => writer.prune(stream, count))
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array) {
-    return this.#write((writer) => writer.applyPrune(record, head))
+  async applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyPrune(record, head, options))
   }
 
   async redact(stream: number, offsets: readonly number[]) {
     return this.#write((writer) => writer.redact(stream, offsets))
   }
 
-  async applyRedaction(record: Uint8Array) {
-    const [result] = await this.applyRedactions([record])
+  async applyRedaction(record: Uint8Array, options?: ReceiveOptions) {
+    const [result] = await this.applyRedactions([record], options)
     if (result === undefined) throw new Error('a record has a result')
     return result
   }
 
-  async applyRedactions(records: readonly Uint8Array[]) {
-    return this.#write((writer) => writer.applyRedactions(records))
+  async applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyRedactions(records, options))
+  }
+
+  async forgetStream(key: StreamKey) {
+    return this.#write((writer) => writer.forgetStream(key))
   }
 
   async evidence(stream: number) {

@@ -38,6 +38,7 @@ import {
   isSameStream,
   KeptHeads,
   LamportClock,
+  noRoomForStream,
   ownStreamKey,
   type Plan,
   type PrunableStream,
@@ -49,14 +50,17 @@ import {
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
+  type ReceivingStreams,
   type RecordOrigin,
   type RedactionResult,
-  requireRoomForStream,
+  requireForgettable,
   requireSameTopic,
   type SignedRedaction,
   type StoredChain,
   type StoredStream,
+  StreamBudget,
   type StreamHead,
+  type StreamLimit,
   type StreamPosition,
   signHead,
   signRedaction,
@@ -106,6 +110,7 @@ export class MemoryEventStore implements EventStore {
   readonly #streams: MemoryStream[] = []
   readonly #builder = new FrameBuilder()
   readonly #clock = new LamportClock()
+  readonly #budget = new StreamBudget()
   readonly #jobs: LocalJobs
   readonly #listeners = new CommitListeners()
   readonly #heads = new KeptHeads()
@@ -137,18 +142,22 @@ export class MemoryEventStore implements EventStore {
     return { lamport, time, runs }
   }
 
-  async receive(given: Uint8Array, { before }: ReceiveOptions = {}): Promise<Received> {
+  async receive(given: Uint8Array, { before, from }: ReceiveOptions = {}): Promise<Received> {
     this.#check()
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
     const bytes = Buffer.from(given)
-    const find = (key: StreamKey): ReceivingStream | undefined => {
-      const known = this.#find(key)
-      return known && this.#receiving(known)
+    const streams: ReceivingStreams = {
+      find: (key) => {
+        const known = this.#find(key)
+        return known && this.#receiving(known)
+      },
+      limitOf: (key, peer) => this.#limitOf(key, peer),
     }
-    const decision = decideChunk(bytes, { before: before && Buffer.from(before) }, find, this.#options)
+    const decision = decideChunk(bytes, { before: before && Buffer.from(before), from }, streams, this.#options)
     if (decision.is === 'answer') return decision.answer
     const { stream: key } = decision.chunk.head
-    const stream = this.#find(key) ?? this.#newStream(key)
+    const stream = this.#find(key) ?? this.#newStream(key, from)
+    this.#keep(stream, from)
     if (decision.is === 'store') this.#apply(stream, decision)
     else if (decision.is === 'wait') stream.keepWaiting(decision.waiting, bytes)
     else this.#freeze(stream, verifyEvidence(decision.evidence, this.#options), decision.evidence)
@@ -184,9 +193,9 @@ export class MemoryEventStore implements EventStore {
     return stream.pruneRecord
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
+  async applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): Promise<PruneResult> {
     this.#check()
-    const result = this.#prune(record, head)
+    const result = this.#prune(record, head, options)
     // Waiting chunks may have been stored.
     if (result.state === 'applied') this.#committed()
     return result
@@ -214,20 +223,30 @@ export class MemoryEventStore implements EventStore {
     return signed
   }
 
-  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
-    const [result] = await this.applyRedactions([record])
+  async applyRedaction(record: Uint8Array, options?: ReceiveOptions): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record], options)
     assert(result !== undefined, 'every record has a result')
     return result
   }
 
-  async applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
+  async applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions): Promise<RedactionResult[]> {
     this.#check()
-    return verifyRedactions(records, this.#options).map((record) => this.#redact(record, 'received'))
+    return verifyRedactions(records, this.#options).map((record) => this.#redact(record, 'received', options))
+  }
+
+  async forgetStream(key: StreamKey): Promise<boolean> {
+    this.#check()
+    requireForgettable(key, this.#options)
+    const stream = this.#find(key)
+    if (stream === undefined) return false
+    this.#budget.remove(key, stream.from)
+    stream.forget()
+    return true
   }
 
   async streams(): Promise<StreamStatus[]> {
     this.#check()
-    return this.#streams.map(statusOf)
+    return this.#streams.filter((stream) => !stream.isVacant).map(statusOf)
   }
 
   read(selection: Selection): Reading {
@@ -240,13 +259,13 @@ export class MemoryEventStore implements EventStore {
 
   async head(number: number): Promise<Uint8Array | undefined> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streamAt(number)
     return stream === undefined ? undefined : this.#head(stream)
   }
 
   async records(number: number, from = 0, to: number = format.eventsPerStream): Promise<StreamRecords> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streamAt(number)
     if (stream === undefined) return { redactions: [] }
     const [record, head] = [stream.pruneRecord, stream.checkpoints.get(stream.position.pruned)]
     const prune = record !== undefined && head !== undefined ? { record, head } : undefined
@@ -277,19 +296,19 @@ export class MemoryEventStore implements EventStore {
 
   async chunk(number: number, from: number, maxBytes?: number): Promise<Uint8Array | undefined> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streamAt(number)
     return stream && chunkFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
   }
 
   async chunks(number: number, from: number, maxBytes: number): Promise<Uint8Array[]> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streamAt(number)
     return stream === undefined ? [] : chunksFrom(this.#stored(stream), this.#head(stream), from, maxBytes)
   }
 
   async hashAt(number: number, count: number): Promise<Hash | 'pruned' | undefined> {
     this.#check()
-    const stream = this.#streams[number]
+    const stream = this.#streamAt(number)
     return stream && hashAt(this.#stored(stream), count)
   }
 
@@ -340,18 +359,32 @@ export class MemoryEventStore implements EventStore {
   }
 
   #find(key: StreamKey): MemoryStream | undefined {
-    return this.#streams.find((stream) => isSameStream(stream.key, key))
+    return this.#streams.find((stream) => !stream.isVacant && isSameStream(stream.key, key))
+  }
+
+  #streamAt(number: number): MemoryStream | undefined {
+    const stream = this.#streams[number]
+    return stream?.isVacant === true ? undefined : stream
   }
 
   /** Creates a stream without adding it to the store. */
-  #newStream(key: StreamKey, number = this.#streams.length): MemoryStream {
-    requireRoomForStream(number)
+  #newStream(key: StreamKey, from?: string, number = this.#streams.length): MemoryStream {
+    const limit = this.#limitOf(key, from, number)
+    if (limit !== undefined) throw noRoomForStream(limit)
     const { topic, kind } = this.#options
     return new MemoryStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.#options)))
   }
 
-  #keep(stream: MemoryStream): void {
-    if (this.#streams[stream.number] === undefined) this.#streams.push(stream)
+  #limitOf(key: StreamKey, from: string | undefined, slots = this.#streams.length): StreamLimit | undefined {
+    return this.#budget.limitOf({ ...key, own: isOwnStream(key, this.#options) }, slots, from)
+  }
+
+  #keep(stream: MemoryStream, from?: string): void {
+    if (this.#streams[stream.number] === undefined) {
+      this.#streams.push(stream)
+      this.#budget.add({ ...stream.key, own: stream.own }, from)
+      stream.from = from
+    }
     assert(this.#streams[stream.number] === stream, 'streams are numbered without gaps')
   }
 
@@ -361,7 +394,7 @@ export class MemoryEventStore implements EventStore {
     let next = this.#streams.length
     for (const number of new Set(streams)) {
       const key = ownStreamKey(number, this.#options)
-      targets.set(number, this.#find(key) ?? this.#newStream(key, next++))
+      targets.set(number, this.#find(key) ?? this.#newStream(key, undefined, next++))
     }
     return targets
   }
@@ -413,7 +446,6 @@ export class MemoryEventStore implements EventStore {
 
   /** Stores planned additions, and drops the waiting chunks that are reached. */
   #apply(stream: MemoryStream, { additions, reached }: Plan): void {
-    this.#keep(stream)
     for (const addition of additions) {
       const { frames, head, signedHead } = addition
       applyAddition(addition, stream.position, this.#clock)
@@ -441,18 +473,18 @@ export class MemoryEventStore implements EventStore {
     return stream.storedChain(genesis(topic, stream.key, kind), () => this.#head(stream))
   }
 
-  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined): PruneResult {
+  #prune(signed: Uint8Array, signedHead: Uint8Array | undefined, { from }: ReceiveOptions = {}): PruneResult {
     const record = verifyPrune(signed, this.#options)
     const known = this.#find(record.stream)
     const effect = effectOfPrune(record, signedHead, known && this.#prunable(known), this.#options)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'fork') return { state: 'fork' }
-    const stream = known ?? this.#newStream(record.stream)
+    const stream = known ?? this.#newStream(record.stream, from)
     // Nothing is added to a forked stream.
     if (effect.is === 'start' && stream.fork !== undefined) return { state: 'fork' }
     if (effect.is === 'remove') this.#remove(stream, record.count, effect, signed)
-    else this.#startAt(stream, effect, signed)
+    else this.#startAt(stream, effect, signed, from)
     return { state: 'applied' }
   }
 
@@ -473,10 +505,10 @@ export class MemoryEventStore implements EventStore {
   }
 
   /** Moves a stream to a checkpoint, without the events before it. */
-  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart, signed: Uint8Array): void {
+  #startAt(stream: MemoryStream, { head, signedHead }: PruneStart, signed: Uint8Array, from: string | undefined): void {
     // Copied, because the caller may reuse its memory.
     const kept = Uint8Array.from(signedHead)
-    this.#keep(stream)
+    this.#keep(stream, from)
     startAtCheckpoint(stream.position, head)
     stream.addCheckpoint(kept)
     stream.receivedHead = kept
@@ -485,15 +517,15 @@ export class MemoryEventStore implements EventStore {
     this.#apply(stream, planWaiting(this.#receiving(stream)))
   }
 
-  #redact({ signed, record }: SignedRedaction, origin: RecordOrigin): RedactionResult {
+  #redact({ signed, record }: SignedRedaction, origin: RecordOrigin, { from }: ReceiveOptions = {}): RedactionResult {
     const known = this.#find(record.stream)
     const effect = effectOfRedaction(record, known, this.#options, origin)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full') return { state: 'full' }
     const { remove, expect } = effect
-    const stream = known ?? this.#newStream(record.stream)
-    this.#keep(stream)
+    const stream = known ?? this.#newStream(record.stream, from)
+    this.#keep(stream, from)
     // Copied, because the caller may reuse its memory.
     stream.redact([...remove, ...expect], Uint8Array.from(signed))
     stream.dropWaiting(expect.at(-1) ?? -1)

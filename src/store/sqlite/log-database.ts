@@ -5,6 +5,7 @@ import type { TopicKind } from '../../protocol/index.ts'
 import { DiskError, diskErrorReason } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
 import { evidenceTable, hasEvidence } from './rows/evidence.ts'
+import { hasIntroductions, introductionTable } from './rows/introductions.ts'
 import { segmentTable } from './rows/segment-columns.ts'
 import { formatOf } from './sqlite-header.ts'
 import { timesTable } from './time-index/range-times.ts'
@@ -35,6 +36,7 @@ const tables = `
   ${timesTable}
   CREATE TABLE redaction (key INTEGER PRIMARY KEY, record BLOB NOT NULL, crc INTEGER NOT NULL) STRICT;
   ${evidenceTable}
+  ${introductionTable}
 `
 
 /** Opens the log of a topic for its only writing connection; creates it if it does not exist. */
@@ -69,6 +71,7 @@ export function upgrade(database: DatabaseSync): void {
   // Waiting chunks of earlier versions were not verified. They are sent again.
   if (!hasWaiting(database)) database.exec(`BEGIN IMMEDIATE; DROP TABLE IF EXISTS waiting; ${waitingTable} COMMIT`)
   if (!hasEvidence(database)) database.exec(evidenceTable)
+  if (!hasIntroductions(database)) database.exec(introductionTable)
 }
 
 /** Whether the table of waiting chunks has its current form; an earlier version gets it with the first write. */

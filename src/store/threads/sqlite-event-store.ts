@@ -234,8 +234,8 @@ export class SqliteEventStore implements EventStore {
     return this.#write('prune', stream, count) as Promise<Uint8Array>
   }
 
-  async applyPrune(record: Uint8Array, head?: Uint8Array): Promise<PruneResult> {
-    const result = (await this.#write('applyPrune', record, head)) as PruneResult
+  async applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): Promise<PruneResult> {
+    const result = (await this.#write('applyPrune', record, head, options)) as PruneResult
     // Waiting chunks may have been stored.
     if (result.state === 'applied') this.#listeners.notify()
     return result
@@ -253,14 +253,18 @@ export class SqliteEventStore implements EventStore {
     return this.#write('redact', stream, offsets) as Promise<Uint8Array>
   }
 
-  async applyRedaction(record: Uint8Array): Promise<RedactionResult> {
-    const [result] = await this.applyRedactions([record])
+  async applyRedaction(record: Uint8Array, options?: ReceiveOptions): Promise<RedactionResult> {
+    const [result] = await this.applyRedactions([record], options)
     assert(result !== undefined, 'every record has a result')
     return result
   }
 
-  applyRedactions(records: readonly Uint8Array[]): Promise<RedactionResult[]> {
-    return this.#write('applyRedactions', records) as Promise<RedactionResult[]>
+  applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions): Promise<RedactionResult[]> {
+    return this.#write('applyRedactions', records, options) as Promise<RedactionResult[]>
+  }
+
+  forgetStream(key: StreamKey): Promise<boolean> {
+    return this.#write('forgetStream', key) as Promise<boolean>
   }
 
   evidence(stream: number): Promise<Uint8Array | undefined> {

@@ -64,7 +64,7 @@ export function tailRow(key: number, count: number, lamport: number, point: Chai
   const packed = raw < tuning.compressFromBytes ? records : compress(records)
   const body = packed.length < raw ? packed : records
   const row = { key, count, lamport, hash: encodePoint(point), raw, body }
-  return { ...row, crc: crcOf(row) }
+  return { ...row, crc: tailCrc(row) }
 }
 
 /** Not decided by the threshold, which may have changed since the row was written. */
@@ -74,7 +74,7 @@ function isCompressed({ body, raw }: TailRow): boolean {
 
 /** The records of a row. Throws if the row is damaged. */
 export function recordsOf(row: TailRow): Buffer {
-  if (crcOf(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
+  if (tailCrc(row) !== row.crc) throw new DamagedData(`the row ${row.key} of the tail is damaged`)
   const { body, raw } = row
   return isCompressed(row) ? decompress(body, raw) : Buffer.from(body.buffer, body.byteOffset, body.length)
 }
@@ -111,6 +111,7 @@ function framesIn(records: Buffer): Frame[] {
   return frames
 }
 
-function crcOf({ key, count, lamport, hash, raw, body }: Omit<TailRow, 'crc'>): number {
+/** The checksum of a row, over all of its other columns. */
+export function tailCrc({ key, count, lamport, hash, raw, body }: Omit<TailRow, 'crc'>): number {
   return checksum(body, key, count, lamport, raw) ^ checksum(hash, 1)
 }

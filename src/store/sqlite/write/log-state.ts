@@ -10,9 +10,11 @@ import {
   KeptHeads,
   LamportClock,
   nameOfStream,
+  noRoomForStream,
   ownStreamKey,
-  requireRoomForStream,
+  StreamBudget,
   type StreamHead,
+  type StreamLimit,
   startOfStream,
   storableNow,
   type TopicContext,
@@ -26,16 +28,19 @@ import { checkWal, removeDamagedCopy, type StoreDamage } from '../../disk/wal-ch
 import type { StreamNumber } from '../../port/index.ts'
 import { openForWriting, refuseFutureFile, rewriteVersion, upgrade } from '../log-database.ts'
 import { checkpointCrc } from '../rows/checkpoints.ts'
-import { asDamage } from '../rows/checksum.ts'
+import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { frozenStreams } from '../rows/evidence.ts'
+import { introductionsOf, putIntroduction } from '../rows/introductions.ts'
 import { rowKey } from '../rows/row-key.ts'
-import { type StreamRow, streamCrc } from '../rows/stream-row.ts'
+import { type StreamRow, streamCrc, vacantRow } from '../rows/stream-row.ts'
 import { loadStreams, newStream, type StreamState } from '../rows/stream-state.ts'
 import type { TailRow } from '../rows/tail-row.ts'
 import { prepareStatements, type Statements } from '../statements.ts'
 import { freeRangeId } from '../tag-index/index-ranges.ts'
+import { type CutBack, cutBack } from './cut-back.ts'
 import { checkWriter } from './log-owner.ts'
 import { checkRedactions } from './redactions.ts'
+import { removeStream } from './remove-rows.ts'
 
 export interface LogOptions extends TopicContext {
   readonly file: string
@@ -60,10 +65,18 @@ export class LogState {
   readonly frozen = new Set<StreamNumber>()
   /** Number of chunks that have ended since the log was opened. */
   chunksEnded = 0
+  /** Whether a number has got another stream, or none, which has to be published to the readers. */
+  slotsChanged = false
   #database: DatabaseSync
   #streams = new Map<string, StreamState>()
   /** Cache of own streams by number: computing their names is slower. */
   readonly #own = new Map<number, StreamState>()
+  /** Number of slots: of streams, and vacant ones. */
+  #slots = 0
+  /** Slots that were vacant when the log was opened: no reader has read anything of another stream there. */
+  readonly #reusable = new Set<StreamNumber>()
+  #vacant: readonly StreamNumber[] = []
+  #budget = new StreamBudget()
   #statements: Statements
   #lastRange = 0
   /** The connection failed and has to be reopened. */
@@ -91,9 +104,10 @@ export class LogState {
     )
     try {
       this.#statements = prepareStatements(this.#database)
-      withWalDamage(damagedWal, () => this.#load())
+      const cut = withWalDamage(damagedWal, () => this.#loadOrCutBack())
+      for (const number of this.#vacant) this.#reusable.add(number)
       checkWriter(this.#database, options.key.publicKey, options.file)
-      this.damage = this.#reportDamage(damagedWal)
+      this.damage = this.#reportDamage(damagedWal, cut)
       if (interrupted) this.#finishScrubbing()
     } catch (error) {
       this.close()
@@ -127,15 +141,54 @@ export class LogState {
     return state
   }
 
-  addStream(key: StreamKey): StreamState {
+  /** The limit that keeps a stream from being added; undefined when there is none. */
+  limitOf(key: StreamKey, from?: string): StreamLimit | undefined {
+    const slots = this.#slots - this.#reusable.size
+    return this.#budget.limitOf({ ...key, own: isOwnStream(key, this.options) }, slots, from)
+  }
+
+  /** Adds a stream within the current transaction. Throws when it exceeds a limit. */
+  addStream(key: StreamKey, from?: string): StreamState {
     const { topic, kind } = this.options
-    const number = this.#streams.size
-    requireRoomForStream(number)
-    const state = newStream(number, startOfStream(topic, kind, key, isOwnStream(key, this.options)))
+    const limit = this.limitOf(key, from)
+    if (limit !== undefined) throw noRoomForStream(limit)
+    const own = isOwnStream(key, this.options)
+    const state = newStream(this.#takeSlot(), startOfStream(topic, kind, key, own))
     this.#streams.set(nameOfStream(key), state)
+    this.#budget.add({ ...key, own }, from)
     this.changed.add(state)
     this.saveStream(state)
+    if (from !== undefined && !own) putIntroduction(this.#database, state.number, from)
     return state
+  }
+
+  /**
+   * Forgets a stream of another node, within the current transaction: its slot is vacant. To readers all of its events
+   * are pruned. The slot is reused after the next start only: a reader may have positions in the stream.
+   */
+  vacate(state: StreamState): void {
+    this.#begin()
+    const { number, key, count } = state
+    this.#budget.remove(key, introductionsOf(this.#database).get(number))
+    removeStream(this.#database, number)
+    const row = vacantRow(number, count)
+    this.#statements.putStream.run(number, row.node, row.nr, row.pruned, row.checkpoint, row.record, row.head, row.crc)
+    this.#streams.delete(nameOfStream(key))
+    this.frozen.delete(number)
+    state.pruned = count
+    state.sealed = count
+    state.revision++
+    this.changed.add(state)
+    this.slotsChanged = true
+  }
+
+  #takeSlot(): StreamNumber {
+    const [vacant] = this.#reusable
+    if (vacant === undefined) return this.#slots++
+    // Not added again if the transaction fails: it is reusable after the next start.
+    this.#reusable.delete(vacant)
+    this.slotsChanged = true
+    return vacant
   }
 
   /** Writes the row of a stream. */
@@ -340,11 +393,28 @@ export class LogState {
   }
 
   /** The damage to report at startup, only once: a damaged log is checkpointed, and the lower count is recorded. */
-  #reportDamage(damagedWal: StoreDamage | undefined): readonly StoreDamage[] {
-    const missing = this.#countFile.compare(this.#events)
+  #reportDamage(damagedWal: StoreDamage | undefined, cut: CutBack): readonly StoreDamage[] {
+    const missing = this.#countFile.compare(this.#events + cut.events)
     if (damagedWal !== undefined) this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    if (missing !== undefined) this.recordEventCount()
-    return [damagedWal, missing].filter((found) => found !== undefined)
+    if (missing !== undefined || cut.events > 0) this.recordEventCount()
+    return [damagedWal, missing, ...cut.damage].filter((found) => found !== undefined)
+  }
+
+  /** Loads the streams. Damaged ones of other nodes are cut back first: they can be received again. */
+  #loadOrCutBack(): CutBack {
+    try {
+      this.#load()
+      return { damage: [], events: 0, lamport: -1 }
+    } catch (error) {
+      // Nobody else has imported events.
+      if (!(error instanceof DamagedData) || this.options.kind === 'imported') throw error
+    }
+    // With another key, own streams would look like those of another node.
+    checkWriter(this.#database, this.options.key.publicKey, this.options.file)
+    const cut = cutBack(this.#database, this.options)
+    this.#load()
+    this.clock.follow(cut.lamport)
+    return cut
   }
 
   /** Scrubs after a crash, which may have happened between a redaction and its scrub. */
@@ -398,12 +468,13 @@ export class LogState {
     const before = this.#streams
     this.#own.clear()
     asDamage(() => checkRedactions(this.#database))
-    this.#streams = new Map(
-      asDamage(() => loadStreams(this.#database, topic, kind, key.publicKey)).map((state) => [
-        nameOfStream(state.key),
-        state,
-      ]),
-    )
+    const { states, vacant } = asDamage(() => loadStreams(this.#database, { topic, kind, own: key.publicKey }))
+    this.#streams = new Map(states.map((state) => [nameOfStream(state.key), state]))
+    this.#slots = states.length + vacant.length
+    this.#vacant = vacant
+    const introductions = introductionsOf(this.#database)
+    this.#budget = new StreamBudget()
+    for (const { key: stream, own, number } of states) this.#budget.add({ ...stream, own }, introductions.get(number))
     // Always a new revision: seals and merges that were planned before must not be applied.
     for (const [name, state] of this.#streams) state.revision = (before.get(name)?.revision ?? 0) + 1
     this.frozen.clear()

@@ -1,5 +1,4 @@
 import { assert } from '../../../base/assert.ts'
-import type { StreamKey } from '../../../protocol/index.ts'
 import {
   type Addition,
   applyAddition,
@@ -10,7 +9,7 @@ import {
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
-  requireRoomForStream,
+  type ReceivingStreams,
 } from '../../../replication/index.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
@@ -37,22 +36,24 @@ export class Receiver {
   receive(bytes: Uint8Array, options: ReceiveOptions = {}): Received {
     const log = this.#log
     log.reopenIfBroken()
-    const find = (key: StreamKey): ReceivingStream | undefined => {
-      const state = log.stream(key)
-      return state && this.#receiving(state)
+    const streams: ReceivingStreams = {
+      find: (key) => {
+        const state = log.stream(key)
+        return state && this.#receiving(state)
+      },
+      limitOf: (key, from) => log.limitOf(key, from),
     }
-    const decision = decideChunk(bytes, options, find, log.options)
+    const decision = decideChunk(bytes, options, streams, log.options)
     if (decision.is === 'answer') return decision.answer
     const { stream } = decision.chunk.head
     const known = log.stream(stream)
-    if (known === undefined) requireRoomForStream([...log.streams].length)
     if (decision.is === 'fork') {
       assert(known !== undefined, 'only a stream with events can be forked')
       this.#forks.freeze(known, decision.evidence)
       return { state: 'forked', count: known.count }
     }
     const state = log.transaction(() => {
-      const state = known ?? log.addStream(stream)
+      const state = known ?? log.addStream(stream, options.from)
       if (decision.is === 'store') this.#apply(state, decision)
       else this.#waiting(state).keep(decision.waiting, bytes)
       return state

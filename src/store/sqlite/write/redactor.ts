@@ -1,6 +1,7 @@
 import {
   effectOfRedaction,
   ownStreamKey,
+  type ReceiveOptions,
   type RecordOrigin,
   type RedactionResult,
   type SignedRedaction,
@@ -53,15 +54,15 @@ export class Redactor {
   }
 
   /** Applies redaction records of other nodes, in one transaction. */
-  redact(signed: readonly Uint8Array[]): RedactionResult[] {
-    return this.#apply(verifyRedactions(signed, this.#log.options), 'received')
+  redact(signed: readonly Uint8Array[], options?: ReceiveOptions): RedactionResult[] {
+    return this.#apply(verifyRedactions(signed, this.#log.options), 'received', options)
   }
 
   /** Removes payloads and salts from the rows, from free pages and from the write-ahead log: once for all records. */
-  #apply(records: readonly SignedRedaction[], origin: RecordOrigin): RedactionResult[] {
+  #apply(records: readonly SignedRedaction[], origin: RecordOrigin, options?: ReceiveOptions): RedactionResult[] {
     const removals = new Removals()
     const results = this.#log.erasingTransaction(() => {
-      const kept = records.map((record) => this.#keep(record, origin, removals))
+      const kept = records.map((record) => this.#keep(record, origin, removals, options))
       this.#erase(removals)
       return kept
     })
@@ -70,7 +71,12 @@ export class Redactor {
   }
 
   /** Stores a record. Its payloads are removed later, together with those of the other records. */
-  #keep({ signed, record }: SignedRedaction, origin: RecordOrigin, removals: Removals): RedactionResult {
+  #keep(
+    { signed, record }: SignedRedaction,
+    origin: RecordOrigin,
+    removals: Removals,
+    { from }: ReceiveOptions = {},
+  ): RedactionResult {
     const { database, options } = this.#log
     const known = this.#log.stream(record.stream)
     const effect = effectOfRedaction(record, known && redactable(database, known), options, origin)
@@ -78,7 +84,7 @@ export class Redactor {
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full') return { state: 'full' }
     const { remove, expect } = effect
-    const state = known ?? this.#log.addStream(record.stream)
+    const state = known ?? this.#log.addStream(record.stream, from)
     keepRedaction(database, state.number, [...remove, ...expect], signed)
     removals.add(state, remove)
     if (this.#dropWaiting(state, expect.at(-1))) removals.waiting = true

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
+import type { StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
@@ -110,11 +111,11 @@ export class LogWriter {
     return this.#removing(() => this.#pruner.pruneOwn(stream, count))
   }
 
-  applyPrune(record: Uint8Array, head?: Uint8Array): PruneResult {
+  applyPrune(record: Uint8Array, head?: Uint8Array, options?: ReceiveOptions): PruneResult {
     // Waiting chunks may be stored now.
     this.#hasReceivedEvents = true
     return this.#removing(
-      () => this.#pruner.prune(record, head),
+      () => this.#pruner.prune(record, head, options),
       ({ state }) => state === 'applied',
     )
   }
@@ -123,11 +124,22 @@ export class LogWriter {
     return this.#removing(() => this.#redactor.redactOwn(stream, offsets))
   }
 
-  applyRedactions(records: readonly Uint8Array[]): RedactionResult[] {
+  applyRedactions(records: readonly Uint8Array[], options?: ReceiveOptions): RedactionResult[] {
     return this.#removing(
-      () => this.#redactor.redact(records),
+      () => this.#redactor.redact(records, options),
       (results) => results.some(({ state }) => state === 'applied'),
     )
+  }
+
+  /** Removes everything of a stream of another node. Returns whether it was known. */
+  forgetStream(key: StreamKey): boolean {
+    const known = this.#removing(
+      () => this.#pruner.forget(key),
+      (forgotten) => forgotten,
+    )
+    // Otherwise the next start would miss these events.
+    if (known) this.#log.recordEventCount()
+    return known
   }
 
   /** The records of a stream, by its number in this database. */
@@ -325,6 +337,9 @@ export class LogWriter {
    */
   #publishCounts(): void {
     const { changed, clock } = this.#log
+    // Before the counts: a reader that sees events of a stream knows the stream.
+    if (this.#log.slotsChanged) this.counts.incrementSlotChanges()
+    this.#log.slotsChanged = false
     for (const { number, count, lamport } of changed) {
       assert(lamport < clock.next, 'the clock is ahead of all events that are published')
       assert(count >= this.counts.count(number), 'a stream never loses events that were published')

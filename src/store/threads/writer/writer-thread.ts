@@ -49,6 +49,7 @@ export type WriterCall =
   | 'applyRedactions'
   | 'evidence'
   | 'applyEvidence'
+  | 'forgetStream'
   | 'head'
   | 'ownHeads'
   | 'records'
@@ -89,6 +90,7 @@ const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
   redact: 'redact',
   applyRedactions: 'redact',
   applyEvidence: 'receive',
+  forgetStream: 'prune',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',
