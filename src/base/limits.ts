@@ -11,6 +11,14 @@ export const limits = {
   scopeLength: 4096,
   /** Maximum number of out-of-order chunks that are kept per stream until the gap before them is filled. */
   waitingChunks: 64,
+  /** Maximum number of chunks that are received together. */
+  receivedChunks: 64,
+  /** Maximum size of chunks that are received together: one of the largest, or many small ones. */
+  receivedBytes: 16 * 1024 * 1024,
+  /** Maximum size of chunks that wait to be verified and stored, over all calls. */
+  pendingReceivedBytes: 64 * 1024 * 1024,
+  /** Streams whose last received hash is kept, so that their next chunk is verified without the store. */
+  linkedStreams: 4096,
   /** Other nodes with streams in a topic. */
   otherNodes: 1024,
   /** Other nodes that one peer may introduce: at least the size of a swarm that is reached through one peer. */

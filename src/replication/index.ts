@@ -5,21 +5,28 @@ export {
   type Addition,
   applyAddition,
   decideChunk,
+  decideVerified,
+  emptyStream,
   evidenceOfReached,
+  type MalformedChunk,
   type Plan,
   planWaiting,
   type Received,
   type ReceiveOptions,
   type ReceivingStream,
   type ReceivingStreams,
+  type VerifiedContents,
 } from './chunk-admission.ts'
+export { type ChunkLink, linkChunk } from './chunk-link.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
+export { type GivenChunk, requireReceivable } from './given-chunks.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
 export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
+export { type ChunkSummary, plainGrowth, summaryOf } from './plain-growth.ts'
 export {
   currentPrune,
   decidePrune,
@@ -47,6 +54,7 @@ export { noRoomForStream, StreamBudget, type StreamLimit } from './stream-budget
 export { endOfChunk, newestHead, signHead } from './stream-heads.ts'
 export {
   endChunk,
+  type Growth,
   growOwn,
   isChunkFull,
   type StreamPosition,
@@ -71,4 +79,4 @@ export {
   type VerifiedEnd,
   verifiedPrefix,
 } from './verified-prefix.ts'
-export { verifyFrom, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'
+export { verifyFrom, verifyGiven, type WaitingChunk, type WaitingRoom, waitingBytes } from './waiting-chunks.ts'

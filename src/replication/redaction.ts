@@ -12,6 +12,7 @@ import {
   withoutPayload,
 } from '../protocol/index.ts'
 import { isHeld, type RecordOrigin } from './records.ts'
+import type { StreamLimit } from './stream-budget.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
@@ -76,6 +77,8 @@ export type RedactionEffect =
   | { readonly is: 'hold' }
   /** None: there are too many redactions of events that were not received yet. */
   | { readonly is: 'full' }
+  /** None: the stream is unknown, and would exceed a limit. */
+  | { readonly is: 'refused' }
   | RedactionOfEvents
 
 /** The record is kept, for the offsets that are new. Both lists are ascending. */
@@ -90,11 +93,13 @@ export interface RedactionOfEvents {
   readonly expect: readonly number[]
 }
 
+/** @param limit the limit that keeps an unknown stream from being added */
 export function effectOfRedaction(
   { stream, ranges }: RedactionRecord,
   known: RedactableStream | undefined,
   context: TopicContext,
   origin: RecordOrigin,
+  limit?: StreamLimit,
 ): RedactionEffect {
   const { pruned, count: stored } = known?.position ?? { pruned: 0, count: 0 }
   const added: number[] = []
@@ -105,6 +110,7 @@ export function effectOfRedaction(
   }
   if (added.length === 0) return { is: 'none' }
   if (isHeld(stream, origin, context)) return { is: 'hold' }
+  if (limit !== undefined) return { is: 'refused' }
   const remove = added.filter((offset) => offset < stored)
   const expect = added.slice(remove.length)
   if (expect.length > 0 && !mayExpect(expect.length, known)) return { is: 'full' }

@@ -13,6 +13,7 @@ import { querying } from './acceptance/querying.ts'
 import { reading } from './acceptance/reading.ts'
 import { readingRecords } from './acceptance/reading-records.ts'
 import { receiving } from './acceptance/receiving.ts'
+import { receivingTogether } from './acceptance/receiving-together.ts'
 import { redacting } from './acceptance/redacting.ts'
 import { applyingRedactions } from './acceptance/redaction-records.ts'
 import { replicating } from './acceptance/replicating.ts'
@@ -28,6 +29,7 @@ const others = [
   appending,
   reading,
   receiving,
+  receivingTogether,
   refusingChunks,
   forking,
   pruned,

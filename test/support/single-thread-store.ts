@@ -1,5 +1,6 @@
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
 import type { StreamKey } from '../../src/protocol/index.ts'
+import { requireReceivable } from '../../src/replication/index.ts'
 import type { Runtime } from '../../src/runtime/system-runtime.ts'
 import { CommitListeners } from '../../src/store/commit-listeners.ts'
 import { LocalJobs } from '../../src/store/jobs/local-jobs.ts'
@@ -7,6 +8,7 @@ import type {
   AppendedFrames,
   AppendRequest,
   EventStore,
+  GivenChunk,
   Reading,
   ReceiveOptions,
   Selection,
@@ -37,6 +39,11 @@ export class SingleThreadStore implements EventStore {
 
   async receive(chunk: Uint8Array, options?: ReceiveOptions) {
     return this.#write((writer) => writer.receive(chunk, options))
+  }
+
+  async receiveAll(chunks: readonly GivenChunk[], { from }: Pick<ReceiveOptions, 'from'> = {}) {
+    requireReceivable(chunks)
+    return this.#write((writer) => writer.receiveAll(chunks, from))
   }
 
   async prune(stream: number, count: number) {

@@ -138,7 +138,7 @@ export class MemoryStream implements ReadStream, RedactableStream {
 
   /** Buffers an out-of-order chunk. */
   keepWaiting(waiting: WaitingChunk, bytes: Uint8Array): void {
-    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes, waiting.signedBefore) })
+    this.#waiting.set(waiting.chunk.first, { waiting, bytes: waitingBytes(bytes.length, waiting.signedBefore) })
   }
 
   get #waitingChunks(): WaitingChunk[] {

@@ -1,6 +1,8 @@
 import type { StreamKey } from '../../protocol/index.ts'
 import type {
   AppliedEvidence,
+  GivenChunk,
+  MalformedChunk,
   PruneResult,
   Received,
   ReceiveOptions,
@@ -24,6 +26,14 @@ export interface EventLog extends Serving {
    * stream has to be within the budgets of streams.
    */
   receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
+  /**
+   * The same for several chunks, which cost fewer commits together. Each gets an answer of its own, in their order. It
+   * resolves later while sealing is behind, and rejects when too many chunks wait already: to be tried again later.
+   */
+  receiveAll(
+    chunks: readonly GivenChunk[],
+    options?: Pick<ReceiveOptions, 'from'>,
+  ): Promise<(Received | MalformedChunk)[]>
   /**
    * Prunes an own stream up to the end of a frame. If there is no checkpoint, it becomes one, and its chunk starts there.
    * Returns the signed prune record.

@@ -1,7 +1,9 @@
 export type {
   AppendedFrames,
   AppliedEvidence,
+  GivenChunk,
   HeadPlace,
+  MalformedChunk,
   PruneResult,
   Received,
   ReceiveOptions,

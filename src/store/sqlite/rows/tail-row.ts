@@ -60,11 +60,19 @@ export function hashAfterRow(row: TailRow): Hash {
 
 /** A row with these records. Its body may share their memory. */
 export function tailRow(key: number, count: number, lamport: number, point: ChainPoint, records: Uint8Array): TailRow {
-  const raw = records.length
-  const packed = raw < tuning.compressFromBytes ? records : compress(records)
-  const body = packed.length < raw ? packed : records
-  const row = { key, count, lamport, hash: encodePoint(point), raw, body }
-  return { ...row, crc: tailCrc(row) }
+  return packedRow({ key, count, lamport, raw: records.length, body: packRecords(records) }, point)
+}
+
+/** Records as they are stored: compressed if that saves space. */
+export function packRecords(records: Uint8Array): Uint8Array {
+  const packed = records.length < tuning.compressFromBytes ? records : compress(records)
+  return packed.length < records.length ? packed : records
+}
+
+/** A row with packed records. */
+export function packedRow(row: Omit<TailRow, 'hash' | 'crc'>, point: ChainPoint): TailRow {
+  const hashed = { ...row, hash: encodePoint(point) }
+  return { ...hashed, crc: tailCrc(hashed) }
 }
 
 /** Not decided by the threshold, which may have changed since the row was written. */

@@ -70,7 +70,7 @@ export function storedChain(log: LogState, state: StreamState): StoredChain {
     position: state,
     genesis: start,
     checkpointUpTo: (most) => asDamage(() => checkpointUpTo(most)),
-    headFrom: (least) => checkpointsAfter(database, number, least - 1, 1)[0]?.head ?? log.head(number),
+    headFrom: (least) => checkpointsAfter(database, number, least - 1, 1)[0]?.head ?? log.heads.newest(number),
     frames: (from, to) => asDamage(() => [...frames(from, to)]),
   }
 }

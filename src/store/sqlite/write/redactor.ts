@@ -9,7 +9,7 @@ import {
   verifyRedactions,
   withoutPayloads,
 } from '../../../replication/index.ts'
-import { rewriteTail, rewriteWaiting } from '../log-database.ts'
+import { rewriteTail } from '../log-database.ts'
 import { DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
@@ -66,7 +66,8 @@ export class Redactor {
       this.#erase(removals)
       return kept
     })
-    if (removals.offsets.size > 0 || removals.waiting || this.#log.isScrubPending) this.#log.scrub()
+    if (removals.offsets.size > 0 || removals.waiting || this.#log.connection.isScrubPending)
+      this.#log.connection.scrub()
     return results
   }
 
@@ -79,10 +80,11 @@ export class Redactor {
   ): RedactionResult {
     const { database, options } = this.#log
     const known = this.#log.stream(record.stream)
-    const effect = effectOfRedaction(record, known && redactable(database, known), options, origin)
+    const limit = known === undefined ? this.#log.limitOf(record.stream, from) : undefined
+    const effect = effectOfRedaction(record, known && redactable(database, known), options, origin, limit)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
-    if (effect.is === 'full') return { state: 'full' }
+    if (effect.is === 'full' || effect.is === 'refused') return { state: effect.is }
     const { remove, expect } = effect
     const state = known ?? this.#log.addStream(record.stream, from)
     keepRedaction(database, state.number, [...remove, ...expect], signed)
@@ -98,7 +100,7 @@ export class Redactor {
     return Number(drop.run(rowKey(number, 0), rowKey(number, upTo)).changes) > 0
   }
 
-  #erase({ offsets, waiting }: Removals): void {
+  #erase({ offsets }: Removals): void {
     const { database } = this.#log
     for (const [state, redacted] of offsets) {
       redacted.sort((a, b) => a - b)
@@ -108,8 +110,6 @@ export class Redactor {
       state.revision++
     }
     if (offsets.size > 0) rewriteTail(database)
-    // Chunks that waited once may have left copies of their payloads in the pages of others.
-    if (offsets.size > 0 || waiting) rewriteWaiting(database)
   }
 
   #redactSegments(state: StreamState, offsets: readonly number[]): void {

@@ -2,11 +2,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import { assert } from '../../../base/assert.ts'
 import { format } from '../../../base/format.ts'
 import { tuning } from '../../../base/tuning.ts'
-import type { StreamKey } from '../../../protocol/index.ts'
+import { MalformedBytes, type StreamKey } from '../../../protocol/index.ts'
 import {
   type AppendedFrames,
   type AppliedEvidence,
   FrameCollector,
+  type GivenChunk,
+  type MalformedChunk,
   type PruneResult,
   type Received,
   type ReceiveOptions,
@@ -22,6 +24,7 @@ import { dropIndexAt, reindexNext } from '../tag-index/reindex.ts'
 import { applyTimes, type BuiltTimes, buildTimes, planTimes, type TimesPlan } from '../time-index/missing-times.ts'
 import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
+import { ChunkVerifier, type VerifiedChunk } from './chunk-verifier.ts'
 import { Forks } from './forks.ts'
 import { type LogOptions, LogState } from './log-state.ts'
 import { Receiver } from './receive.ts'
@@ -36,6 +39,7 @@ export class LogWriter {
   readonly #appender: Appender
   readonly #forks: Forks
   readonly #receiver: Receiver
+  readonly #verifier: ChunkVerifier
   readonly #pruner: Pruner
   readonly #redactor: Redactor
   /** Whether streams have got new events since the last `takeWakeups`. */
@@ -55,6 +59,7 @@ export class LogWriter {
     this.#appender = new Appender(this.#log)
     this.#forks = new Forks(this.#log)
     this.#receiver = new Receiver(this.#log, this.#forks)
+    this.#verifier = new ChunkVerifier(options.kind)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
     this.#publishCounts()
@@ -80,9 +85,36 @@ export class LogWriter {
     this.#appender.link()
   }
 
-  receive(chunk: Uint8Array, options?: ReceiveOptions): Received {
-    this.#hasReceivedEvents = true
-    return this.#publishing(() => this.#receiver.receive(chunk, options))
+  /** Verifies and stores a chunk. Throws if it breaks a rule. */
+  receive(bytes: Uint8Array, { before, from }: ReceiveOptions = {}): Received {
+    const [received] = this.receiveAll([{ bytes, before }], from)
+    assert(received !== undefined, 'every chunk has an answer')
+    if (received.state === 'malformed') throw new MalformedBytes(received.reason)
+    return received
+  }
+
+  /** Verifies and stores chunks, without a pause. */
+  receiveAll(chunks: readonly GivenChunk[], from?: string): (Received | MalformedChunk)[] {
+    const checked = chunks.map((chunk) => this.#verifier.check(chunk))
+    const sound = checked.flatMap((result) => ('state' in result ? [] : [result]))
+    const steps = this.receiveVerified(sound, from)
+    let step = steps.next()
+    while (step.done !== true) step = steps.next()
+    const answers = step.value.values()
+    return checked.map((result) => ('state' in result ? result : (answers.next().value as Received)))
+  }
+
+  /** Stores verified chunks, see `Receiver`. Each step is a commit. */
+  *receiveVerified(chunks: readonly VerifiedChunk[], from?: string): Generator<void, (Received | MalformedChunk)[]> {
+    const steps = this.#receiver.receive(chunks, from)
+    for (;;) {
+      this.#hasReceivedEvents = true
+      const { done, value } = this.#publishing(() => steps.next())
+      // What readers have cached may be damaged.
+      if (done === true && value.some(({ state }) => state === 'repaired')) this.counts.incrementRemovals()
+      if (done === true) return value
+      yield
+    }
   }
 
   /** The evidence of a fork of a stream; undefined when it is not frozen. */
@@ -149,12 +181,12 @@ export class LogWriter {
 
   /** The signed head of a stream, by its number in this database. */
   head(stream: number): Uint8Array | undefined {
-    return this.#log.head(stream)
+    return this.#log.heads.newest(stream)
   }
 
   /** The own streams in the head table. */
   ownHeads(): StreamHead[] {
-    return this.#log.ownHeads()
+    return this.#log.heads.ownRows()
   }
 
   /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
@@ -165,7 +197,7 @@ export class LogWriter {
 
   /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */
   takeAppended(): AppendedFrames[] {
-    return this.#appender.frames?.take((stream) => this.#log.ownHead(stream)) ?? []
+    return this.#appender.frames?.take((stream) => this.#log.heads.own(stream)) ?? []
   }
 
   get database(): DatabaseSync {
@@ -179,11 +211,16 @@ export class LogWriter {
 
   /** Whether the backlog of unsealed chunks is so large that appending has to wait (backpressure). */
   get isSealBacklogFull(): boolean {
-    const maxEvents = tuning.maxUnsealedChunks * format.eventsPerCheckpoint
+    return this.hasSealBacklog(tuning.maxUnsealedChunks)
+  }
+
+  /** Whether a stream has more unsealed chunks than a maximum. */
+  hasSealBacklog(maxChunks: number): boolean {
+    const maxEvents = maxChunks * format.eventsPerCheckpoint
     for (const { sealable, checkpoint, sealed, unsealedChunksAtMost } of this.#log.streams) {
       // By chunks as well, since those of large events have few of them. Their number is unknown before the first plan.
       const chunks = Number.isFinite(unsealedChunksAtMost) ? unsealedChunksAtMost : 0
-      if (sealable && (checkpoint - sealed > maxEvents || chunks > tuning.maxUnsealedChunks)) return true
+      if (sealable && (checkpoint - sealed > maxEvents || chunks > maxChunks)) return true
     }
     return false
   }
@@ -266,19 +303,19 @@ export class LogWriter {
 
   /** Runs a checkpoint of the write-ahead log. Its file keeps its size: overwriting is faster than growing it again. */
   checkpointWal(): void {
-    this.#log.checkpointWal('PASSIVE')
+    this.#log.connection.checkpointWal('PASSIVE')
     this.recordEventCount()
   }
 
   /** Runs a checkpoint, and truncates the write-ahead log. */
   truncateWal(): void {
-    this.#log.checkpointWal('TRUNCATE')
+    this.#log.connection.checkpointWal('TRUNCATE')
     this.recordEventCount()
   }
 
   /** A write without effect, to find out whether the disk works. */
   probe(): void {
-    this.#log.probe()
+    this.#log.connection.probe()
   }
 
   /** Damage that was found when the log was opened. */
