@@ -22,11 +22,12 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   settings: ['identity'],
   protocol: ['identity'],
   replication: ['protocol', 'identity'],
+  facts: ['replication', 'identity'],
   store: ['replication', 'protocol', 'identity', 'settings', 'observability'],
   sync: ['replication', 'protocol', 'identity'],
-  events: ['store', 'protocol', 'aql', 'identity', 'settings', 'logging', 'observability'],
-  files: ['store', 'events', 'identity', 'settings', 'logging', 'observability'],
-  swarm: ['store', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
+  events: ['store', 'facts', 'protocol', 'aql', 'identity', 'settings', 'logging', 'observability'],
+  files: ['store', 'events', 'facts', 'identity', 'settings', 'logging', 'observability'],
+  swarm: ['store', 'sync', 'replication', 'protocol', 'identity', 'settings', 'logging', 'observability', 'listening'],
   api: ['events', 'files', 'aql', 'identity', 'settings', 'logging', 'observability', 'listening'],
   node: ['api', 'swarm', 'events', 'files', 'store', 'identity', 'settings', 'logging', 'observability', 'listening'],
   cli: ['node', 'store', 'events', 'aql', 'identity', 'settings', 'logging', 'listening'],
@@ -44,10 +45,15 @@ const mustNotImportEachOther: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Pure folders: they import no module of Node and no package, so they cannot use files, threads or timers. */
-const pure: readonly string[] = ['replication', 'sync']
+const pure: readonly string[] = ['replication', 'sync', 'facts']
 
 /** Restricts which folders of the foundation a folder may import. */
-const narrowFoundation: Readonly<Record<string, readonly string[]>> = { aql: [], replication: ['base'], sync: ['base'] }
+const narrowFoundation: Readonly<Record<string, readonly string[]>> = {
+  aql: [],
+  replication: ['base'],
+  sync: ['base'],
+  facts: ['base'],
+}
 
 /**
  * The forbidden imports below a source folder: against the arrows, of unknown folders, past the `index.ts` of a folder,

@@ -141,7 +141,7 @@ function fileOf(store: FileStore, name: string): Buffer {
   const cid = store.cidOf(name) ?? ''
   for (let at = 0; at < (content.size ?? 0); ) {
     const piece = store.read(cid, at)
-    if (piece === undefined) throw new Error(`${name} ends at ${at}`)
+    if (!(piece instanceof Uint8Array)) throw new Error(`${name} ends at ${at}`)
     pieces.push(piece)
     at += piece.length
   }

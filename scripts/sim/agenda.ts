@@ -99,9 +99,19 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The clock of a node. Its wall clock may be wrong. */
-export function clockOf(agenda: Agenda, wallAtStart: number): Clock {
-  return { now: () => wallAtStart + Math.round(agenda.nowMs * 1000), steadyMs: () => agenda.nowMs }
+/** The clock of a node. Its wall clock may be wrong, and may be set. */
+export class SimClock implements Clock {
+  readonly #agenda: Agenda
+  /** The wall clock at the start of the simulation, in microseconds since the Unix epoch. */
+  wallAtStart: number
+
+  constructor(agenda: Agenda, wallAtStart: number) {
+    this.#agenda = agenda
+    this.wallAtStart = wallAtStart
+  }
+
+  readonly now = (): number => this.wallAtStart + Math.round(this.#agenda.nowMs * 1000)
+  readonly steadyMs = (): number => this.#agenda.nowMs
 }
 
 /** Timers in virtual time. */

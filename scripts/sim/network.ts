@@ -1,23 +1,40 @@
-import { decodeMessage, encodeMessage, type Message } from '../../src/sync/index.ts'
+import { decodeMessage, encodeMessage } from '../../src/swarm/index.ts'
+import type { Message } from '../../src/sync/index.ts'
 import type { Random } from '../crash/random.ts'
 import type { Agenda } from './agenda.ts'
+import type { Trace } from './trace.ts'
+import { Traffic } from './traffic.ts'
 
 /** What goes wrong on the way. */
-export interface Faults {
+export interface NetworkFaults {
   /** The shares of messages that are lost, sent twice, delayed beyond later ones, or altered. */
-  readonly loss: number
-  readonly duplication: number
-  readonly reordering: number
-  readonly corruption: number
+  loss: number
+  duplication: number
+  reordering: number
+  corruption: number
   /** Longest delay of a message, in milliseconds. */
-  readonly delayMs: number
+  delayMs: number
+  /** The bandwidth of each direction of a link. */
+  bytesPerMs: number
 }
 
-export const noFaults: Faults = { loss: 0, duplication: 0, reordering: 0, corruption: 0, delayMs: 5 }
+const noFaults: NetworkFaults = {
+  loss: 0,
+  duplication: 0,
+  reordering: 0,
+  corruption: 0,
+  delayMs: 5,
+  bytesPerMs: Number.POSITIVE_INFINITY,
+}
+
+/** A link whose queue takes longer than this is cut when the faults end. */
+const longestQueueMs = 5000
 
 /** A node as the network knows it. */
 export interface Endpoint {
   readonly name: string
+  /** A short name for traces. */
+  readonly label: string
   connected(peer: string): void
   disconnected(peer: string): void
   received(peer: string, message: Message): void
@@ -34,74 +51,94 @@ interface Link {
   isConnected: boolean
   /** When the last message of each direction arrives: later ones do not overtake it. */
   readonly lastAt: [number, number]
+  /** Until when each direction is busy with earlier messages. */
+  readonly busyUntil: [number, number]
 }
 
-/** Messages and bytes by kind. */
-export class Traffic {
-  readonly messages = new Map<string, number>()
-  readonly bytes = new Map<string, number>()
-
-  add(kind: string, bytes: number): void {
-    this.messages.set(kind, (this.messages.get(kind) ?? 0) + 1)
-    this.bytes.set(kind, (this.bytes.get(kind) ?? 0) + bytes)
-  }
-
-  clear(): void {
-    this.messages.clear()
-    this.bytes.clear()
-  }
-
-  get allBytes(): number {
-    return [...this.bytes.values()].reduce((sum, bytes) => sum + bytes, 0)
-  }
+export interface NetworkOptions {
+  readonly agenda: Agenda
+  readonly random: Random
+  readonly trace: Trace
+  /** Called with every message that an honest node sends. */
+  readonly onSend: (message: Message) => void
+  /** Called when a node ends a connection because of what the other one has sent, or has not. */
+  readonly onClose: (by: string, peer: string) => void
 }
 
 /** Connections between simulated nodes: in order and reliable unless a fault says otherwise. */
 export class Network {
   readonly traffic = new Traffic()
-  faults: Faults = noFaults
-  readonly #agenda: Agenda
-  readonly #random: Random
+  readonly faults: NetworkFaults = { ...noFaults }
+  readonly #options: NetworkOptions
   readonly #links = new Map<string, Link>()
-  readonly #trace: (text: string) => void
+  /** Which nodes can reach each other. */
+  #canReach: (a: string, b: string) => boolean = () => true
 
-  constructor(agenda: Agenda, random: Random, trace: (text: string) => void) {
-    this.#agenda = agenda
-    this.#random = random
-    this.#trace = trace
+  constructor(options: NetworkOptions) {
+    this.#options = options
   }
 
   /** Lets two nodes reach each other. They connect after a moment. */
   join(a: Endpoint, b: Endpoint): void {
-    this.#links.set(linkName(a.name, b.name), {
+    const name = linkName(a.name, b.name)
+    if (this.#links.has(name)) return
+    const isUp = this.#canReach(a.name, b.name)
+    this.#links.set(name, {
       ends: [a, b],
-      isUp: true,
+      isUp,
       session: 0,
       isConnected: false,
       lastAt: [0, 0],
+      busyUntil: [0, 0],
     })
     this.#dial(a.name, b.name)
   }
 
+  /** Removes a node for ever. */
+  leave(name: string): void {
+    for (const [key, link] of [...this.#links]) {
+      const [a, b] = link.ends
+      if (a.name !== name && b.name !== name) continue
+      this.#cut(a.name, b.name)
+      link.isUp = false
+      this.#links.delete(key)
+    }
+  }
+
   /** Cuts or restores links, by whether two nodes are still to reach each other. */
   partition(canReach: (a: string, b: string) => boolean): void {
+    this.#canReach = canReach
     for (const link of this.#links.values()) {
       const [a, b] = link.ends
       link.isUp = canReach(a.name, b.name)
-      if (!link.isUp) this.disconnect(a.name, b.name)
+      if (!link.isUp) this.#cut(a.name, b.name)
       else if (!link.isConnected) this.#dial(a.name, b.name)
     }
   }
 
-  /** Ends a connection; both sides notice, and connect again after a while. */
-  disconnect(a: string, b: string): void {
+  /** From now on nothing fails. */
+  calm(): void {
+    Object.assign(this.faults, noFaults)
+    // Otherwise what is queued on slow links would hold up everything after it.
+    const soon = this.#options.agenda.nowMs + longestQueueMs
+    for (const { ends, lastAt } of this.#links.values())
+      if (Math.max(...lastAt) > soon) this.#cut(ends[0].name, ends[1].name)
+    this.partition(() => true)
+  }
+
+  /** Lets a node end a connection; both sides notice, and connect again after a while. */
+  disconnect(by: string, peer: string): void {
+    if (this.#isConnected(by, peer)) this.#options.onClose(by, peer)
+    this.#cut(by, peer)
+  }
+
+  #cut(a: string, b: string): void {
     const link = this.#links.get(linkName(a, b))
     if (link === undefined || !link.isConnected) return
     link.isConnected = false
     link.session++
-    this.#trace('disconnect')
-    for (const [end, other] of [link.ends, [...link.ends].reverse() as [Endpoint, Endpoint]])
-      end.disconnected(other.name)
+    this.#options.trace.note(`disconnect ${labels(link)}`)
+    for (const [end, other] of bothWays(link)) end.disconnected(other.name)
     this.#dial(a, b)
   }
 
@@ -109,35 +146,49 @@ export class Network {
   isolate(name: string): void {
     for (const { ends } of [...this.#links.values()]) {
       const [a, b] = ends
-      if (a.name === name || b.name === name) this.disconnect(a.name, b.name)
+      if (a.name === name || b.name === name) this.#cut(a.name, b.name)
     }
   }
 
   send(from: string, to: string, message: Message): void {
+    if (!this.#isConnected(from, to)) return
+    this.#options.onSend(message)
+    this.sendBytes(from, to, encodeMessage(message), message.is)
+  }
+
+  /** Sends bytes that need not be a message. */
+  sendBytes(from: string, to: string, bytes: Uint8Array, kind = 'bytes'): void {
     const link = this.#links.get(linkName(from, to))
     if (link === undefined || !link.isConnected) return
-    const bytes = encodeMessage(message)
-    this.traffic.add(message.is, bytes.length)
-    const { loss, duplication, reordering, corruption, delayMs } = this.faults
-    const random = this.#random
+    this.traffic.add(kind, bytes.length)
+    const { loss, duplication, reordering, corruption, delayMs, bytesPerMs } = this.faults
+    const { random, agenda } = this.#options
     if (random.chance(loss)) return
     const sent = random.chance(corruption) ? flipped(bytes, random) : bytes
     const direction = link.ends[0].name === from ? 0 : 1
     const copies = random.chance(duplication) ? 2 : 1
     for (let i = 0; i < copies; i++) {
-      const at = this.#agenda.nowMs + 0.1 + random.next() * delayMs
+      const sentAt = Math.max(agenda.nowMs, link.busyUntil[direction]) + bytes.length / bytesPerMs
+      link.busyUntil[direction] = sentAt
+      const at = sentAt + 0.1 + random.next() * delayMs
       const inOrder = Math.max(at, link.lastAt[direction])
       const arrives = random.chance(reordering) ? at : inOrder
       link.lastAt[direction] = Math.max(inOrder, link.lastAt[direction])
-      this.#deliver(link, direction, sent, arrives - this.#agenda.nowMs)
+      this.#deliver(link, direction, sent, arrives - agenda.nowMs)
     }
+  }
+
+  #isConnected(a: string, b: string): boolean {
+    return this.#links.get(linkName(a, b))?.isConnected === true
   }
 
   #deliver(link: Link, direction: 0 | 1, bytes: Uint8Array, delayMs: number): void {
     const { session } = link
-    const [from, to] = direction === 0 ? link.ends : ([...link.ends].reverse() as [Endpoint, Endpoint])
-    this.#agenda.after(delayMs, () => {
+    const { agenda, trace } = this.#options
+    const [from, to] = bothWays(link)[direction]
+    agenda.after(delayMs, () => {
       if (!link.isConnected || link.session !== session) return
+      trace.noteBytes(`${from.label} to ${to.label}`, bytes)
       const message = decoded(bytes)
       if (message === 'garbled') to.garbled(from.name)
       else if (message !== undefined) to.received(from.name, message)
@@ -147,16 +198,28 @@ export class Network {
   #dial(a: string, b: string): void {
     const link = this.#links.get(linkName(a, b))
     if (link === undefined) return
-    this.#agenda.after(50 + this.#random.next() * 2000, () => {
+    const { agenda, random, trace } = this.#options
+    agenda.after(50 + random.next() * 2000, () => {
       if (link.isConnected || !link.isUp) return
       link.isConnected = true
       link.session++
-      link.lastAt.fill(this.#agenda.nowMs)
-      this.#trace('connect')
-      for (const [end, other] of [link.ends, [...link.ends].reverse() as [Endpoint, Endpoint]])
-        end.connected(other.name)
+      link.lastAt.fill(agenda.nowMs)
+      link.busyUntil.fill(agenda.nowMs)
+      trace.note(`connect ${labels(link)}`)
+      for (const [end, other] of bothWays(link)) end.connected(other.name)
     })
   }
+}
+
+function bothWays({ ends: [a, b] }: Link): [[from: Endpoint, to: Endpoint], [from: Endpoint, to: Endpoint]] {
+  return [
+    [a, b],
+    [b, a],
+  ]
+}
+
+function labels({ ends: [a, b] }: Link): string {
+  return `${a.label} ${b.label}`
 }
 
 function decoded(bytes: Uint8Array): Message | 'garbled' | undefined {

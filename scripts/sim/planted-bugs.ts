@@ -16,26 +16,26 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a digest that leaves streams out',
     file: 'src/sync/head-table.ts',
-    find: '    this.#digest.set({',
-    replace: '    if (stream.number !== 1) this.#digest.set({',
+    find: '    else this.#digest.set({',
+    replace: '    else if (stream.number !== 1) this.#digest.set({',
   },
   {
-    name: 'a request that is forgotten when its peer disconnects',
-    file: 'src/sync/sync.ts',
-    find: '    for (const want of peer.wants.values()) this.#busy.delete(want.name)\n',
+    name: 'a stream that stays busy when a request for it has ended',
+    file: 'src/sync/requests.ts',
+    find: '    this.#busy.delete(request.name)\n',
     replace: '',
   },
   {
     name: 'a request that is never repeated',
-    file: 'src/sync/sync.ts',
-    find: '        if (want.deadline <= now) {',
-    replace: '        if (want.deadline < 0) {',
+    file: 'src/sync/requests.ts',
+    find: 'filter(({ deadline }) => deadline <= now)',
+    replace: 'filter(({ deadline }) => deadline < 0)',
   },
   {
     name: 'a request from one offset too far on',
-    file: 'src/sync/sync.ts',
-    find: 'from: this.#countOf(name) })',
-    replace: 'from: this.#countOf(name) + 1 })',
+    file: 'src/sync/next-step.ts',
+    find: "{ want: 'events', from: count }",
+    replace: "{ want: 'events', from: count + 1 }",
   },
   {
     name: 'a clock that does not follow received events',
@@ -52,30 +52,149 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'events that only the first neighbours get',
     file: 'src/sync/sync.ts',
-    find: '        if (Buffer.compare(message.digest, this.#table.digest()) === 0) return []',
-    replace: '        return []',
+    find: '    if (Buffer.compare(digest, table.digest()) === 0) return []',
+    replace: '    return []',
+  },
+  {
+    name: 'a head table that is behind the store',
+    file: 'src/sync/outcomes.ts',
+    find: '    this.#state.table.set(row)\n',
+    replace: '    this.#state.table.set({ ...row, count: Math.max(0, row.count - 1) })\n',
+  },
+  {
+    name: 'redactions that are not compared',
+    file: 'src/sync/next-step.ts',
+    find: "  return claim.areRecordsKnown ? undefined : { want: 'records', from: pruned, to: count }",
+    replace: '  return undefined',
+  },
+  {
+    name: 'a prune record that is not asked for',
+    file: 'src/sync/next-step.ts',
+    find: "  if (claim.pruned > pruned && !claim.areRecordsKnown) return { want: 'records', from: 0, to: 0 }\n",
+    replace: '',
+  },
+  {
+    name: 'a redaction that is not applied to events that come later',
+    file: 'src/replication/chunk-admission.ts',
+    find: '  const kept = withoutPayloads(added, redacted)\n',
+    replace: '  const kept = added\n',
+  },
+  {
+    name: 'chunks that are sent without their redaction records',
+    file: 'src/sync/answers.ts',
+    find: "      ...records.map((part) => ({ is: 'records' as const, id, ...part })),\n",
+    replace: '',
+  },
+  {
+    name: 'chunks that are forwarded without their redaction records',
+    file: 'src/sync/outcomes.ts',
+    find: 'want === undefined ? chunk : undefined',
+    replace: 'chunk',
+  },
+  {
+    name: 'a prune that removes one event too many',
+    file: 'src/store/memory/memory-stream.ts',
+    find: '      for (const place of kept.keys()) if (place < count) kept.delete(place)',
+    replace: '      for (const place of kept.keys()) if (place <= count) kept.delete(place)',
+  },
+  {
+    name: 'evidence of a fork that is not asked for',
+    file: 'src/sync/next-step.ts',
+    find: "  if (claim.isFrozen) return { want: 'evidence' }",
+    replace: '  if (claim.isFrozen) return undefined',
+  },
+  {
+    name: 'answered requests that still count as open',
+    file: 'src/sync/answers.ts',
+    find: '    peer.serving--\n',
+    replace: '',
+  },
+  {
+    name: 'a bucket digest that is not renewed',
+    file: 'src/replication/head-digest.ts',
+    find: '    bucket.entries.set(name, hash)\n    this.#outdate(bucket)\n',
+    replace: '    bucket.entries.set(name, hash)\n    this.#all = undefined\n',
+  },
+  {
+    name: 'frames that do not lead to the signed head',
+    file: 'src/replication/chunk-admission.ts',
+    find: '  if (hash !== head.hash) return undefined\n',
+    replace: '',
+  },
+  {
+    name: 'a stripped payload that is accepted',
+    file: 'src/replication/missing-payloads.ts',
+    find: '    if (seed !== undefined) continue\n',
+    replace: '    if (seed !== undefined || count > 0) continue\n',
+  },
+  {
+    name: 'a lamport timestamp far ahead that is followed',
+    file: 'src/replication/chunk-admission.ts',
+    find: "  if (isTooFarAhead(head.lamport, context.now())) return answer('early')\n",
+    replace: '',
+  },
+  {
+    name: 'a duplicate that is refused',
+    file: 'src/replication/chunk-admission.ts',
+    find: '  if (head.count <= count && isOnChain(head, stream))',
+    replace: '  if (head.count < count && isOnChain(head, stream))',
+  },
+  {
+    name: 'a chunk that is served past its checkpoint',
+    file: 'src/replication/serving.ts',
+    find: 'endOfChunk(from, stream.checkpointAfter(from), newest)',
+    replace: 'endOfChunk(from, stream.checkpointAfter(from + 1), newest)',
+  },
+  {
+    name: 'a subscription that received events do not wake',
+    file: 'src/store/memory/memory-event-store.ts',
+    find: "    if (decision.is !== 'wait') this.#committed()\n",
+    replace: '',
+  },
+  {
+    name: 'time travel that is not noticed',
+    file: 'src/events/query/monotonic-job.ts',
+    find: 'compareEventKeys(event, this.#latest) <= 0',
+    replace: 'compareEventKeys(event, this.#latest) > 1',
+  },
+  {
+    name: 'a subscription that skips the first new event',
+    file: 'src/store/memory/memory-cursor.ts',
+    find: 'this.#snapshot.count(number), snapshot.count(number) - 1)',
+    replace: 'this.#snapshot.count(number) + 1, snapshot.count(number) - 1)',
+  },
+  {
+    name: 'a total order that depends on the order of arrival',
+    file: 'src/replication/total-order.ts',
+    find: '  return a.lamport - b.lamport || compareStreams(a.stream.key, b.stream.key)',
+    replace: '  return a.lamport - b.lamport',
+  },
+  {
+    name: 'streams of one node that are taken for one',
+    file: 'src/replication/streams.ts',
+    find: '  return a.number === b.number && ',
+    replace: '  return ',
   },
 ]
 
 const root = join(import.meta.dirname, '../..')
 
+/** The source of a file with a bug. Throws when the bug no longer fits. */
+export function withBug(source: string, { name, file, find, replace }: PlantedBug): string {
+  if (source.split(find).length !== 2) throw new Error(`the bug "${name}" no longer fits ${file}`)
+  return source.replace(find, () => replace)
+}
+
 /** Runs the simulator on a copy of the source with a bug. Returns whether it fails, and what it prints. */
-export async function simulateWith(
-  { name, file, find, replace }: PlantedBug,
-  seeds: number,
-): Promise<{ isFound: boolean; output: string }> {
+export async function simulateWith(bug: PlantedBug, seeds: number): Promise<{ isFound: boolean; output: string }> {
+  const changed = withBug(readFileSync(join(root, bug.file), 'utf8'), bug)
   const copy = mkdtempSync(join(tmpdir(), 'shoal-planted-'))
   try {
     for (const folder of ['src', 'scripts', 'test/support', 'test/protocol'])
       cpSync(join(root, folder), join(copy, folder), { recursive: true })
     cpSync(join(root, 'package.json'), join(copy, 'package.json'))
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-    const source = readFileSync(join(copy, file), 'utf8')
-    if (source.split(find).length !== 2) throw new Error(`the bug "${name}" no longer fits ${file}`)
-    writeFileSync(
-      join(copy, file),
-      source.replace(find, () => replace),
-    )
+    writeFileSync(join(copy, bug.file), changed)
     return await new Promise((resolve) =>
       execFile(
         process.execPath,

@@ -129,6 +129,11 @@ export const errorTable = {
     text: 'The stream <stream> of this node is frozen: there are two different histories of it, both signed by this node. Nothing was stored.',
     when: 'a publish to a stream of which the node has written two histories, for example after its data folder was restored from a backup or copied',
   },
+  ERR_OWN_STREAMS_UNCERTAIN: {
+    status: 503,
+    text: 'This cannot be stored yet: <cause>. Nothing was stored: try again.',
+    when: 'a publish after a start at which other nodes may have more events of this node: after a crash, a restored backup or a copied data folder; reads still work',
+  },
   ERR_STORAGE_READ: {
     status: 503,
     text: 'This could not be read: <cause>.',

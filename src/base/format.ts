@@ -69,4 +69,6 @@ export const format = {
   linksPerBlock: 174,
   /** Maximum size of a directory block. */
   directoryBytes: 512 * 1024,
+  /** Maximum size of a block of a file or directory: directories have the largest ones. */
+  fileBlockBytes: 512 * 1024,
 } as const

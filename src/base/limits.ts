@@ -43,8 +43,24 @@ export const limits = {
   waitingChunksInAll: 1024,
   /** Maximum size of the waiting chunks of all streams together. */
   waitingBytesInAll: 256 * 1024 * 1024,
-  /** Maximum size of a replication message: a chunk and its envelope. */
-  syncMessageBytes: 12 * 1024 * 1024 + 64,
+  /** Maximum size of a replication message: the evidence of a fork, which is as large as two chunks, and its envelope. */
+  syncMessageBytes: 24 * 1024 * 1024 + 64,
+  /** Maximum size of a prune or redaction record. */
+  recordBytes: 8 * 1024,
+  /** Points of a hash chain that a peer is asked about at a time. */
+  pointsPerLocate: 32,
+  /** Maximum number of addresses of a node that are passed on. */
+  addressesPerNode: 16,
+  /** Maximum size of an address. */
+  addressBytes: 256,
+  /** Requests to peers in flight, over all peers: their answers take memory. */
+  wantsInAll: 64,
+  /** Gossip intervals without any message after which a peer is disconnected. */
+  silentIntervals: 4,
+  /** Milliseconds after which events with lamport timestamps too far in the future are tried again. */
+  earlyRetryMs: 60_000,
+  /** Milliseconds after which two nodes with different histories of a stream compare them again. */
+  disputeRetryMs: 60_000,
   /** Maximum number of nodes in a swarm that a node tells its peers about. */
   swarmNodes: 1024,
   /** Maximum number of heads in a replication message; more are sent in several. */
@@ -63,10 +79,60 @@ export const limits = {
   wantTimeoutMs: 10_000,
   /** Milliseconds after which a peer that had nothing to send is asked again. */
   wantRetryMs: 2000,
+  /** Milliseconds without a connected peer after which own streams count as complete, unless a backup was restored. */
+  ownPeerMs: 5000,
+  /** Milliseconds within which a connected peer has to tell more about own streams. */
+  ownNewsMs: 10_000,
+  /** Milliseconds for which a publish waits until own streams are known to be complete. */
+  publishWaitMs: 10_000,
+  /** Milliseconds between two checks whether the operator has accepted a restored backup, while publishing waits. */
+  acceptancePollMs: 500,
   /** Number of events or heads that wait to be forwarded, over all streams and peers. */
   forwards: 4096,
   /** Bytes of events that wait to be forwarded, over all streams. Beyond them only heads are forwarded. */
   forwardedBytes: 1024 * 1024,
+  /** Maximum size of a message of the exchange of blocks: a block of 512 KiB and its envelope. */
+  exchangeMessageBytes: 512 * 1024 + 128,
+  /** Maximum size of a content identifier in a message; those of blocks have 36 bytes. */
+  cidBytes: 64,
+  /** Maximum number of content identifiers in a message. */
+  cidsPerMessage: 256,
+  /** Wanted blocks that are listed at a time, and those that become wanted by one block and are asked for at once. */
+  wantsPerList: 128,
+  /** Wanted blocks that a node considers at the same time; the store lists further ones later. */
+  consideredWants: 512,
+  /** Downloads of blocks from other nodes in progress, per peer; each may bring a block of 512 KiB. */
+  blockRequestsPerPeer: 16,
+  /** Downloads of blocks from other nodes in progress, over all peers: at most 32 MiB. */
+  blockRequests: 64,
+  /** Answers of a peer to later requests after which a request for a block counts as not answered. */
+  overtakenBlockRequests: 64,
+  /** Requests for blocks of one peer that wait to be answered; a peer with more is disconnected. */
+  blockRequestsServed: 64,
+  /** Bytes of blocks that are being read for one peer or wait to be sent to it. */
+  servedBlockBytesPerPeer: 1024 * 1024,
+  /** Bytes of blocks that are being read for peers or wait to be sent, over all peers. */
+  servedBlockBytes: 16 * 1024 * 1024,
+  /** Blocks that a peer has said that it has or does not have, or has asked for in vain, that a node remembers, each. */
+  rememberedBlocksPerPeer: 4096,
+  /** Milliseconds after which a peer that did not have a block may be asked for it again. */
+  blockNotHereMs: 30_000,
+  /** Shortest pause of requests to a peer after a request has timed out, in milliseconds; doubled each time. */
+  minBlockPauseMs: 1000,
+  /** Longest pause of requests to a peer that does not answer, in milliseconds. */
+  maxBlockPauseMs: 60_000,
+  /** Shortest time between two searches for wanted blocks when there may be new ones, in milliseconds. */
+  newWantScanMs: 100,
+  /** Shortest interval between two searches for all wanted blocks, in milliseconds; doubled while none arrives. */
+  minWantScanMs: 1000,
+  /** Longest interval between two searches for all wanted blocks, in milliseconds. */
+  maxWantScanMs: 300_000,
+  /** Milliseconds after which fetching is tried again when the store has failed or the disk was full. */
+  blockStoreRetryMs: 10_000,
+  /** Free disk space below which no blocks of other nodes are fetched; on small disks a twentieth of the disk. */
+  diskReserveBytes: 1024 * 1024 * 1024,
+  /** Blocks for which downloads wait at the same time; further downloads of missing content fail at once. */
+  awaitedBlocks: 256,
   /** Maximum size of a blob that an app stores on its node. */
   blobBytes: 10 * 1024 * 1024,
   /** Maximum size of a blob after compression. */
@@ -213,6 +279,8 @@ export const limits = {
   failureRetryMs: 10_000,
   /** Batch size of copying facts out of a stream with limits, in events. */
   factsPerCopy: 1000,
+  /** Steps in the history of what the swarm had, by which the status of nodes is found. */
+  peerStatusHistory: 64,
   /** Longest interval of pruning events beyond the retention limits, in milliseconds. */
   maxRetentionMs: 60_000,
   /** Shortest interval of pruning events beyond the retention limits, in milliseconds. */

@@ -61,6 +61,8 @@ export const tuning = {
   uploadBatchesInFlight: 2,
   /** Bytes of small blocks per commit. Large blocks go to slots and do not wait for a commit. */
   blockCommitBytes: 16 * 1024 * 1024,
+  /** Bytes of blocks of other nodes per commit. */
+  fetchedCommitBytes: 4 * 1024 * 1024,
   /** Written bytes of large blocks at which a background fsync starts: keeps the waits of others short. */
   slotSyncBytes: 1024 * 1024,
   /** Unsynced bytes of large blocks at which writing blocks until the fsync is done (backpressure). */
@@ -83,6 +85,12 @@ export const tuning = {
   receiveSliceBytes: 1024 * 1024,
   /** Size up to which new events are sent to peers at once; of larger commits only the head is, and the peers ask. */
   pushBytes: 32 * 1024,
+  /** Bytes of events that a request may be answered with at once. */
+  wantBytes: 4 * 1024 * 1024,
+  /** Size from which on a chunk is compressed for another node. */
+  compressMessageFrom: 1024,
+  /** Milliseconds in which stored events are gathered before their node is told. */
+  reportStoredMs: 500,
   /** Requests for events in flight per peer. */
   wantsPerPeer: 4,
   /** Milliseconds in which changes of the connected peers are gathered before the other peers are told. */

@@ -192,7 +192,7 @@ function filesCommand(finish: Finish): Command {
 }
 
 function storeCommand(finish: Finish): Command {
-  const store = group('store', 'verify, measure and back up the data of a stopped node')
+  const store = group('store', 'verify, measure, back up and restore the data of a node')
   const commands = () => import('./commands/store.ts')
   store.addCommand(
     leaf(
@@ -214,6 +214,14 @@ function storeCommand(finish: Finish): Command {
       .action(
         done(finish, async (options, target) => (await commands()).backupStore(folderOf(options), String(target))),
       ),
+  )
+  store.addCommand(
+    leaf(
+      'accept-restored',
+      'let the node of a restored backup publish, even if other nodes may have newer events of it; it may be running',
+    )
+      .addOption(workingDir())
+      .action(done(finish, async (options) => (await commands()).acceptRestored(folderOf(options)))),
   )
   return store
 }

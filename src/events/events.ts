@@ -7,9 +7,10 @@ import { Outage } from '../observability/outage.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Timers } from '../runtime/timers.ts'
 import type { EventStore, Reading } from '../store/index.ts'
-import { type OffsetMap, presentOffsets } from './offsets.ts'
+import { type OffsetMap, presentOffsets, toReplicate } from './offsets.ts'
 import { OpenReadings } from './open-readings.ts'
 import { Publisher, publishedJson } from './publish/index.ts'
+import type { PublishGate } from './publish-gate.ts'
 import type { QueryRequest, SubscribeRequest, ValidateRequest } from './query/index.ts'
 import { Pruner, type StreamSettings, streamLimits } from './retention/index.ts'
 import { Routing } from './routing.ts'
@@ -29,6 +30,14 @@ export interface EventsOptions {
   readonly timers: Timers
   /** Starts a query or subscription, in place of the store: for metrics. */
   readonly startReading?: (job: string, request: AnyRequest) => Reading
+  /** By how many microseconds the wall clock is ahead of those of the connected peers; without it there are none. */
+  readonly aheadOfPeers?: () => readonly number[]
+  /** Called with the reason while events are not removed for their age, since the clock is doubted; then without. */
+  readonly clockDoubted?: (detail: string | undefined) => void
+  /** Makes publishing wait after a doubtful start; without one it never waits. */
+  readonly gate?: PublishGate | undefined
+  /** By stream, the highest offset that another node is known to have; none while there are no other nodes. */
+  readonly heard?: () => OffsetMap
   /** Called with the number of events after each publish. */
   readonly published?: (events: number) => void
 }
@@ -63,16 +72,19 @@ export class Events {
     this.#options = options
     this.#clock = new Outage('publishing', options.log, options.clock)
     this.#routing = new Routing(names, options.routes, options.log)
-    this.#publisher = new Publisher(store, this.#routing, options.timers)
+    this.#publisher = new Publisher(store, this.#routing, options.timers, options.gate)
     this.system = new SystemEvents(this.#publisher)
-    this.#pruner = new Pruner(store, names, options.clock, options.log)
+    this.#pruner = new Pruner(store, names, options)
     this.streams = options.streams ?? {}
   }
 
   /** Takes ownership of the store, and closes it in `close`. */
   static async open(store: EventStore, options: EventsOptions): Promise<Events> {
-    const events = new Events(store, await StreamNames.read(store), options)
-    await events.#routing.start()
+    const { gate } = options
+    const events = new Events(store, await StreamNames.read(store, gate), options)
+    await events.#pruner.recallClock()
+    // Otherwise the first publish does it: until then the node can be queried.
+    if (gate?.isOpen !== false) await events.#routing.start()
     return events
   }
 
@@ -90,6 +102,7 @@ export class Events {
 
   /** Applies the retention limits of all streams. Throws when pruning failed in one of them. */
   async prune(): Promise<void> {
+    if (this.#options.gate?.isOpen === false) return
     await this.#unlessClosing(() => this.#pruner.run())
   }
 
@@ -116,7 +129,8 @@ export class Events {
     if (this.#offsetsWaiting >= limits.pendingOffsetRequests) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#offsetsWaiting++
     try {
-      return { present: await this.#unlessClosing(() => presentOffsets(this.#store)), toReplicate: {} }
+      const present = await this.#unlessClosing(() => presentOffsets(this.#store))
+      return { present, toReplicate: toReplicate(present, this.#options.heard?.() ?? {}) }
     } finally {
       this.#offsetsWaiting--
     }
@@ -154,6 +168,7 @@ export class Events {
 
   async close(): Promise<void> {
     this.#closing = true
+    this.#options.gate?.close()
     this.#pruner.stop()
     await this.#store.close()
   }

@@ -1,5 +1,6 @@
 export type { Reading } from '../store/index.ts'
 export { Events, type EventsOptions, type Offsets } from './events.ts'
-export type { OffsetMap } from './offsets.ts'
+export { type OffsetMap, toReplicate } from './offsets.ts'
+export type { PublishGate } from './publish-gate.ts'
 export { type QueryRequest, readerModule, type SubscribeRequest } from './query/index.ts'
 export { retentionInterval } from './retention/index.ts'

@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import { nodeAppId } from '../identity/index.ts'
 import { encodeLabels } from '../protocol/index.ts'
 import type { EventLog, Readings, Selection } from '../store/index.ts'
@@ -13,10 +14,13 @@ export interface NodeEvent {
 
 /** Reads selected events of the node itself. */
 export async function* ownNodeEvents(store: Readings, selection: Selection): AsyncGenerator<NodeEvent> {
-  const pieces: Buffer[] = []
-  for await (const piece of store.read(selection)) pieces.push(Buffer.from(piece))
-  for (const line of Buffer.concat(pieces).toString('utf8').split('\n'))
-    if (line !== '') yield JSON.parse(line) as NodeEvent
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  for await (const piece of store.read(selection)) {
+    const lines = (rest + decoder.write(piece)).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line) as NodeEvent
+  }
 }
 
 /** Appends events of the node itself to one of its streams, past the routes. */

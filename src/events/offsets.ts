@@ -4,6 +4,15 @@ import type { EventLog } from '../store/index.ts'
 /** Offsets by stream ID. */
 export type OffsetMap = Readonly<Record<string, number>>
 
+/**
+ * By stream: how many events other nodes have and this one lacks. Complete streams are left out.
+ * @param heard by stream, the highest offset that a node of the swarm has, as far as this one knows
+ */
+export function toReplicate(present: OffsetMap, heard: OffsetMap): OffsetMap {
+  const missing = Object.entries(heard).map(([stream, offset]) => [stream, offset - (present[stream] ?? -1)] as const)
+  return Object.fromEntries(missing.filter(([, count]) => count > 0))
+}
+
 /** The last offset without a gap before it, for each stream of the store. */
 export async function presentOffsets(store: EventLog): Promise<OffsetMap> {
   const streams = (await store.streams()).filter(({ count }) => count > 0)

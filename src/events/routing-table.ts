@@ -1,7 +1,10 @@
 import { format } from '../base/format.ts'
+import { factTagLists, factTags } from '../facts/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { ByteReader } from '../protocol/index.ts'
 import { matches, parseRoute, type SettingsDocument, type TagCondition } from '../settings/index.ts'
+
+export { mappingTag } from '../facts/index.ts'
 
 export type RouteSettings = SettingsDocument['eventRouting']['routes']
 
@@ -12,7 +15,7 @@ interface Route {
   readonly nodeOnly: boolean
 }
 
-/** The stream for events that match no route. */
+/** The stream for events that match no route, with its first number. */
 export const defaultStream = { name: 'default', number: 0 }
 
 /**
@@ -20,12 +23,6 @@ export const defaultStream = { name: 'default', number: 0 }
  * no dot in the name of a stream.
  */
 export const factsStream = 'node.facts'
-
-/** The tag of the events that assign numbers to stream names. */
-export const mappingTag = 'event_routing'
-
-/** The tags of facts: events of the node that are needed for as long as the node exists. */
-export const factTags: readonly string[] = [mappingTag, 'ans']
 
 /** Routes for events of the node itself, after those of the operator. */
 const builtInRoutes: RouteSettings = ['discovery', 'metrics', 'files'].map((name) => ({
@@ -41,8 +38,10 @@ export function streamNames(routes: RouteSettings): string[] {
 /** Whether a stream with limits would get facts: the default stream, or one with a route for them. */
 export function needsFactsStream(routes: RouteSettings, limited: ReadonlySet<string>): boolean {
   if (limited.has(defaultStream.name)) return true
-  const tags = factTags.map((tag) => new Set([tag]))
-  return routes.some(({ from, into }) => limited.has(into) && tags.some((tag) => matches(parseRoute(from), tag)))
+  const facts = factTagLists.map((tags) => new Set(tags))
+  return [...routes, ...builtInRoutes].some(
+    ({ from, into }) => limited.has(into) && facts.some((tags) => matches(parseRoute(from), tags)),
+  )
 }
 
 /** Maps events to own streams: the first route that matches the tags. */
@@ -53,6 +52,8 @@ export class RoutingTable {
   /** Whether one of these tags has a length in bytes. */
   readonly #lengths = new Uint8Array(format.tagBytes + 1)
   readonly #limited: ReadonlySet<number>
+  /** The number of the stream for events that match no route. */
+  readonly default: number
   readonly #facts: number | undefined
 
   /**
@@ -60,9 +61,10 @@ export class RoutingTable {
    * @param limited the names of the streams with retention limits
    */
   constructor(routes: RouteSettings, numbers: ReadonlyMap<string, number>, limited: ReadonlySet<string> = new Set()) {
+    this.default = numbers.get(defaultStream.name) ?? defaultStream.number
     const route = (nodeOnly: boolean) => (setting: RouteSettings[number]) => ({
       condition: parseRoute(setting.from),
-      stream: numbers.get(setting.into) ?? defaultStream.number,
+      stream: numbers.get(setting.into) ?? this.default,
       nodeOnly,
     })
     this.#routes = [...routes.map(route(false)), ...builtInRoutes.map(route(true))]
@@ -92,14 +94,14 @@ export class RoutingTable {
       found ??= []
       found.push(tag)
     }
-    return found === undefined ? defaultStream.number : this.streamFor(appId, found)
+    return found === undefined ? this.default : this.streamFor(appId, found)
   }
 
   streamFor(appId: string, tags: readonly string[]): number {
     const set = new Set(tags)
     const isOwn = appId === nodeAppId
     const route = this.#routes.find(({ condition, nodeOnly }) => (isOwn || !nodeOnly) && matches(condition, set))
-    const stream = route?.stream ?? defaultStream.number
+    const stream = route?.stream ?? this.default
     const isFact = isOwn && factTags.some((tag) => set.has(tag))
     return isFact && this.#limited.has(stream) ? (this.#facts ?? stream) : stream
   }

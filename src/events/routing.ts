@@ -78,6 +78,16 @@ export class Routing {
     return this.#table
   }
 
+  /** Moves on to new streams from those that are frozen. Events that are published from now on go there. */
+  async leaveFrozen(): Promise<void> {
+    const moved = await this.#names.leaveFrozen(this.#limited.has(defaultStream.name))
+    for (const { streamName, streamNr, replaces } of moved)
+      this.#log.error(
+        `there are two histories of stream ${replaces} ('${streamName}') of this node, so it is frozen: from now on events go to stream ${streamNr}`,
+      )
+    this.#table = undefined
+  }
+
   async #update(): Promise<void> {
     const [routes, limited] = [this.#routes, this.#limited]
     const facts = needsFactsStream(routes, limited) ? [factsStream] : []

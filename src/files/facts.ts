@@ -1,4 +1,4 @@
-import type { EventKey } from '../store/index.ts'
+import type { FactPlace } from '../facts/index.ts'
 import { parseCid } from './unixfs/index.ts'
 
 /** A fact about files, as an event of a node states it. */
@@ -13,10 +13,9 @@ export type Fact =
   | { readonly kind: 'upload'; readonly cid: string; readonly isPinned: boolean }
   | { readonly kind: 'query'; readonly app: string; readonly query: string; readonly until: number }
 
-/** A fact with the event key of its event. */
-export interface KeyedFact {
+/** A fact with its place among the facts about the same. */
+export interface KeyedFact extends FactPlace {
   readonly fact: Fact
-  readonly key: EventKey
 }
 
 /** An event as a subscription delivers it. */
@@ -42,28 +41,6 @@ export function factOf({ payload, timestamp }: Pick<FileEvent, 'payload' | 'time
   if (parsed === undefined) return undefined
   if (type === 'fileAdded' || type === 'directoryAdded') return { kind: 'upload', cid: String(parsed), isPinned: true }
   return type === 'removed' ? { kind: 'upload', cid: String(parsed), isPinned: false } : undefined
-}
-
-/**
- * The key of an event in the total order: the copy of a fact has that of its original. A copy counts
- * only if its original is an earlier event of the same node.
- */
-export function keyOf({ lamport, stream, payload }: Omit<FileEvent, 'timestamp' | 'offset'>): EventKey {
-  const original = isObject(payload) ? payload['copyOf'] : undefined
-  if (!isObject(original)) return { lamport, stream }
-  const { lamport: earlier, stream: other } = original
-  const isValid =
-    Number.isSafeInteger(earlier) &&
-    (earlier as number) >= 0 &&
-    (earlier as number) < lamport &&
-    typeof other === 'string' &&
-    nodeOf(other) !== undefined &&
-    nodeOf(other) === nodeOf(stream)
-  return isValid ? { lamport: earlier as number, stream: other } : { lamport, stream }
-}
-
-function nodeOf(stream: string): string | undefined {
-  return /^(.{43})-[0-9]{1,15}$/.exec(stream)?.[1]
 }
 
 /** A name with the form of a CID is ignored: it could never be looked up. */

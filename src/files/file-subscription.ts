@@ -1,9 +1,10 @@
 import { limits } from '../base/limits.ts'
 import type { Events, Reading } from '../events/index.ts'
+import { factPlace } from '../facts/index.ts'
 import { nodeAppId } from '../identity/index.ts'
 import { sleep, type Timers } from '../runtime/timers.ts'
 import { type BackgroundReporter, type CalledThread, refusalIn } from '../store/index.ts'
-import { type FileEvent, factOf, type KeyedFact, keyOf } from './facts.ts'
+import { type FileEvent, factOf, type KeyedFact } from './facts.ts'
 import { linesOf } from './lines.ts'
 import type { FileStore } from './thread/index.ts'
 
@@ -20,6 +21,8 @@ interface FileSubscriptionOptions {
   readonly node: string
   readonly timers: Timers
   readonly background: BackgroundReporter
+  /** Called after facts were applied, with whether blocks are wanted because of them. */
+  readonly onNewWants: (hasNewWants: boolean) => void
 }
 
 /** Subscribes to the events about files of all nodes, from the stored offsets on. */
@@ -68,7 +71,7 @@ export class FileSubscription {
   }
 
   async #apply(lines: readonly Line[]): Promise<void> {
-    const { thread } = this.#options
+    const { thread, onNewWants } = this.#options
     const facts: KeyedFact[] = []
     const offsets: Record<string, number> = {}
     let isCaughtUp = false
@@ -80,7 +83,7 @@ export class FileSubscription {
         Object.assign(offsets, line.offsets)
         isCaughtUp = true
       }
-    await thread.call('apply', [facts, offsets])
+    onNewWants(await thread.call('apply', [facts, offsets]))
     if (!isCaughtUp) return
     await thread.call('discardLeftovers', [])
     this.isCaughtUp = true
@@ -92,6 +95,6 @@ export class FileSubscription {
     const fact = factOf(event)
     if (fact === undefined) return []
     if (fact.kind === 'query' && !event.stream.startsWith(`${this.#options.node}-`)) return []
-    return [{ fact, key: keyOf(event) }]
+    return [{ fact, ...factPlace(event) }]
   }
 }

@@ -1,4 +1,3 @@
-import { assert } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import type { Events } from '../events/index.ts'
@@ -17,7 +16,9 @@ import {
   type ThreadWatch,
 } from '../store/index.ts'
 import { diskUse } from './disk-use.ts'
+import { Downloads } from './downloads.ts'
 import { factOf } from './facts.ts'
+import { FileBlocks } from './file-blocks.ts'
 import { FileSubscription } from './file-subscription.ts'
 import { typeByNameOrAny } from './media-types.ts'
 import { StandingQueries } from './standing-queries.ts'
@@ -35,6 +36,8 @@ export interface FilesOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly timers: Timers
+  /** Milliseconds that a download waits for a block of another node. */
+  readonly blockTimeoutMs?: () => number
   /** Notified when the files thread starts and ends. */
   readonly threads?: ThreadWatch
   /** Called for disk errors, and when the disk works again. */
@@ -59,7 +62,10 @@ export class Files {
   readonly #subscriptionEnd: Promise<void>
   readonly #queries: StandingQueries
   readonly #throttle: TransferThrottle
+  readonly #downloads: Downloads
   readonly #background: BackgroundReporter
+  /** The blocks of files, for the exchange with other nodes. */
+  readonly blocks: FileBlocks
   /** Serializes changes of names and uploads: each one is applied before the next one starts. */
   #lastChange: Promise<unknown> = Promise.resolve()
   #collecting: Promise<void> | undefined
@@ -81,7 +87,11 @@ export class Files {
       background: options.background,
     })
     this.#background = new BackgroundReporter(options.background)
-    const parts = { ...options, thread: this.#thread, background: this.#background }
+    const { timers, blockTimeoutMs: timeoutMs = () => 0 } = options
+    this.blocks = new FileBlocks({ thread: this.#thread, timers, throttle: this.#throttle, timeoutMs })
+    this.#downloads = new Downloads({ thread: this.#thread, blocks: this.blocks, throttle: this.#throttle })
+    const onNewWants = this.blocks.notify
+    const parts = { ...options, thread: this.#thread, background: this.#background, onNewWants }
     this.#subscription = new FileSubscription(parts)
     this.#subscriptionEnd = this.#subscription.run()
     this.#queries = new StandingQueries(parts)
@@ -110,30 +120,21 @@ export class Files {
     }
   }
 
-  /** Resolves a CID or a name, and a path below it. */
+  /** Resolves a CID or a name, and a path below it. Waits for blocks that are on their way. */
   async find(root: string, path: readonly string[]): Promise<Found> {
     await this.#subscription.firstAttempt
-    return await this.#thread.call('find', [root, path])
+    return await this.#downloads.find(root, path)
   }
 
-  /** Resolves a path of the website of a host. */
+  /** Resolves a path of the website of a host. Waits for blocks that are on their way. */
   async findSite(host: string, path: readonly string[]): Promise<Found> {
     await this.#subscription.firstAttempt
-    return await this.#thread.call('findSite', [host, path])
+    return await this.#downloads.findSite(host, path)
   }
 
-  /** Downloads a range of a file. The next block is prefetched while the caller consumes the current one. */
-  async *read(cid: string, start: number, end: number): AsyncGenerator<Uint8Array> {
-    let next = start < end ? this.#read(cid, start) : undefined
-    for (let at = start; next !== undefined; ) {
-      const piece = await next
-      assert(piece.length > 0, 'a piece of a file is not empty')
-      const taken = piece.subarray(0, end - at)
-      at += taken.length
-      await this.#throttle.pass(taken.length)
-      next = at < end ? this.#read(cid, at) : undefined
-      yield taken
-    }
+  /** Downloads a range of a file. */
+  read(cid: string, start: number, end: number): AsyncGenerator<Uint8Array> {
+    return this.#downloads.read(cid, start, end)
   }
 
   async names(): Promise<NamedContent[]> {
@@ -228,6 +229,7 @@ export class Files {
     this.#options.timers.clear(this.#timer)
     this.#subscription.close()
     this.#queries.close()
+    this.blocks.close()
     // A failure is reported to the caller of collect().
     await this.#collecting?.catch(() => {})
     await this.#thread.close()
@@ -239,16 +241,6 @@ export class Files {
     if (!this.#subscription.isCaughtUp) return
     await this.#queries.run()
     while (await this.#thread.call('collect', [cache]));
-  }
-
-  #read(cid: string, offset: number): Promise<Uint8Array> {
-    const read = this.#thread.call('read', [cid, offset]).then((piece) => {
-      if (piece === undefined) throw failure('ERR_NOT_FOUND', {})
-      return piece
-    })
-    // The rejection is handled by the consumer, which awaits it later.
-    read.catch(() => {})
-    return read
   }
 
   /** Throws if a query is invalid. The reader thread validates it, because a long one would block this thread. */
@@ -274,7 +266,7 @@ export class Files {
       const fact = factOf({ payload, timestamp })
       return fact === undefined ? [] : [{ fact, key: { lamport, stream } }]
     })
-    await this.#thread.call('apply', [facts])
+    this.blocks.notify(await this.#thread.call('apply', [facts]))
   }
 }
 

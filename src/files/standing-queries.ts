@@ -14,6 +14,8 @@ interface Parts {
   readonly clock: Clock
   readonly log: Logger
   readonly background: BackgroundReporter
+  /** Called after results were pinned, with whether blocks are wanted because of them. */
+  readonly onNewWants: (hasNewWants: boolean) => void
 }
 
 interface Line {
@@ -70,7 +72,7 @@ export class StandingQueries {
   }
 
   async #runOne({ app, query, until }: StandingQuery): Promise<void> {
-    const { thread, events, clock } = this.#parts
+    const { thread, events, clock, onNewWants } = this.#parts
     // No result is lost: the new subscription starts at the offsets where the query ends.
     this.#subscriptions.get(app)?.cancel()
     const cids = new Set<string>()
@@ -90,7 +92,7 @@ export class StandingQueries {
         offsets = (lines as Line[]).find(({ type }) => type === 'offsets')?.offsets ?? offsets
       }
     }
-    await thread.call('pinResults', [app, [...cids]])
+    onNewWants(await thread.call('pinResults', [app, [...cids]]))
     if (offsets !== undefined && !this.#isClosed) void this.#subscribe(app, query, offsets)
   }
 
@@ -99,13 +101,14 @@ export class StandingQueries {
    * again.
    */
   async #subscribe(appId: string, query: string, lowerBound: OffsetMap): Promise<void> {
+    const { thread, events, onNewWants } = this.#parts
     let reading: Reading | undefined
     try {
-      reading = this.#parts.events.subscribe({ query, appId, via: 'node', lowerBound })
+      reading = events.subscribe({ query, appId, via: 'node', lowerBound })
       this.#subscriptions.set(appId, reading)
       for await (const lines of linesOf(reading)) {
         const cids = cidsIn(lines as Line[])
-        if (cids.length > 0) await this.#parts.thread.call('pinMoreResults', [appId, cids])
+        if (cids.length > 0) onNewWants(await thread.call('pinMoreResults', [appId, cids]))
       }
     } catch (error) {
       this.#parts.log.debug(`the query of ${appId} for files to keep is not followed: ${messageOf(error)}`)

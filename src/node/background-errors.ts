@@ -22,6 +22,7 @@ const subjects: Readonly<Record<BackgroundWork, string>> = {
   evict: 'evicting blocks of files',
   follow_files: 'following the events of files',
   keep_files: 'keeping the files that apps ask for',
+  fetch_files: 'fetching files of other nodes',
   count_events: 'noting the number of events',
   count_files: 'noting the number of commits of files',
   count_blobs: 'noting the number of changes of blobs',

@@ -35,6 +35,8 @@ export interface NodeOptions {
   readonly memoryLimit?: number
   /** Interval of pruning in milliseconds; by default it follows from the limits in the settings. */
   readonly retentionMs?: number
+  /** Whether events are exchanged with other nodes. False until there are connections to them; for tests. */
+  readonly replicates?: boolean
   /** Called on a fatal failure: the node should be stopped then. */
   readonly failed?: (error: Error) => void
 }
@@ -99,7 +101,9 @@ export class Node {
       }
       const account = MemoryAccount.create(options.memoryLimit ?? defaultMemoryLimit())
       const onDamage = damageReporter(health, metrics, log.module('store'))
-      events = openEvents({ ...shared, account, folder: folder.path, log: log.module('events'), onDamage, failed })
+      const { replicates = false } = options
+      const opening = { account, folder: folder.path, replicates, log: log.module('events'), onDamage, failed }
+      events = openEvents({ ...shared, ...opening })
       // Not unhandled: it is awaited below, after the ports are open.
       events.catch(() => {})
       files = openFiles({ ...shared, events, folder: folder.path, log: log.module('files'), onDamage })

@@ -15,6 +15,7 @@ import {
   topicFile,
   topicsFolder,
 } from '../store/index.ts'
+import { OwnStreamsGate } from '../swarm/index.ts'
 import type { BackgroundErrors } from './background-errors.ts'
 import type { DiskErrors } from './disk-errors.ts'
 import { ReadingMetrics } from './reading-metrics.ts'
@@ -24,6 +25,8 @@ const powersOfTwo = Array.from({ length: 10 }, (_, exponent) => 2 ** exponent)
 
 interface Parts extends Runtime {
   readonly folder: string
+  /** Whether events are exchanged with other nodes, which may have newer events of this node. */
+  readonly replicates: boolean
   readonly key: KeyPair
   readonly settings: Settings
   readonly health: Health
@@ -73,7 +76,10 @@ export async function openEvents(parts: Parts): Promise<Events> {
     disk.setProbe('events', () => store.probe())
     // The writer runs pending background work after each request, so a probe is enough.
     background.setRetry(['seal', 'index', 'checkpoint', 'count_events'], () => store.probe())
+    const gate = parts.replicates ? await OwnStreamsGate.open(store, { clock, timers, log }) : undefined
+    if (gate !== undefined) health.check('OwnStreams', () => gate.problem)
     const events = await opened(store, {
+      gate,
       node: nodeIdOf(key.publicKey),
       ...eventRouting,
       log,
@@ -85,6 +91,8 @@ export async function openEvents(parts: Parts): Promise<Events> {
         return request.appId === nodeAppId ? reading : readings.measured(job, reading)
       },
       published: (count) => published.add(count),
+      clockDoubted: (detail) =>
+        detail === undefined ? health.resolve('Retention') : health.report('Retention', detail),
     })
     settings.onChange(({ paths, after }) => {
       if (paths.some((path) => path.startsWith('/eventRouting/routes'))) events.routes = after.eventRouting.routes

@@ -27,7 +27,8 @@ export async function openFiles(parts: Parts): Promise<Files> {
   const file = blockFile(folder, settings.document.swarm.topic)
   const node = nodeIdOf(key.publicKey)
   const notified = { threads, onDamage, disk: disk.onNotice, background: background.onNotice }
-  const files = new Files({ file, node, events: await events, log, clock, timers, ...notified })
+  const blockTimeoutMs = (): number => clampSettings(settings.document).settings.swarm.bitswapTimeout * 1000
+  const files = new Files({ file, node, events: await events, log, clock, timers, blockTimeoutMs, ...notified })
   disk.setProbe('files', () => files.probe())
   const cache = (): CacheLimits => {
     const { blockCacheCount, blockCacheSize } = settings.document.swarm
@@ -38,6 +39,7 @@ export async function openFiles(parts: Parts): Promise<Files> {
   background.setRetry(['evict'], () => files.collectAndReport(cache()))
   background.setRetry(['keep_files'], () => files.runQueries())
   background.setRetry(['count_files'], () => files.probe())
+  background.setRetry(['fetch_files'], () => files.blocks.checkRoom())
   settings.onChange(({ paths }) => {
     if (paths.includes('/swarm/blockGcInterval')) collect()
   })

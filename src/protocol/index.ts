@@ -23,6 +23,7 @@ export {
   type RedactionRecord,
   redactionRecords,
   type StoredPrune,
+  streamOfRedaction,
   verifyRedactionRecord,
   verifyStoredPrune,
   verifyStoredRedaction,

@@ -1,11 +1,11 @@
 import { assert } from '../base/assert.ts'
 import { format } from '../base/format.ts'
 import { isStorableTime, latestMicros } from '../base/timestamps.ts'
-import { tuning } from '../base/tuning.ts'
-import { type KeyPair, Verifier } from '../identity/index.ts'
+import type { KeyPair } from '../identity/index.ts'
 import { ByteReader, ByteWriter, MalformedBytes } from './bytes.ts'
 import { type OffsetRange, readRanges, writeRanges } from './offset-ranges.ts'
 import { type Hash, readStream, type StreamKey, writeStream } from './stream.ts'
+import { verifierOf } from './verifiers.ts'
 
 /** Signed bytes start with a domain separator, the topic and the stream: no signature is valid elsewhere. */
 interface Signed {
@@ -129,7 +129,7 @@ class SignedForm<T extends Signed> {
 
   #verified(value: T, signed: Uint8Array): T {
     const end = signed.length - signatureLength
-    if (!verifierOf(value.stream).verify(signed.subarray(0, end), signed.subarray(end)))
+    if (!verifierOf(value.stream.node).verify(signed.subarray(0, end), signed.subarray(end)))
       throw new MalformedBytes('the signature is invalid')
     return value
   }
@@ -207,6 +207,11 @@ export function verifyRedactionRecord(signed: Uint8Array): RedactionRecord {
   return withRange(legacyRedactionRecords.verify(signed))
 }
 
+/** The stream that a redaction record of any version says it is of. */
+export function streamOfRedaction(signed: Uint8Array): StreamKey {
+  return (legacyRedactionRecords.isOfType(signed) ? legacyRedactionRecords : redactionRecords).decode(signed).stream
+}
+
 /** The same for stored bytes, see `decodeStored`. */
 export function verifyStoredRedaction(signed: Uint8Array): RedactionRecord {
   if (!legacyRedactionRecords.isOfType(signed)) return redactionRecords.verifyStored(signed)
@@ -215,18 +220,4 @@ export function verifyStoredRedaction(signed: Uint8Array): RedactionRecord {
 
 function withRange({ offset, ...signed }: Signed & { readonly offset: number }): RedactionRecord {
   return { ...signed, ranges: [{ first: offset, count: 1 }] }
-}
-
-/** A FIFO cache: creating a key object costs more than using it. */
-const verifiers = new Map<string, Verifier>()
-
-function verifierOf({ node }: StreamKey): Verifier {
-  const name = Buffer.from(node).toString('latin1')
-  const known = verifiers.get(name)
-  if (known !== undefined) return known
-  const [oldest] = verifiers.keys()
-  if (verifiers.size >= tuning.cachedVerifiers && oldest !== undefined) verifiers.delete(oldest)
-  const verifier = new Verifier(node)
-  verifiers.set(name, verifier)
-  return verifier
 }

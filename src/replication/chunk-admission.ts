@@ -11,7 +11,7 @@ import { withoutPayloads } from './redaction.ts'
 import type { StoredChain } from './stored-chain.ts'
 import type { StreamLimit } from './stream-budget.ts'
 import { endChunk, type Growth, grow, type StreamPosition, startOfStream } from './stream-position.ts'
-import { isOwnStream, type TopicContext } from './streams.ts'
+import { isOwnStream, type ReceiveContext, type TopicContext } from './streams.ts'
 import {
   hasRoom,
   mayKeepPayloads,
@@ -79,7 +79,7 @@ export function decideChunk(
   bytes: Uint8Array,
   options: ReceiveOptions,
   streams: ReceivingStreams,
-  context: TopicContext,
+  context: ReceiveContext,
 ): Decision & { readonly chunk: Chunk } {
   const { chunk, link } = verifyGiven(bytes, options.before)
   return decideVerified({ ...chunk, size: bytes.length, link }, options, streams, context)
@@ -97,11 +97,12 @@ export function decideVerified(
   chunk: VerifiedContents,
   { before, from }: ReceiveOptions,
   streams: ReceivingStreams,
-  context: TopicContext,
+  context: ReceiveContext,
 ): Decision & { readonly chunk: Chunk } {
   const { head } = chunk
   if (head.topic !== context.topic) throw new MalformedBytes('a chunk of another topic')
-  if (isOwnStream(head.stream, context)) throw new MalformedBytes('a chunk of a stream of this node')
+  const isOwn = isOwnStream(head.stream, context)
+  if (isOwn && context.mayAdopt !== true) throw new MalformedBytes('a chunk of a stream of this node')
   const known = streams.find(head.stream)
   const stream = known ?? emptyStream(head.stream, context)
   const { count } = stream.position
@@ -110,6 +111,8 @@ export function decideVerified(
   if (stream.isFrozen) return answer('frozen')
   if (head.count <= count && isOnChain(head, stream)) return answer('known')
   if (isTooFarAhead(head.lamport, context.now())) return answer('early')
+  // Chunks of own streams do not wait: they are only accepted for a short time.
+  if (chunk.first > count && isOwn) return answer('gap')
   if (chunk.first > count) return { chunk, ...decideEarly(chunk, before, known) }
   const limit = known === undefined ? streams.limitOf(head.stream, from) : undefined
   if (limit !== undefined) return { chunk, is: 'answer', answer: { state: 'refused', count, limit } }

@@ -96,6 +96,6 @@ export function forkedStream(number: number): ShoalError {
 
 /** The result of applying evidence. */
 export interface AppliedEvidence {
-  /** The stream is frozen now, was frozen before, or is not known here. */
-  readonly state: 'applied' | 'known' | 'unknown'
+  /** The stream is frozen now, or was frozen before. */
+  readonly state: 'applied' | 'known'
 }

@@ -1,3 +1,4 @@
+export { isAnnounced, isReplicated } from './announcing.ts'
 export { type AppendedFrames, FrameCollector } from './appended-frames.ts'
 export { ChainEnd, type ChainPlace, ChainWalk, hashThrough } from './chain.ts'
 export { chainAt, type HeadPlace, hashAt, placeOf } from './chain-position.ts'
@@ -19,13 +20,35 @@ export {
 } from './chunk-admission.ts'
 export { type ChunkLink, linkChunk } from './chunk-link.ts'
 export { readChunk, unlessMalformed } from './chunk-verification.ts'
+export {
+  compareOwnStream,
+  type Doubt,
+  doubtOf,
+  newStoreMarks,
+  type OwnComparison,
+  type StartMarks,
+} from './doubtful-start.ts'
+export { compareFacts, type FactPlace, placeOfFact } from './fact-order.ts'
 export { type AppliedEvidence, forkedStream, frozenCount } from './fork.ts'
 export { type ForkEvidence, verifyEvidence } from './fork-evidence.ts'
 export { isFrameFull } from './framing.ts'
 export { type GivenChunk, requireReceivable } from './given-chunks.ts'
 export { bucketOf, type DigestEntry, HeadDigest } from './head-digest.ts'
-export { headRow, KeptHeads, type StreamHead } from './kept-heads.ts'
+export {
+  checkImport,
+  type EventOrigin,
+  type Imported,
+  type ImportedFrame,
+  type ImportPlan,
+  type ImportRequest,
+  importedFrames,
+  nameOfOrigin,
+  planImport,
+} from './importing.ts'
+export { type HeadContext, headRow, KeptHeads, type OwnHead, type StreamHead } from './kept-heads.ts'
 export { LamportClock } from './lamport-clock.ts'
+export { type CheckState, OwnStreamsCheck } from './own-streams-check.ts'
+export { type PeerStatus, PeerStatuses, type PeerStatusOptions } from './peer-status.ts'
 export { type ChunkSummary, plainGrowth, summaryOf } from './plain-growth.ts'
 export {
   currentPrune,
@@ -67,6 +90,7 @@ export {
   isSameStream,
   nameOfStream,
   ownStreamKey,
+  type ReceiveContext,
   requireForgettable,
   requireSameTopic,
   storableNow,

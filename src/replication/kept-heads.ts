@@ -1,4 +1,5 @@
 import { type Hash, heads, type StreamKey } from '../protocol/index.ts'
+import { recordsHash } from './records-hash.ts'
 import { newestHead } from './stream-heads.ts'
 import type { StreamPosition } from './stream-position.ts'
 import type { TopicContext } from './streams.ts'
@@ -35,7 +36,13 @@ export class KeptHeads {
   }
 }
 
-/** The newest head of a stream and what it says, as a row of the head table. */
+/** The newest signed head of an own stream. */
+export interface OwnHead {
+  readonly number: number
+  readonly head: Uint8Array
+}
+
+/** A row of the head table: the newest head of a stream, what it says, and what was removed from the stream. */
 export interface StreamHead {
   readonly number: number
   readonly key: StreamKey
@@ -47,13 +54,29 @@ export interface StreamHead {
   readonly lamport: number
   /** The chain hash after the last event. */
   readonly hash: Hash
-  /** The signed head itself. */
-  readonly head: Uint8Array
+  /** A hash of what its records have removed, see `recordsHash`. */
+  readonly records: Hash
+  /** Whether a fork of the stream is known. */
+  readonly frozen: boolean
+  /** The signed head itself. Undefined only if a fork was known before any event was stored. */
+  readonly head: Uint8Array | undefined
 }
 
-/** The row of a stream in the head table, from its newest signed head. */
-export function headRow(stream: Pick<StreamHead, 'number' | 'own' | 'pruned'>, signed: Uint8Array): StreamHead {
-  const { number, own, pruned } = stream
-  const { stream: key, count, lamport, hash } = heads.decodeStored(signed)
-  return { number, key, own, pruned, count, lamport, hash, head: signed }
+/** What a store knows of a stream besides its head. */
+export interface HeadContext extends Pick<StreamHead, 'number' | 'key' | 'own' | 'pruned' | 'frozen'> {
+  readonly topic: string
+  /** The redacted offsets, ascending; those beyond the head do not count. */
+  readonly redacted: readonly number[]
 }
+
+/** The row of a stream in the head table, from its newest signed head. Undefined when there is nothing to compare. */
+export function headRow(stream: HeadContext, signed: Uint8Array | undefined): StreamHead | undefined {
+  const { number, key, own, pruned, frozen, topic, redacted } = stream
+  if (signed === undefined && !frozen) return undefined
+  const { count, lamport, hash } = signed === undefined ? noEvents : heads.decodeStored(signed)
+  const ranges = redacted.map((first) => ({ first, count: 1 }))
+  const records = recordsHash(topic, { key, pruned, count }, ranges)
+  return { number, key, own, pruned, count, lamport, hash, records, frozen, head: signed }
+}
+
+const noEvents = { count: 0, lamport: -1, hash: '\0'.repeat(32) as Hash }

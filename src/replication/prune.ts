@@ -7,6 +7,7 @@ import {
   type StreamKey,
   verifyStoredPrune,
 } from '../protocol/index.ts'
+import { isReplicated } from './announcing.ts'
 import type { ChainPlace } from './chain.ts'
 import { isTooFarAhead } from './lamport-clock.ts'
 import { signCheckpointAt } from './stream-heads.ts'
@@ -92,7 +93,7 @@ export function effectOfPrune(
   if (count <= pruned) return { is: 'none' }
   if (isOwnStream(stream, context)) return { is: 'hold' }
   if (place !== undefined && known?.hasCheckpoint(count) === true) return { is: 'remove' }
-  if (signedHead === undefined || (place !== undefined && context.kind === 'imported')) throw noCheckpoint(count)
+  if (signedHead === undefined || (place !== undefined && !isReplicated(context))) throw noCheckpoint(count)
   const head = verifyCheckpoint(signedHead, record, context)
   if (!isSamePlace(head, record)) return { is: 'fork' }
   return place === undefined ? { is: 'start', head, signedHead } : { is: 'remove', checkpoint: { place, signedHead } }
@@ -112,7 +113,7 @@ export function decidePrune(
   if (count <= known.position.pruned) return undefined
   const place = known.placeAt(count)
   // An imported stream has no signatures, so nothing could be verified from there.
-  if (place === undefined || context.kind === 'imported') throw noCheckpoint(count)
+  if (place === undefined || !isReplicated(context)) throw noCheckpoint(count)
   const signed = signPrune(place, stream, context)
   if (known.hasCheckpoint(count)) return { is: 'remove', signed }
   return { is: 'remove', signed, checkpoint: { place, signedHead: signCheckpointAt(place, stream, context) } }

@@ -14,7 +14,7 @@ import {
 import { isHeld, type RecordOrigin } from './records.ts'
 import type { StreamLimit } from './stream-budget.ts'
 import type { StreamPosition } from './stream-position.ts'
-import { ownStreamKey, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
+import { ownStreamKey, type ReceiveContext, requireSameTopic, storableNow, type TopicContext } from './streams.ts'
 
 /** Signs a redaction record: the payloads of events of an own stream are to be removed on all nodes. */
 export function signRedaction(
@@ -97,7 +97,7 @@ export interface RedactionOfEvents {
 export function effectOfRedaction(
   { stream, ranges }: RedactionRecord,
   known: RedactableStream | undefined,
-  context: TopicContext,
+  context: ReceiveContext,
   origin: RecordOrigin,
   limit?: StreamLimit,
 ): RedactionEffect {
@@ -109,17 +109,22 @@ export function effectOfRedaction(
     for (let offset = from; offset < end; offset++) if (!before.has(offset)) added.push(offset)
   }
   if (added.length === 0) return { is: 'none' }
-  if (isHeld(stream, origin, context)) return { is: 'hold' }
+  const beyond = added.findIndex((offset) => offset >= stored)
+  const expect = beyond < 0 ? [] : added.slice(beyond)
+  const isOwnHeld = isHeld(stream, origin, context)
+  // An adopted event comes without its payload if it was redacted: the record is kept for it, and removes nothing.
+  if (isOwnHeld && (context.mayAdopt !== true || expect.length === 0)) return { is: 'hold' }
   if (limit !== undefined) return { is: 'refused' }
-  const remove = added.filter((offset) => offset < stored)
-  const expect = added.slice(remove.length)
-  if (expect.length > 0 && !mayExpect(expect.length, known)) return { is: 'full' }
+  const remove = isOwnHeld ? [] : added.slice(0, added.length - expect.length)
+  if (!mayExpect(expect, known)) return { is: 'full' }
   return { is: 'redact', remove, expect }
 }
 
-function mayExpect(added: number, known: RedactableStream | undefined): boolean {
+function mayExpect(added: readonly number[], known: RedactableStream | undefined): boolean {
+  // Those of the next chunk have to be known before it comes.
+  if ((added.at(-1) ?? -1) < (known?.position.count ?? 0) + format.eventsPerChunk) return true
   const { records, offsets } = known?.expected() ?? { records: 0, offsets: 0 }
-  return records < limits.expectedRedactions && offsets + added <= limits.expectedRedactedEvents
+  return records < limits.expectedRedactions && offsets + added.length <= limits.expectedRedactedEvents
 }
 
 /** Redacts the payloads at the given offsets; a frame without any of them is returned as is. */

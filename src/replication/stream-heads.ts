@@ -1,4 +1,5 @@
 import { type Head, heads, type StreamKey } from '../protocol/index.ts'
+import { isReplicated } from './announcing.ts'
 import type { ChainPlace } from './chain.ts'
 import type { StreamPosition } from './stream-position.ts'
 import { storableNow, type TopicContext } from './streams.ts'
@@ -31,7 +32,7 @@ export function newestHead(
   context: TopicContext,
   received: () => Uint8Array | undefined,
 ): Uint8Array | undefined {
-  if (position.count === 0 || context.kind === 'imported') return undefined
+  if (position.count === 0 || !isReplicated(context)) return undefined
   return position.own ? signHead(position, position.count === position.checkpoint, context) : received()
 }
 

@@ -14,6 +14,12 @@ export interface TopicContext {
   readonly now: () => number
 }
 
+/** The same for what comes from other nodes. */
+export interface ReceiveContext extends TopicContext {
+  /** Whether own streams may be continued by it, since other nodes may have more of them: after a doubtful start. */
+  readonly mayAdopt?: boolean
+}
+
 /** The current wall-clock time; throws when it cannot be stored. */
 export function storableNow({ now }: Pick<TopicContext, 'now'>): number {
   const time = now()

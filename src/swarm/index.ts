@@ -1,1 +1,5 @@
+export { decodeMessage, encodeMessage } from './message-codec.ts'
+export { OwnStreamsGate } from './own-streams-gate.ts'
+export type { ReplicatedLog } from './replicated-log.ts'
+export { Replicator, type ReplicatorOptions, type Transport } from './replicator.ts'
 export { swarmPort } from './swarm-port.ts'

@@ -39,6 +39,15 @@ export class Forwards {
     this.#waiting.push({ ...forward, chunk: fits ? forward.chunk : undefined, dueAt })
   }
 
+  /** Only the heads of a stream are forwarded, not the events that are waiting. */
+  dropChunks(stream: string): void {
+    this.#waiting = this.#waiting.map((waiting) => {
+      if (waiting.stream !== stream) return waiting
+      this.#bytes -= waiting.chunk?.length ?? 0
+      return { ...waiting, chunk: undefined }
+    })
+  }
+
   /** Removes and returns those that are due, in the order of their times. */
   take(now: number): Forward[] {
     const due = this.#waiting.filter(({ dueAt }) => dueAt <= now).sort((a, b) => a.dueAt - b.dueAt)

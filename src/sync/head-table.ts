@@ -2,36 +2,40 @@ import { format } from '../base/format.ts'
 import type { Hash } from '../protocol/index.ts'
 import { bucketOf, HeadDigest, nameOfStream, type StreamHead } from '../replication/index.ts'
 
-/** Stands for no records: they are not exchanged yet. */
-const noRecords = '\0'.repeat(32) as Hash
+/** What a node has of a stream, as it is compared with other nodes. */
+export type TableRow = Omit<StreamHead, 'number' | 'own' | 'lamport'>
+
+const zeros = '\0'.repeat(32) as Hash
 
 /** The heads of all streams of a node, with the digests that it sends: the first bytes of those of `HeadDigest`. */
 export class HeadTable {
-  readonly #heads = new Map<string, StreamHead>()
+  readonly #rows = new Map<string, TableRow>()
   readonly #digest: HeadDigest
 
   constructor(topic: string) {
     this.#digest = new HeadDigest(topic)
   }
 
-  get(name: string): StreamHead | undefined {
-    return this.#heads.get(name)
+  get(name: string): TableRow | undefined {
+    return this.#rows.get(name)
   }
 
-  set(head: StreamHead): void {
-    const { key: stream, count, pruned, hash } = head
-    this.#heads.set(nameOfStream(stream), head)
-    this.#digest.set({ stream, count, pruned, hash, records: noRecords, frozen: false })
+  set(row: TableRow): void {
+    const { key: stream, count, pruned, hash, records, frozen } = row
+    this.#rows.set(nameOfStream(stream), row)
+    // Nodes may have frozen different parts of a forked stream, and stay with them.
+    if (frozen) this.#digest.set({ stream, count: 0, pruned: 0, hash: zeros, records: zeros, frozen })
+    else this.#digest.set({ stream, count, pruned, hash, records, frozen })
   }
 
-  /** All heads, in the order in which the streams became known. */
-  all(): IterableIterator<StreamHead> {
-    return this.#heads.values()
+  /** All rows, in the order in which the streams became known. */
+  all(): IterableIterator<TableRow> {
+    return this.#rows.values()
   }
 
-  /** The heads in some buckets. */
-  in(buckets: ReadonlySet<number>): StreamHead[] {
-    return [...this.#heads.values()].filter(({ key }) => buckets.has(bucketOf(key)))
+  /** The rows in some buckets. */
+  in(buckets: ReadonlySet<number>): TableRow[] {
+    return [...this.#rows.values()].filter(({ key }) => buckets.has(bucketOf(key)))
   }
 
   /** The digest of the whole table. */
@@ -54,6 +58,7 @@ export class HeadTable {
   }
 }
 
-function sent(digest: Hash): Buffer {
-  return Buffer.from(digest.slice(0, format.digestBytes), 'latin1')
+/** The part of a hash that is sent, and compared with what others send. */
+export function sent(hash: Hash): Buffer {
+  return Buffer.from(hash.slice(0, format.digestBytes), 'latin1')
 }

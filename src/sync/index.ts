@@ -1,3 +1,31 @@
-export type { Effect } from './effects.ts'
-export { closeCodes, decodeMessage, encodeMessage, type Message } from './messages.ts'
-export { type StoreOutcome, Sync, type SyncOptions } from './sync.ts'
+export {
+  type BlockEffect,
+  BlockExchange,
+  type BlockExchangeOptions,
+  type BlockOutcome,
+  blockCloseCodes,
+  decodeExchangeMessage,
+  type ExchangeMessage,
+  encodeExchangeMessage,
+  isExchangeMessage,
+  type StoreBlock,
+  type WantList,
+} from './blocks/index.ts'
+export { spreadPoints } from './disputes.ts'
+export type { Effect, ReadResult } from './effects.ts'
+export type { TableRow } from './head-table.ts'
+export {
+  type ChainPoint,
+  type CloseReason,
+  closeCodes,
+  type HeadEntry,
+  type Message,
+  type NothingReason,
+  nothingCodes,
+  type Ping,
+  type Records,
+  type RecordsMessage,
+} from './messages.ts'
+export type { ApplyOutcome, StoreOutcome } from './outcomes.ts'
+export { Sync } from './sync.ts'
+export type { SyncOptions } from './sync-state.ts'

@@ -1,6 +1,4 @@
-import { format } from '../base/format.ts'
-import { limits } from '../base/limits.ts'
-import { ByteReader, ByteWriter, MalformedBytes, readStream, type StreamKey, writeStream } from '../protocol/index.ts'
+import type { Hash, StreamKey } from '../protocol/index.ts'
 
 /** The first message of both sides. Topic and node are those of the connection. */
 export interface Hello {
@@ -28,6 +26,8 @@ export interface Neighbours {
 export interface DigestMessage {
   readonly is: 'digest'
   readonly digest: Uint8Array
+  /** The wall clock of the sender, in microseconds since the Unix epoch. */
+  readonly time: number
 }
 
 /** The digests of all buckets of the head table, one after the other. Answered with the heads where they differ. */
@@ -37,12 +37,23 @@ export interface BucketsMessage {
 }
 
 /** What a node has of a stream. */
-export interface HeadEntry {
+export interface LiveEntry {
+  readonly isFrozen: false
   /** Number of pruned events. */
   readonly pruned: number
+  /** The first bytes of the hash of what its records have removed. */
+  readonly records: Uint8Array
   /** The newest signed head, without domain word and topic: those are known from the session. */
   readonly head: Uint8Array
 }
+
+/** A stream whose node has forked it: only the evidence counts. */
+export interface FrozenEntry {
+  readonly isFrozen: true
+  readonly stream: StreamKey
+}
+
+export type HeadEntry = LiveEntry | FrozenEntry
 
 /** Heads of the sender. The other side answers with all of its own in the given buckets. */
 export interface HeadsMessage {
@@ -51,30 +62,141 @@ export interface HeadsMessage {
   readonly answer: readonly number[]
 }
 
-/** Asks for the events of a stream from an offset on. Answered with one chunk, or with `nothing`. */
+/**
+ * Asks for the events of a stream from an offset on. Answered with the redaction records of these events and with chunks,
+ * or with `nothing`.
+ */
 export interface Want {
   readonly is: 'want'
   readonly id: number
   readonly stream: StreamKey
   readonly from: number
+  /** Credit: the bytes of chunks that the answer may have. One chunk is sent even if it is larger. */
+  readonly bytes: number
 }
 
 export interface ChunkMessage {
   readonly is: 'chunk'
   readonly id: number
+  /** Whether the answer has more chunks. */
+  readonly more: boolean
   readonly chunk: Uint8Array
 }
 
-/** There is nothing to send for a request: the sender does not have these events, or not any more. */
+/** Why a request gets no chunk. The codes are part of the protocol. */
+export const nothingCodes = {
+  /** The sender has no such events. */
+  notHere: 0,
+  /** No frame of the sender starts there: the chains differ. */
+  notABorder: 1,
+  /** These events are pruned: the prune record says where the stream starts. */
+  pruned: 2,
+} as const
+
+export type NothingReason = keyof typeof nothingCodes
+
+/** There is nothing to send for a request. */
 export interface NothingMessage {
   readonly is: 'nothing'
   readonly id: number
+  readonly reason: NothingReason
 }
 
 /** New events, sent without being asked for. */
 export interface Push {
   readonly is: 'push'
   readonly chunk: Uint8Array
+}
+
+/** Asks for the records of a stream: the prune record, and the redaction records of a range of offsets. */
+export interface WantRecords {
+  readonly is: 'want-records'
+  readonly id: number
+  readonly stream: StreamKey
+  readonly from: number
+  readonly to: number
+}
+
+/** Records of a stream, sent before the chunks that they concern. */
+export interface RecordsMessage {
+  readonly is: 'records'
+  /** The request that it belongs to; 0 without one. */
+  readonly id: number
+  /** The stream of all of them. */
+  readonly stream: StreamKey
+  /** With the signed head of its checkpoint. */
+  readonly prune: { readonly record: Uint8Array; readonly head: Uint8Array } | undefined
+  readonly redactions: readonly Uint8Array[]
+  /** The offset from which on there are more redaction records. */
+  readonly next: number | undefined
+}
+
+/** Records of a stream, as the store gives them. */
+export type Records = Omit<RecordsMessage, 'is' | 'id'>
+
+/** Asks for the evidence that the node of a stream has forked it. */
+export interface WantEvidence {
+  readonly is: 'want-evidence'
+  readonly id: number
+  readonly stream: StreamKey
+}
+
+export interface EvidenceMessage {
+  readonly is: 'evidence'
+  /** The request that it answers; 0 without one. */
+  readonly id: number
+  readonly record: Uint8Array
+}
+
+/** A point of a hash chain. */
+export interface ChainPoint {
+  readonly count: number
+  readonly hash: Hash
+}
+
+/** Asks which points of the sender's chain are on the chain of the receiver. */
+export interface Locate {
+  readonly is: 'locate'
+  readonly id: number
+  readonly stream: StreamKey
+  /** Ascending. */
+  readonly points: readonly ChainPoint[]
+}
+
+export interface Located {
+  readonly is: 'located'
+  readonly id: number
+  /** The last common one of the points; 0 when there is none. */
+  readonly count: number
+}
+
+/** What the sender has stored of streams of the receiver. */
+export interface StoredMessage {
+  readonly is: 'stored'
+  readonly streams: readonly { readonly number: number; readonly count: number }[]
+}
+
+/** Answered with `pong`, to measure the round trip. */
+export interface Ping {
+  readonly is: 'ping' | 'pong'
+  readonly id: number
+}
+
+/** Asks for the heads of the sender's own streams: after a doubtful start it does not know how long they are. */
+export interface WantOwn {
+  readonly is: 'want-own'
+}
+
+/** What the sender has of all streams of the receiver. */
+export interface OwnHeads {
+  readonly is: 'own-heads'
+  readonly entries: readonly HeadEntry[]
+}
+
+/** The addresses at which nodes can be reached, as multiaddrs. */
+export interface Addresses {
+  readonly is: 'addresses'
+  readonly nodes: readonly { readonly node: Uint8Array; readonly addresses: readonly string[] }[]
 }
 
 /** Why a session is closed. The codes are part of the protocol. */
@@ -85,6 +207,7 @@ export const closeCodes = {
   badChunk: 4,
   tooManyRequests: 5,
   silent: 6,
+  badRecord: 7,
 } as const
 
 export type CloseReason = keyof typeof closeCodes
@@ -99,130 +222,14 @@ export type Message =
   | ChunkMessage
   | NothingMessage
   | Push
-
-const kinds = {
-  hello: 1,
-  neighbours: 2,
-  digest: 3,
-  buckets: 4,
-  heads: 5,
-  want: 6,
-  chunk: 7,
-  nothing: 8,
-  push: 9,
-} as const satisfies Record<Message['is'], number>
-
-/** From this number on a kind that is not known is skipped, below it the session is closed. */
-const optionalKinds = 128
-const nodeBytes = 32
-
-/** Encodes a message. The transport adds its length. */
-export function encodeMessage(message: Message): Buffer {
-  const writer = new ByteWriter(256).byte(kinds[message.is])
-  if (message.is === 'hello') {
-    writer.uvarint(message.version)
-    writeTexts(writer, message.features)
-    writeTexts(writer, message.required)
-    writer.uvarint(message.time)
-  } else if (message.is === 'neighbours') {
-    writeNodes(writer, message.added)
-    writeNodes(writer, message.removed)
-  } else if (message.is === 'digest') writer.bytes(message.digest)
-  else if (message.is === 'buckets') writer.bytes(message.digests)
-  else if (message.is === 'heads') writeHeads(writer, message)
-  else if (message.is === 'want') {
-    writer.uvarint(message.id)
-    writeStream(writer, message.stream)
-    writer.uvarint(message.from)
-  } else if (message.is === 'chunk') writer.uvarint(message.id).uvarint(message.chunk.length).bytes(message.chunk)
-  else if (message.is === 'nothing') writer.uvarint(message.id)
-  else writer.uvarint(message.chunk.length).bytes(message.chunk)
-  return writer.written
-}
-
-/**
- * Decodes a message. Bytes after its last field are skipped: a later version may add fields. Undefined for an optional
- * message of an unknown kind.
- */
-export function decodeMessage(bytes: Uint8Array): Message | undefined {
-  if (bytes.length > limits.syncMessageBytes) throw new MalformedBytes('a message is too large')
-  const reader = new ByteReader(bytes)
-  const kind = reader.byte()
-  switch (kind) {
-    case kinds.hello:
-      return {
-        is: 'hello',
-        version: reader.uvarint(),
-        features: readTexts(reader),
-        required: readTexts(reader),
-        time: reader.uvarint(),
-      }
-    case kinds.neighbours:
-      return { is: 'neighbours', added: readNodes(reader), removed: readNodes(reader) }
-    case kinds.digest:
-      return { is: 'digest', digest: reader.bytes(format.digestBytes) }
-    case kinds.buckets:
-      return { is: 'buckets', digests: reader.bytes(format.digestBuckets * format.digestBytes) }
-    case kinds.heads:
-      return readHeads(reader)
-    case kinds.want:
-      return { is: 'want', id: reader.uvarint(), stream: readStream(reader), from: reader.uvarint() }
-    case kinds.chunk:
-      return { is: 'chunk', id: reader.uvarint(), chunk: readChunkBytes(reader) }
-    case kinds.nothing:
-      return { is: 'nothing', id: reader.uvarint() }
-    case kinds.push:
-      return { is: 'push', chunk: readChunkBytes(reader) }
-    default:
-      if (kind >= optionalKinds) return undefined
-      throw new MalformedBytes(`a message of the unknown kind ${kind}`)
-  }
-}
-
-function writeHeads(writer: ByteWriter, { entries, answer }: HeadsMessage): void {
-  writer.uvarint(entries.length)
-  for (const { pruned, head } of entries) writer.uvarint(pruned).uvarint(head.length).bytes(head)
-  writer.uvarint(answer.length)
-  for (const bucket of answer) writer.byte(bucket)
-}
-
-function readHeads(reader: ByteReader): HeadsMessage {
-  const entries = readMany(reader, limits.headsPerMessage, 2 + nodeBytes, () => {
-    const pruned = reader.uvarint()
-    const length = reader.uvarint()
-    if (length > limits.headBytes) throw new MalformedBytes('a head is too large')
-    return { pruned, head: reader.bytes(length) }
-  })
-  return { is: 'heads', entries, answer: readMany(reader, format.digestBuckets, 1, () => reader.byte()) }
-}
-
-function readChunkBytes(reader: ByteReader): Buffer {
-  const length = reader.uvarint()
-  if (length > format.chunkBytes) throw new MalformedBytes('a chunk is too large')
-  return reader.bytes(length)
-}
-
-function writeNodes(writer: ByteWriter, nodes: readonly Uint8Array[]): void {
-  writer.uvarint(nodes.length)
-  for (const node of nodes) writer.bytes(node)
-}
-
-function readNodes(reader: ByteReader): Buffer[] {
-  return readMany(reader, limits.swarmNodes, nodeBytes, () => reader.bytes(nodeBytes))
-}
-
-function writeTexts(writer: ByteWriter, texts: readonly string[]): void {
-  writer.uvarint(texts.length)
-  for (const text of texts) writer.text(text)
-}
-
-function readTexts(reader: ByteReader): string[] {
-  return readMany(reader, limits.syncFeatures, 1, () => reader.text(limits.syncFeatureBytes))
-}
-
-/** Reads a list. Its length is checked against a limit and the bytes that are left, before anything is allocated. */
-function readMany<T>(reader: ByteReader, most: number, leastBytes: number, read: () => T): T[] {
-  const count = reader.uvarint()
-  if (count > most || count * leastBytes > reader.remaining) throw new MalformedBytes('a list is too long')
-  return Array.from({ length: count }, read)
-}
+  | WantRecords
+  | RecordsMessage
+  | WantEvidence
+  | EvidenceMessage
+  | Locate
+  | Located
+  | StoredMessage
+  | Ping
+  | Addresses
+  | WantOwn
+  | OwnHeads

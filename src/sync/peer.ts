@@ -1,19 +1,22 @@
+import type { Hash, StreamKey } from '../protocol/index.ts'
+
 /** What a peer says that it has of a stream. */
 export interface Claim {
+  readonly stream: StreamKey
+  readonly isFrozen: boolean
   readonly count: number
   readonly pruned: number
+  /** The chain hash after `count` events. */
+  readonly hash: Hash | undefined
+  /** The sent part of the hash of what its records have removed; undefined when it is not known. */
+  readonly records: string | undefined
   /** Its signed head, verified before events are asked for. */
-  readonly signed: Uint8Array
+  readonly signed: Uint8Array | undefined
   isVerified: boolean
   /** The time before which it is not asked again: it had nothing to send. */
   askFrom: number
-}
-
-/** A request to a peer for events of a stream. */
-export interface OpenWant {
-  readonly id: number
-  readonly name: string
-  readonly deadline: number
+  /** Whether its records were asked for: they may have no effect here. */
+  areRecordsKnown: boolean
 }
 
 /** A connected peer. */
@@ -24,17 +27,40 @@ export class Peer {
   readonly helloBy: number
   /** Whether its hello has arrived. */
   isReady = false
+  /** Whether so much waits to be sent to it that new events are left out: it asks for them later. */
+  isCongested = false
+  /** When a message of it arrived last. */
+  heardAt: number
+  /** Microseconds by which its wall clock is ahead of the own one. */
+  clockAhead = 0
+  /** The duration of the last round trip, in milliseconds. */
+  roundTripMs: number | undefined
+  /** The ping that is under way. */
+  ping: { readonly id: number; readonly sentAt: number } | undefined
   readonly claims = new Map<string, Claim>()
-  readonly wants = new Map<number, OpenWant>()
   /** The nodes that it is connected to. */
   readonly neighbours = new Set<string>()
   /** The nodes that it was told this node is connected to. */
   readonly told = new Set<string>()
+  /** By number: how many events of own streams it has stored. */
+  readonly stored = new Map<number, number>()
+  /** By number: how many events of its streams are stored here and were not reported to it yet. */
+  readonly unreported = new Map<number, number>()
   /** Requests of the peer that are being answered. */
   serving = 0
 
-  constructor(name: string, helloBy: number) {
+  constructor(name: string, now: number, helloBy: number) {
     this.name = name
+    this.heardAt = now
     this.helloBy = helloBy
   }
+}
+
+/** The name of a node: its public key as latin1. */
+export function nameOfNode(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
+}
+
+export function keyOfNode(name: string): Buffer {
+  return Buffer.from(name, 'latin1')
 }

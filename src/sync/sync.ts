@@ -1,102 +1,115 @@
 import { limits } from '../base/limits.ts'
-import { tuning } from '../base/tuning.ts'
-import { fullHead, heads, MalformedBytes, shortHead, signedHeadOf } from '../protocol/index.ts'
-import { nameOfStream, type StreamHead } from '../replication/index.ts'
-import type { Effect } from './effects.ts'
-import { type Forward, Forwards } from './forwards.ts'
-import { HeadTable } from './head-table.ts'
-import type { CloseReason, HeadEntry, HeadsMessage, Hello, Message, Want } from './messages.ts'
-import { type Claim, Peer } from './peer.ts'
+import { fullHead, MalformedBytes } from '../protocol/index.ts'
+import { Answers } from './answers.ts'
+import { CatchUp } from './catch-up.ts'
+import { Disputes } from './disputes.ts'
+import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, ReadResult, StoreEffect } from './effects.ts'
+import type { TableRow } from './head-table.ts'
+import type {
+  ChainPoint,
+  CloseReason,
+  DigestMessage,
+  Hello,
+  Message,
+  NothingReason,
+  OwnHeads,
+  Records,
+} from './messages.ts'
+import { type ApplyOutcome, Outcomes, type StoreOutcome } from './outcomes.ts'
+import { Peer } from './peer.ts'
+import { Reports } from './reports.ts'
+import { Spread } from './spread.ts'
+import { type SyncOptions, SyncState, send } from './sync-state.ts'
 
 const protocolVersion = 1
-
-export interface SyncOptions {
-  readonly topic: string
-  /** Milliseconds between two digests to a peer. */
-  readonly gossipMs: number
-  /** A random number from 0 to before 1. */
-  readonly random: () => number
-  /** The wall clock, in microseconds since the Unix epoch. */
-  readonly wallClock: () => number
-}
-
-/** The outcome of storing a chunk. */
-export type StoreOutcome =
-  /** Events were added. */
-  | 'stored'
-  /** Nothing was added: known, or a gap. */
-  | 'unchanged'
-  /** No honest node would send it. */
-  | 'refused'
-  /** The store failed, which is not the fault of the peer. */
-  | 'failed'
 
 /**
  * What a node tells its peers of a topic and asks them for. A state machine: it is told what happens and when, and
  * returns what to do. It has no clock, timers, sockets or store. Times are milliseconds of a monotonic clock.
  */
 export class Sync {
-  readonly #options: SyncOptions
-  readonly #table: HeadTable
-  readonly #peers = new Map<string, Peer>()
-  /** The streams that are being asked for or stored. */
-  readonly #busy = new Set<string>()
-  /** The streams of which a peer may have more. */
-  readonly #behind = new Set<string>()
-  readonly #forwards: Forwards
-  #nextWant = 1
-  #gossipAt: number
-  /** When the peers are told about changed neighbours. */
-  #tellAt = Number.POSITIVE_INFINITY
+  readonly #state: SyncState
+  readonly #answers: Answers
+  readonly #disputes: Disputes
+  readonly #catchUp: CatchUp
+  readonly #spread: Spread
+  readonly #reports: Reports
+  readonly #outcomes: Outcomes
 
   constructor(options: SyncOptions, now: number) {
-    this.#options = options
-    this.#table = new HeadTable(options.topic)
-    this.#forwards = new Forwards(options.random)
-    this.#gossipAt = now + options.gossipMs
+    this.#state = new SyncState(options)
+    this.#answers = new Answers(this.#state)
+    this.#disputes = new Disputes(this.#state)
+    this.#catchUp = new CatchUp(this.#state, {
+      startParting: (peer, name, at) => this.#disputes.start(peer, name, at),
+      closeBadHead: (peer, at) => this.#close(peer, 'badHead', at),
+    })
+    this.#spread = new Spread(this.#state)
+    this.#reports = new Reports(this.#state, now)
+    this.#outcomes = new Outcomes(this.#state, {
+      catchUp: this.#catchUp,
+      disputes: this.#disputes,
+      spread: this.#spread,
+      reports: this.#reports,
+      close: (name, reason, at) => {
+        const peer = this.#state.peers.get(name)
+        return peer === undefined ? [] : this.#close(peer, reason, at)
+      },
+    })
   }
 
   /** When `tick` has to be called next. */
   get wakeAt(): number {
-    let at = Math.min(this.#gossipAt, this.#tellAt, this.#forwards.dueAt)
-    for (const { isReady, helloBy, wants } of this.#peers.values()) {
-      if (!isReady) at = Math.min(at, helloBy)
-      for (const { deadline } of wants.values()) at = Math.min(at, deadline)
-    }
-    for (const name of this.#behind) for (const claim of this.#claims(name)) at = Math.min(at, claim.askFrom)
+    const { requests, peers } = this.#state
+    let at = Math.min(this.#reports.wakeAt, this.#spread.wakeAt, requests.nextDeadline, this.#catchUp.wakeAt)
+    for (const { isReady, helloBy } of peers.values()) if (!isReady) at = Math.min(at, helloBy)
     return at
   }
 
-  connected(peer: string, now: number): Effect[] {
-    this.#peers.set(peer, new Peer(peer, now + limits.helloTimeoutMs))
-    const { wallClock } = this.#options
-    return [send(peer, { is: 'hello', version: protocolVersion, features: [], required: [], time: wallClock() })]
+  connected(name: string, now: number): Effect[] {
+    this.#state.peers.set(name, new Peer(name, now, now + limits.helloTimeoutMs))
+    const time = this.#state.options.wallClock()
+    return [send(name, { is: 'hello', version: protocolVersion, features: [], required: [], time })]
   }
 
   disconnected(name: string, now: number): Effect[] {
-    const peer = this.#peers.get(name)
-    if (peer === undefined) return []
-    this.#peers.delete(name)
-    for (const want of peer.wants.values()) this.#busy.delete(want.name)
-    this.#tellFrom(now)
-    return this.#ask(now)
+    if (!this.#state.peers.delete(name)) return []
+    for (const request of this.#state.requests.ofPeer(name)) {
+      this.#disputes.close(request)
+      this.#catchUp.again(request.name)
+    }
+    this.#spread.neighboursChanged(now)
+    return this.#catchUp.ask(now)
   }
 
-  /** The head of a stream in the store has changed. */
-  changed(head: StreamHead): void {
-    this.#table.set(head)
+  /** So much waits to be sent to a peer that new events are left out, or that is over. */
+  congested(name: string, isCongested: boolean): void {
+    const peer = this.#state.peers.get(name)
+    if (peer !== undefined) peer.isCongested = isCongested
   }
 
-  /** Own events were committed. */
-  appended(head: StreamHead, chunk: Uint8Array): Effect[] {
-    this.#table.set(head)
-    return [...this.#ready()].map((peer) => this.#announce(peer.name, head, chunk))
+  /** What the store has of a stream: at the start, and after a change that nobody has to be told about. */
+  changed(row: TableRow): void {
+    this.#state.table.set(row)
+  }
+
+  /** Own events were committed; `chunk` is undefined when they are too many to be sent at once. */
+  appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+    this.#state.table.set(row)
+    return this.#spread.appended(row, chunk)
+  }
+
+  /** This node has pruned or redacted events of an own stream. */
+  removed(row: TableRow, records: Records): Effect[] {
+    this.#state.table.set(row)
+    return this.#spread.records(records)
   }
 
   /** A message of a peer has arrived. */
   received(name: string, message: Message, now: number): Effect[] {
-    const peer = this.#peers.get(name)
+    const peer = this.#state.peers.get(name)
     if (peer === undefined) return []
+    peer.heardAt = now
     try {
       return this.#handle(peer, message, now)
     } catch (error) {
@@ -105,280 +118,185 @@ export class Sync {
     }
   }
 
-  /** The chunk for a peer was read; undefined when there is none. */
-  read(name: string, id: number, chunk: Uint8Array | undefined): Effect[] {
-    const peer = this.#peers.get(name)
-    // None is open when the peer has connected again since it asked.
-    if (peer === undefined || peer.serving === 0) return []
-    peer.serving--
-    return [send(name, chunk === undefined ? { is: 'nothing', id } : { is: 'chunk', id, chunk })]
+  /** The events for a peer were read. */
+  read(peer: string, id: number, result: ReadResult): Effect[] {
+    return this.#answers.events(peer, id, result)
   }
 
-  /** A chunk was given to the store. `head` is that of its stream now. */
-  stored(
-    { from, want, chunk }: Extract<Effect, { do: 'store' }>,
-    outcome: StoreOutcome,
-    head: StreamHead | undefined,
+  /** The records for a peer were read. */
+  readRecords(peer: string, id: number, records: Records): Effect[] {
+    return this.#answers.records(peer, id, records)
+  }
+
+  /** The evidence for a peer was read; undefined when there is none. */
+  readEvidence(peer: string, id: number, record: Uint8Array | undefined): Effect[] {
+    return this.#answers.evidence(peer, id, record)
+  }
+
+  /** The points of a peer were compared. */
+  foundCommon(peer: string, id: number, count: number): Effect[] {
+    return this.#answers.common(peer, id, count)
+  }
+
+  /** Own checkpoints were listed. */
+  listedPoints(peer: string, id: number, points: readonly ChainPoint[], now: number): Effect[] {
+    const request = this.#state.requests.get(peer, id, 'parting')
+    return request === undefined ? [] : this.#disputes.listed(request, points, now)
+  }
+
+  /** A chunk was given to the store. `row` is that of its stream now. */
+  stored(effect: StoreEffect, outcome: StoreOutcome, row: TableRow | undefined, now: number): Effect[] {
+    return this.#outcomes.stored(effect, outcome, row, now)
+  }
+
+  /** Records were given to the store. `row` is that of their stream now. */
+  appliedRecords(effect: ApplyRecordsEffect, outcome: ApplyOutcome, row: TableRow | undefined, now: number): Effect[] {
+    return this.#outcomes.appliedRecords(effect, outcome, row, now)
+  }
+
+  /** The evidence of a fork was given to the store. `row` is that of its stream now. */
+  appliedEvidence(
+    effect: ApplyEvidenceEffect,
+    outcome: ApplyOutcome,
+    row: TableRow | undefined,
     now: number,
   ): Effect[] {
-    if (head !== undefined) this.#table.set(head)
-    const peer = this.#peers.get(from)
-    const open = want === undefined ? undefined : peer?.wants.get(want)
-    if (open !== undefined) {
-      peer?.wants.delete(open.id)
-      this.#busy.delete(open.name)
-    }
-    if (outcome === 'refused') return peer === undefined ? [] : this.#close(peer, 'badChunk', now)
-    const name = head === undefined ? open?.name : nameOfStream(head.key)
-    if (name !== undefined && outcome !== 'stored') this.#askLater(peer, name, now)
-    if (head !== undefined && outcome === 'stored') this.#forward(head, chunk, from, now)
-    if (name !== undefined) this.#behind.add(name)
-    return this.#ask(now)
+    return this.#outcomes.appliedEvidence(effect, outcome, row, now)
   }
 
   /** Time has passed. */
   tick(now: number): Effect[] {
+    const { requests, peers, options } = this.#state
     const effects: Effect[] = []
-    for (const peer of [...this.#peers.values()])
-      if (!peer.isReady && peer.helloBy <= now) effects.push(...this.#close(peer, 'silent', now))
-    for (const peer of this.#peers.values())
-      for (const want of [...peer.wants.values()])
-        if (want.deadline <= now) {
-          peer.wants.delete(want.id)
-          this.#busy.delete(want.name)
-          this.#askLater(peer, want.name, now)
-        }
-    for (const forward of this.#forwards.take(now)) effects.push(...this.#send(forward))
-    if (this.#tellAt <= now) effects.push(...this.#tellNeighbours())
-    if (this.#gossipAt <= now) {
-      const { gossipMs, random } = this.#options
-      this.#gossipAt = now + gossipMs * (0.75 + 0.5 * random())
-      for (const { name } of this.#ready()) effects.push(this.#digestTo(name))
+    const silentFrom = now - limits.silentIntervals * options.gossipMs
+    for (const peer of [...peers.values()])
+      if (peer.isReady ? peer.heardAt < silentFrom : peer.helloBy <= now)
+        effects.push(...this.#close(peer, 'silent', now))
+    for (const request of requests.expired(now)) {
+      this.#disputes.close(request)
+      this.#catchUp.later(request.peer, request.name, now)
     }
-    return [...effects, ...this.#ask(now)]
+    effects.push(...this.#spread.tick(now), ...this.#reports.tick(now))
+    return [...effects, ...this.#catchUp.ask(now)]
+  }
+
+  /** What was last known of a stream here. */
+  rowOf(name: string): TableRow | undefined {
+    return this.#state.table.get(name)
+  }
+
+  /** The peers, for the status of a node. */
+  peers(): readonly Pick<Peer, 'name' | 'isReady' | 'clockAhead' | 'roundTripMs' | 'stored'>[] {
+    return [...this.#state.peers.values()]
   }
 
   #handle(peer: Peer, message: Message, now: number): Effect[] {
     if (message.is === 'hello') return this.#greeted(peer, message, now)
     // What comes before the hello is of a peer that does not follow the protocol.
     if (!peer.isReady) return this.#close(peer, 'malformedMessage', now)
+    const { requests, table } = this.#state
     switch (message.is) {
       case 'neighbours':
-        for (const node of message.removed) peer.neighbours.delete(nameOf(node))
-        for (const node of message.added)
-          if (peer.neighbours.size < limits.swarmNodes) peer.neighbours.add(nameOf(node))
+        this.#spread.neighbours(peer, message)
         return []
       case 'digest':
-        if (Buffer.compare(message.digest, this.#table.digest()) === 0) return []
-        return [send(peer.name, { is: 'buckets', digests: this.#table.buckets() })]
+        return this.#compared(peer, message)
       case 'buckets': {
-        const differing = this.#table.differing(message.digests)
-        return differing.length === 0 ? [] : this.#headsTo(peer.name, differing, differing)
+        const differing = table.differing(message.digests)
+        return differing.length === 0 ? [] : this.#spread.headsTo(peer.name, differing, differing)
       }
-      case 'heads':
-        return this.#claimed(peer, message, now)
+      case 'heads': {
+        const claimed = message.entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
+        const answered = message.answer.length === 0 ? [] : this.#spread.headsTo(peer.name, message.answer, [])
+        return [...claimed, ...answered, ...this.#catchUp.ask(now)]
+      }
       case 'want':
-        return this.#serve(peer, message, now)
+      case 'want-records':
+      case 'want-evidence':
+      case 'locate':
+        return this.#answers.start(peer, message) ?? this.#close(peer, 'tooManyRequests', now)
       case 'chunk': {
-        const want = peer.wants.get(message.id)
+        const request = requests.get(peer.name, message.id, 'events')
         // An answer to a request that has timed out is not an error.
-        return want === undefined ? [] : [{ do: 'store', from: peer.name, want: message.id, chunk: message.chunk }]
+        if (request === undefined) return []
+        requests.extend(request, now)
+        const { id: want, more, chunk } = message
+        return [{ do: 'store', from: peer.name, want, more, chunk }]
       }
       case 'nothing':
-        return this.#nothing(peer, message.id, now)
-      case 'push':
-        this.#claim(peer, { head: shortHead(signedHeadOf(message.chunk), this.#options.topic) }, now)
-        return [{ do: 'store', from: peer.name, want: undefined, chunk: message.chunk }]
+        return this.#nothing(peer, message.id, message.reason, now)
+      case 'push': {
+        const claimed = this.#catchUp.claimPushed(peer, message.chunk, now)
+        return [...claimed, { do: 'store', from: peer.name, want: undefined, more: false, chunk: message.chunk }]
+      }
+      case 'records':
+        if (message.id !== 0 && requests.get(peer.name, message.id) === undefined) return []
+        return [{ do: 'apply-records', from: peer.name, records: message }]
+      case 'evidence': {
+        const request = requests.get(peer.name, message.id, 'evidence')
+        const stream = request && peer.claims.get(request.name)?.stream
+        if (stream === undefined) return []
+        return [{ do: 'apply-evidence', from: peer.name, want: message.id, stream, record: message.record }]
+      }
+      case 'located': {
+        const request = requests.get(peer.name, message.id, 'parting')
+        return request === undefined ? [] : this.#disputes.located(request, message.count, now)
+      }
+      case 'stored':
+        this.#reports.peerStored(peer, message)
+        return []
+      case 'ping':
+        return [send(peer.name, { is: 'pong', id: message.id })]
+      case 'pong':
+        this.#reports.pong(peer, message, now)
+        return []
+      case 'want-own':
+        return [this.#spread.ownHeadsTo(peer.name)]
+      case 'own-heads':
+        return this.#comparedOwn(peer, message, now)
+      case 'addresses':
+        return [{ do: 'learned-addresses', peer: peer.name, nodes: message.nodes }]
     }
   }
 
-  #greeted(peer: Peer, { required }: Hello, now: number): Effect[] {
+  #greeted(peer: Peer, { required, time }: Hello, now: number): Effect[] {
     if (required.length > 0) return this.#close(peer, 'unknownRequiredFeature', now)
     if (peer.isReady) return []
     peer.isReady = true
-    this.#tellFrom(now)
-    return [this.#digestTo(peer.name)]
+    peer.clockAhead = time - this.#state.options.wallClock()
+    this.#spread.neighboursChanged(now)
+    return [this.#reports.digestTo(peer.name), ...this.#reports.askOwn(peer.name)]
   }
 
-  #serve(peer: Peer, { id, stream, from }: Want, now: number): Effect[] {
-    if (peer.serving >= limits.servedPerPeer) return this.#close(peer, 'tooManyRequests', now)
-    peer.serving++
-    return [{ do: 'read', peer: peer.name, id, stream, from }]
+  /** A peer says all that it has of the own streams. */
+  #comparedOwn(peer: Peer, { entries }: OwnHeads, now: number): Effect[] {
+    if (!this.#state.options.isInDoubt()) return []
+    const claimed = entries.flatMap((entry) => this.#catchUp.claim(peer, entry, now))
+    const heads = entries.flatMap((entry) => (entry.isFrozen ? [] : [fullHead(entry.head, this.#state.options.topic)]))
+    return [...claimed, { do: 'compare-own', peer: peer.name, heads }, ...this.#catchUp.ask(now)]
   }
 
-  #nothing(peer: Peer, id: number, now: number): Effect[] {
-    const want = peer.wants.get(id)
-    if (want === undefined) return []
-    peer.wants.delete(id)
-    this.#busy.delete(want.name)
-    this.#askLater(peer, want.name, now)
-    return this.#ask(now)
+  #compared(peer: Peer, { digest, time }: DigestMessage): Effect[] {
+    const { table, options } = this.#state
+    peer.clockAhead = time - options.wallClock()
+    if (Buffer.compare(digest, table.digest()) === 0) return []
+    return [send(peer.name, { is: 'buckets', digests: table.buckets() })]
   }
 
-  #claimed(peer: Peer, { entries, answer }: HeadsMessage, now: number): Effect[] {
-    for (const entry of entries) this.#claim(peer, entry, now)
-    const answered = answer.length === 0 ? [] : this.#headsTo(peer.name, answer, [])
-    return [...answered, ...this.#ask(now)]
-  }
-
-  #claim(peer: Peer, { pruned, head: short }: Partial<HeadEntry> & Pick<HeadEntry, 'head'>, now: number): void {
-    const signed = fullHead(short, this.#options.topic)
-    const { stream, count } = heads.decode(signed)
-    const name = nameOfStream(stream)
-    const before = peer.claims.get(name)
-    peer.claims.set(name, { count, pruned: pruned ?? before?.pruned ?? 0, signed, isVerified: false, askFrom: now })
-    if (count > this.#countOf(name)) this.#behind.add(name)
-  }
-
-  #countOf(name: string): number {
-    return this.#table.get(name)?.count ?? 0
-  }
-
-  *#claims(name: string): Generator<Claim> {
-    if (this.#busy.has(name)) return
-    for (const { isReady, wants, claims } of this.#peers.values()) {
-      const claim = claims.get(name)
-      if (isReady && wants.size < tuning.wantsPerPeer && claim !== undefined && claim.count > this.#countOf(name))
-        yield claim
-    }
-  }
-
-  #askLater(peer: Peer | undefined, name: string, now: number): void {
-    const claim = peer?.claims.get(name)
-    if (claim !== undefined) claim.askFrom = now + limits.wantRetryMs
-    this.#behind.add(name)
-  }
-
-  /** Asks peers for the streams of which they have more. */
-  #ask(now: number): Effect[] {
-    const effects: Effect[] = []
-    for (const name of [...this.#behind]) {
-      if (this.#busy.has(name)) continue
-      const peer = this.#source(name, now)
-      if (peer === undefined) {
-        if (!this.#isBehind(name)) this.#behind.delete(name)
-        continue
-      }
-      effects.push(...this.#askPeer(peer, name, now))
-    }
-    return effects
-  }
-
-  /** Whether any peer says that it has more of a stream. */
-  #isBehind(name: string): boolean {
-    const count = this.#countOf(name)
-    return [...this.#peers.values()].some(({ claims }) => (claims.get(name)?.count ?? 0) > count)
-  }
-
-  /** The peer to ask for a stream: the one with the fewest open requests. */
-  #source(name: string, now: number): Peer | undefined {
-    const count = this.#countOf(name)
-    let best: Peer | undefined
-    for (const peer of this.#peers.values()) {
-      const claim = peer.claims.get(name)
-      if (!peer.isReady || claim === undefined || claim.count <= count || claim.askFrom > now) continue
-      if (peer.wants.size >= tuning.wantsPerPeer) continue
-      if (best === undefined || peer.wants.size < best.wants.size) best = peer
-    }
-    return best
-  }
-
-  #askPeer(peer: Peer, name: string, now: number): Effect[] {
-    const claim = peer.claims.get(name) as Claim
-    const { stream } = heads.decode(claim.signed)
-    if (!claim.isVerified)
-      try {
-        heads.verify(claim.signed)
-        claim.isVerified = true
-      } catch (error) {
-        if (!(error instanceof MalformedBytes)) throw error
-        return this.#close(peer, 'badHead', now)
-      }
-    const id = this.#nextWant++
-    peer.wants.set(id, { id, name, deadline: now + limits.wantTimeoutMs })
-    this.#busy.add(name)
-    return [send(peer.name, { is: 'want', id, stream, from: this.#countOf(name) })]
-  }
-
-  /** Plans to send new events on, to the peers that do not get them from the origin or from the sender. */
-  #forward(head: StreamHead, chunk: Uint8Array, sender: string, now: number): void {
-    const origin = nameOf(head.key.node)
-    for (const { name, neighbours } of this.#ready()) {
-      if (name === sender || name === origin || neighbours.has(sender) || neighbours.has(origin)) continue
-      this.#forwards.add({ to: name, stream: nameOfStream(head.key), count: head.count, chunk }, now)
-    }
-  }
-
-  #send({ to, stream, count, chunk }: Forward): Effect[] {
-    const peer = this.#peers.get(to)
-    const head = this.#table.get(stream)
-    if (peer === undefined || head === undefined || (peer.claims.get(stream)?.count ?? 0) >= count) return []
-    return [this.#announce(to, head, head.count === count ? chunk : undefined)]
-  }
-
-  /** Sends new events to a peer, or only their head when they are many. */
-  #announce(to: string, head: StreamHead, chunk: Uint8Array | undefined): Effect {
-    if (chunk !== undefined && chunk.length <= tuning.pushBytes) return send(to, { is: 'push', chunk })
-    return send(to, { is: 'heads', entries: [this.#entry(head)], answer: [] })
-  }
-
-  /** All heads in some buckets, in as many messages as they need. */
-  #headsTo(peer: string, buckets: readonly number[], answer: readonly number[]): Effect[] {
-    const entries = this.#table.in(new Set(buckets)).map((head) => this.#entry(head))
-    const effects: Effect[] = []
-    do {
-      const part = entries.splice(0, limits.headsPerMessage)
-      effects.push(send(peer, { is: 'heads', entries: part, answer: entries.length === 0 ? answer : [] }))
-    } while (entries.length > 0)
-    return effects
-  }
-
-  #entry({ pruned, head }: StreamHead): HeadEntry {
-    return { pruned, head: shortHead(head, this.#options.topic) }
-  }
-
-  #digestTo(peer: string): Effect {
-    return send(peer, { is: 'digest', digest: this.#table.digest() })
-  }
-
-  /** Changes of the neighbours are gathered: when a swarm starts, every node connects to all others at once. */
-  #tellFrom(now: number): void {
-    this.#tellAt = Math.min(this.#tellAt, now + tuning.neighboursDelayMs)
-  }
-
-  #tellNeighbours(): Effect[] {
-    this.#tellAt = Number.POSITIVE_INFINITY
-    const ready = new Set([...this.#ready()].slice(0, limits.swarmNodes).map(({ name }) => name))
-    const effects: Effect[] = []
-    for (const { name, told } of this.#ready()) {
-      const added = [...ready].filter((node) => node !== name && !told.has(node))
-      const removed = [...told].filter((node) => !ready.has(node))
-      if (added.length + removed.length === 0) continue
-      for (const node of added) told.add(node)
-      for (const node of removed) told.delete(node)
-      effects.push(send(name, { is: 'neighbours', added: added.map(keyOf), removed: removed.map(keyOf) }))
-    }
-    return effects
-  }
-
-  *#ready(): Generator<Peer> {
-    for (const peer of this.#peers.values()) if (peer.isReady) yield peer
+  #nothing(peer: Peer, id: number, reason: NothingReason, now: number): Effect[] {
+    const request = this.#state.requests.get(peer.name, id)
+    if (request === undefined) return []
+    this.#disputes.close(request)
+    // The peer has other frames there, so the two chains differ before.
+    if (reason === 'notABorder' && request.kind === 'events' && !request.isDispute)
+      return this.#disputes.start(peer, request.name, now)
+    const claim = peer.claims.get(request.name)
+    if (reason === 'pruned' && claim !== undefined) claim.areRecordsKnown = false
+    this.#catchUp.later(peer.name, request.name, now, request.isDispute ? limits.disputeRetryMs : undefined)
+    return this.#catchUp.ask(now)
   }
 
   #close(peer: Peer, reason: CloseReason, now: number): Effect[] {
     return [{ do: 'close', peer: peer.name, reason }, ...this.disconnected(peer.name, now)]
   }
-}
-
-function send(to: string, message: Message): Effect {
-  return { do: 'send', to, message }
-}
-
-/** The name of a node: its public key as latin1. */
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key).toString('latin1')
-}
-
-function keyOf(name: string): Buffer {
-  return Buffer.from(name, 'latin1')
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
-import { Events } from '../../src/events/index.ts'
+import { Events, toReplicate } from '../../src/events/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
 import type { EventStore } from '../../src/store/index.ts'
 import { memoryStore, nodeId, silent } from '../support/api.ts'
+import * as fc from '../support/property.ts'
 
 test('requests for offsets beyond the queue limit are refused, and accepted again afterwards', async () => {
   const store = memoryStore()
@@ -25,4 +26,29 @@ test('requests for offsets beyond the queue limit are refused, and accepted agai
   for (const response of await Promise.all(asked)) assert.deepEqual(response, offsets)
   isSlow = false
   assert.deepEqual(await events.offsets(), offsets)
+})
+
+test('events that other nodes have and this one lacks are to be replicated; complete streams are left out', async () => {
+  const stream = (number: number) => `${nodeId}-${number}`
+  const present = { [stream(0)]: 7, [stream(1)]: 7, [stream(2)]: 7 }
+  const heard = { [stream(0)]: 7, [stream(1)]: 5, [stream(2)]: 10, [stream(3)]: 0 }
+  assert.deepEqual(toReplicate(present, heard), { [stream(2)]: 3, [stream(3)]: 1 })
+  assert.deepEqual(toReplicate({}, {}), {})
+  const [other, options] = ['.'.repeat(43), { ...systemRuntime, node: nodeId, routes: [], log: silent }]
+  const events = await Events.open(memoryStore(), { ...options, heard: () => ({ [stream(0)]: 3, [`${other}-0`]: 11 }) })
+  assert.deepEqual(await events.offsets(), { present: { [stream(0)]: 3 }, toReplicate: { [`${other}-0`]: 12 } })
+})
+
+test('offsets to replicate are the number of missing events, for any offsets', () => {
+  const offsets = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.nat(20))
+  fc.assert(
+    fc.property(offsets, offsets, (present, heard) => {
+      const missing = toReplicate(present, heard)
+      for (const name of ['a', 'b', 'c']) {
+        const has = (offset: number) => offset <= (present[name] ?? -1)
+        const lacking = Array.from({ length: (heard[name] ?? -1) + 1 }, (_, offset) => offset).filter((i) => !has(i))
+        assert.equal(missing[name], lacking.length === 0 ? undefined : lacking.length)
+      }
+    }),
+  )
 })

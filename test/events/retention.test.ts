@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventStore } from '../../src/store/index.ts'
+import { nodeId } from '../support/api.ts'
 import { limitsOf, publish, type Stored, World } from './retention/world.ts'
 
 const routes = [
@@ -112,14 +113,17 @@ test('names of streams from before there were limits are copied once, before the
   const world = new World()
   const streams = { default: { maxEvents: 1 } }
   await publish(await world.open({ routes }), 1024, 'none')
-  const before = (await world.events()).filter(isMapping).map(({ payload }) => payload)
+  const copyOf = (lamport: number) => ({ lamport, stream: `${nodeId}-0` })
+  const copies = (await world.events())
+    .filter(isMapping)
+    .map(({ payload }, i) => ({ ...(payload as object), copyOf: copyOf(i) }))
   for (let start = 0; start < 3; start++) {
     const events = await world.open({ routes, streams })
     await publish(events, 1024, 'none')
     await events.prune()
     const mappings = (await world.events()).filter(isMapping)
     assert.ok(mappings.every(({ stream }) => stream === facts))
-    assert.deepEqual(mappings.map(({ payload }) => payload).slice(1), before)
+    assert.deepEqual(mappings.map(({ payload }) => payload).slice(1), copies)
     assert.deepEqual(mappings[0]?.payload, { streamName: 'node.facts', streamNr: facts })
   }
 })
@@ -188,6 +192,61 @@ test('a clock change of an hour, or of half of a maxAge, removes nothing', async
     assert.equal(await world.firstOf(logs), 0, maxAge)
     assert.ok(world.log.some((line) => line.includes('WARN events: the clock was set by')))
   }
+})
+
+test('after a start with a clock behind the newest event, maxAge applies after half an hour, with a warning', async () => {
+  const world = new World()
+  const streams = { logs: { maxAge: '10s' } }
+  await publish(await world.open({ routes, streams }), 1024, 'logs')
+  world.clock.wall -= 3600e6
+  const doubts: (string | undefined)[] = []
+  const events = await world.open({ routes, streams, clockDoubted: (detail) => doubts.push(detail) })
+  await events.prune()
+  assert.equal(doubts.length, 1)
+  assert.match(doubts[0] ?? '', /^the clock is 3600 seconds behind the newest event of this node/)
+  assert.ok(world.log.some((line) => line.includes(`WARN events: ${doubts[0]}`)))
+  world.pass(1800 + 3600)
+  await events.prune()
+  assert.deepEqual(doubts.slice(1), [undefined])
+})
+
+test('after a start with an old newest event, maxAge applies after half an hour, without a warning', async () => {
+  const world = new World()
+  const streams = { logs: { maxAge: '10s' } }
+  await publish(await world.open({ routes, streams }), 1024, 'logs')
+  world.pass(3600)
+  const doubts: (string | undefined)[] = []
+  const events = await world.open({ routes, streams, clockDoubted: (detail) => doubts.push(detail) })
+  world.pass(1799)
+  await events.prune()
+  assert.equal(await world.firstOf(logs), 0)
+  assert.ok(!world.log.some((line) => line.includes('WARN')))
+  world.pass(1)
+  await events.prune()
+  assert.equal(await world.firstOf(logs), undefined)
+  assert.ok(doubts.every((detail) => detail === undefined))
+})
+
+test('while the clock is an hour ahead of those of the peers, nothing is removed for its age', async () => {
+  const world = new World()
+  let ahead = [3600e6]
+  const doubts: (string | undefined)[] = []
+  const events = await world.open({
+    routes,
+    streams: { logs: { maxAge: '10s' }, more: { maxEvents: 1 } },
+    aheadOfPeers: () => ahead,
+    clockDoubted: (detail) => doubts.push(detail),
+  })
+  await publish(events, 1024, 'logs')
+  await publish(events, 1024, 'more')
+  world.pass(3600)
+  for (let i = 0; i < 3; i++) await events.prune()
+  assert.deepEqual([await world.firstOf(logs), await world.firstOf(more)], [0, 896])
+  assert.equal(doubts.length, 1)
+  ahead = [0]
+  await events.prune()
+  assert.equal(await world.firstOf(logs), undefined)
+  assert.deepEqual(doubts.slice(1), [undefined])
 })
 
 test('an event from when the clock was ahead does not retain those that were published after it', async () => {

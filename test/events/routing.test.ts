@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/events/index.ts'
-import { RoutingTable } from '../../src/events/routing-table.ts'
+import { needsFactsStream, RoutingTable } from '../../src/events/routing-table.ts'
 import { StreamNames } from '../../src/events/stream-names.ts'
 import { encodeLabels } from '../../src/protocol/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
@@ -86,20 +86,40 @@ test('facts avoid streams with limits, other events and events of apps do not', 
   const route = { from: "'ans' & 'x'", into: 'mine' }
   const streams = (...limited: string[]) => {
     const table = new RoutingTable([route], numbers, new Set(limited))
-    const lists = [['ans'], ['ans', 'x'], ['event_routing'], ['other'], ['files']]
+    const lists = [
+      ['ans'],
+      ['ans', 'x'],
+      ['event_routing'],
+      ['other'],
+      ['files', 'files:pinned'],
+      ['files', 'files:created'],
+      ['files', 'files:removed'],
+    ]
     const byTags = lists.map((tags) => table.streamFor('com.actyx', tags))
     const byLabels = lists.map((tags) => table.streamForLabels('com.actyx', encodeLabels('com.actyx', tags)))
     assert.deepEqual(byLabels, byTags, 'publishing decides by the bytes of labels')
     return byTags
   }
-  assert.deepEqual(streams(), [0, 1, 0, 0, 4])
-  assert.deepEqual(streams('default', 'files'), [5, 1, 5, 0, 4])
-  assert.deepEqual(streams('mine'), [0, 5, 0, 0, 4])
+  assert.deepEqual(streams(), [0, 1, 0, 0, 4, 4, 4])
+  assert.deepEqual(streams('default'), [5, 1, 5, 0, 4, 4, 4])
+  assert.deepEqual(streams('default', 'files'), [5, 1, 5, 0, 4, 5, 5])
+  assert.deepEqual(streams('mine'), [0, 5, 0, 0, 4, 4, 4])
   const table = new RoutingTable([route], numbers, new Set(['default', 'mine']))
   assert.deepEqual(
     [table.streamFor('com.example.app', ['ans']), table.streamFor('com.example.app', ['ans', 'x'])],
     [0, 1],
   )
+})
+
+test('a stream for facts is needed if the default stream, or one with a route for facts, has limits', () => {
+  const needs = (routes: Routes, ...limited: string[]) => needsFactsStream(routes, new Set(limited))
+  const routes = [
+    { from: "'files:removed'", into: 'mine' },
+    { from: "'logs'", into: 'logs' },
+  ]
+  assert.deepEqual([needs(routes), needs(routes, 'logs', 'metrics', 'discovery')], [false, false])
+  assert.deepEqual([needs(routes, 'default'), needs(routes, 'files'), needs(routes, 'mine')], [true, true, true])
+  assert.equal(needs([], 'mine'), false)
 })
 
 test('streams that are named at the same time get different numbers', async () => {

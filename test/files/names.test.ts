@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Events } from '../../src/events/index.ts'
 import { queryJobs } from '../../src/events/query/query-jobs.ts'
-import { factOf, keyOf } from '../../src/files/facts.ts'
+import { factOf } from '../../src/files/facts.ts'
 import { Files } from '../../src/files/index.ts'
 import { FileBuilder } from '../../src/files/unixfs/index.ts'
 import { systemRuntime } from '../../src/runtime/system-runtime.ts'
@@ -94,28 +94,4 @@ test('names from before there were limits are copied once, and keep their place 
   await pass(world, last, 60)
   assert.deepEqual(await namesIn(filesOf(t, last)), expected)
   assert.deepEqual((await world.events()).filter(isName), copied)
-})
-
-test('the copy of a fact has the place of its original, unless it is invalid or of another node', () => {
-  const [node, other] = [nodeId, 'x'.repeat(43)]
-  const place = (copyOf: unknown) => keyOf({ lamport: 9, stream: `${node}-4`, payload: { copyOf } })
-  const own = { lamport: 9, stream: `${node}-4` }
-  assert.deepEqual(place({ lamport: 3, stream: `${node}-0` }), { lamport: 3, stream: `${node}-0` })
-  for (const invalid of [
-    undefined,
-    null,
-    7,
-    {},
-    { lamport: 3 },
-    { lamport: 9, stream: `${node}-0` },
-    { lamport: -1, stream: `${node}-0` },
-    { lamport: 1.5, stream: `${node}-0` },
-    { lamport: '3', stream: `${node}-0` },
-    { lamport: 3, stream: `${other}-0` },
-    { lamport: 3, stream: node },
-    { lamport: 3, stream: `${node}-x` },
-    { lamport: 3, stream: 0 },
-  ])
-    assert.deepEqual(place(invalid), own)
-  assert.deepEqual(keyOf({ lamport: 9, stream: `${node}-4`, payload: 'text' }), own)
 })

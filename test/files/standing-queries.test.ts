@@ -38,6 +38,7 @@ async function open(t: TestContext) {
     events,
     log: silent,
     background: new BackgroundReporter(),
+    onNewWants: () => {},
   })
   t.after(async () => {
     queries.close()

@@ -9,7 +9,7 @@ import { until } from '../support/process.ts'
 
 test('failing pruning is logged, counted and a reason in /readyz until it recovers', async (t) => {
   const folder = temporaryFolder(t)
-  const { node, url, log, call } = await startNode(t, folder, 20)
+  const { node, url, log, call } = await startNode(t, folder, { retentionMs: 20 })
   await node.settings.set(['eventRouting', 'streams'], { default: { maxEvents: 10 } }, 'test')
   const other = new DatabaseSync(topicFile(folder, 'default-topic'))
   t.after(() => other.close())

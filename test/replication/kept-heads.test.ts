@@ -7,6 +7,7 @@ import {
   growOwn,
   headRow,
   KeptHeads,
+  recordsHash,
   type StreamPosition,
   startOfStream,
   type TopicContext,
@@ -72,17 +73,18 @@ test('the head of another node is the received one, and empty or imported stream
   assert.equal(kept.newest(grownTo(1), ticking('imported'), notReceived), undefined)
 })
 
-test('a row of the head table says what the head says', () => {
+const row = { number: 7, key: source.stream, own: false, pruned: 2, frozen: false, topic: 't', redacted: [3] }
+
+test('a row of the head table says what the head says, and what was removed', () => {
   const head = source.head(2)
   const { lamport, hash } = source.frames[1] ?? {}
-  assert.deepEqual(headRow({ number: 7, own: false, pruned: 2 }, head), {
-    number: 7,
-    key: source.stream,
-    own: false,
-    pruned: 2,
-    count: 5,
-    lamport,
-    hash,
-    head,
-  })
+  const records = recordsHash('t', { key: source.stream, pruned: 2, count: 5 }, [{ first: 3, count: 1 }])
+  const { topic, redacted, ...known } = row
+  assert.deepEqual(headRow(row, head), { ...known, count: 5, lamport, hash, records, head })
+})
+
+test('a stream without a head has a row only if it is frozen', () => {
+  assert.equal(headRow(row, undefined), undefined)
+  const frozen = headRow({ ...row, frozen: true }, undefined)
+  assert.deepEqual([frozen?.count, frozen?.frozen, frozen?.head], [0, true, undefined])
 })

@@ -93,12 +93,14 @@ test('redactions of events that were not received are bounded in records and in 
   const { expectedRedactions: records, expectedRedactedEvents: offsets } = limits
   const effectOf = (expected: { records: number; offsets: number }, ...of: number[]) =>
     effectOfRedaction(recordOf(...of), known(expected), contextOf(), 'received').is
-  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8), 'redact')
-  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8, 9), 'full')
-  assert.equal(effectOf({ records, offsets: 0 }, 6), 'full')
-  // What is here is removed, whatever waits.
+  const far = 6 + format.eventsPerChunk
+  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, far), 'redact')
+  assert.equal(effectOf({ records: records - 1, offsets: offsets - 2 }, 6, 8, far), 'full')
+  assert.equal(effectOf({ records, offsets: 0 }, far), 'full')
+  // What is here is removed, whatever waits. The same for the next chunk, which comes after its records.
   assert.equal(effectOf({ records, offsets }, 2, 7), 'redact')
-  assert.equal(effectOf({ records, offsets }, 2, 6), 'full')
+  assert.equal(effectOf({ records, offsets }, 2, 6, far - 1), 'redact')
+  assert.equal(effectOf({ records, offsets }, 2, 6, far), 'full')
 })
 
 test('a redaction of no events, of too many, or of one that does not exist is not signed', () => {

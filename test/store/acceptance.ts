@@ -1,4 +1,5 @@
 import { test } from 'node:test'
+import { adopting } from './acceptance/adopting.ts'
 import { announcing } from './acceptance/announcing.ts'
 import { appending } from './acceptance/appending.ts'
 import { sizing } from './acceptance/chunk-sizes.ts'
@@ -7,6 +8,7 @@ import { forgetting } from './acceptance/forgetting.ts'
 import { forking } from './acceptance/forking.ts'
 import { tabulating } from './acceptance/head-table.ts'
 import { refusingChunks } from './acceptance/hostile-chunks.ts'
+import { importing } from './acceptance/importing.ts'
 import { holdingOwnRecords } from './acceptance/own-records.ts'
 import { pruning } from './acceptance/pruning.ts'
 import { querying } from './acceptance/querying.ts'
@@ -27,11 +29,13 @@ export type { OpenOptions, OpenStore } from './acceptance/support.ts'
 const pruned = [...pruning, ...endingChunksEarly]
 const others = [
   appending,
+  importing,
   reading,
   receiving,
   receivingTogether,
   refusingChunks,
   forking,
+  adopting,
   pruned,
   redacting,
   serving,

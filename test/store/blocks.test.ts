@@ -274,7 +274,7 @@ test('the register with the highest event key wins, in any order of arrival', (t
     fc.property(places, (list) => {
       const name = `name ${key++}`
       for (const { lamport, stream: id } of list)
-        registers.set('name', name, { lamport, stream: id }, `${lamport} ${id}`)
+        registers.set('name', name, { key: { lamport, stream: id } }, `${lamport} ${id}`)
       const order = ({ lamport, stream: id }: { lamport: number; stream: string }) =>
         `${lamport} ${id.split('-')[0]} ${id.split('-')[1]?.padStart(3, '0')}`
       const last = list.toSorted((a, b) => (order(a) < order(b) ? -1 : 1)).at(-1)

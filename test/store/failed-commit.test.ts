@@ -54,7 +54,7 @@ for (const { what, before, failing, stream } of [
     renameSync(`${folder}-away`, folder)
     assert.equal(heads.verify(writer.head(0) as Uint8Array).count, before)
     assert.deepEqual(
-      writer.ownHeads().map(({ count }) => count),
+      writer.ownHeads().map(({ head }) => heads.verify(head).count),
       [before],
     )
     const next = stream === 0 ? before : 0

@@ -32,7 +32,7 @@ export interface Visit {
 /** Starts a whole node in this process, with its log lines. */
 export async function startBareNode(
   t: TestContext,
-  options: Pick<NodeOptions, 'folder' | 'retentionMs'>,
+  options: Pick<NodeOptions, 'folder' | 'retentionMs' | 'replicates'>,
 ): Promise<{ readonly node: Node; readonly log: readonly string[] }> {
   const log: string[] = []
   const output = logOutput(textLine(false), { write: (text) => log.push(text), flush: async () => {} }, systemClock)
@@ -44,8 +44,12 @@ export async function startBareNode(
 }
 
 /** The same, with an app that has a token. */
-export async function startNode(t: TestContext, folder = temporaryFolder(t), retentionMs?: number): Promise<TestNode> {
-  const { node, log } = await startBareNode(t, { folder, ...(retentionMs !== undefined && { retentionMs }) })
+export async function startNode(
+  t: TestContext,
+  folder = temporaryFolder(t),
+  options: Pick<NodeOptions, 'retentionMs' | 'replicates'> = {},
+): Promise<TestNode> {
+  const { node, log } = await startBareNode(t, { folder, ...options })
   const [address] = node.addresses.api
   assert.ok(address)
   const url = `http://${socketText(address)}`

@@ -9,6 +9,7 @@ import type {
   AppendRequest,
   EventStore,
   GivenChunk,
+  ImportRequest,
   Reading,
   ReceiveOptions,
   Selection,
@@ -35,6 +36,10 @@ export class SingleThreadStore implements EventStore {
     const [appended] = this.#write((writer) => writer.append([request]))
     if (appended === undefined) throw new Error('a request has an answer')
     return appended
+  }
+
+  async import(request: ImportRequest) {
+    return this.#write((writer) => writer.import(request))
   }
 
   async receive(chunk: Uint8Array, options?: ReceiveOptions) {
@@ -77,8 +82,21 @@ export class SingleThreadStore implements EventStore {
     return this.#writer.evidence(stream)
   }
 
-  async applyEvidence(record: Uint8Array) {
-    return this.#write((writer) => writer.applyEvidence(record))
+  async applyEvidence(record: Uint8Array, options?: ReceiveOptions) {
+    return this.#write((writer) => writer.applyEvidence(record, options))
+  }
+
+  async startMarks() {
+    this.#open()
+    return this.#writer.startMarks()
+  }
+
+  async markAnnounced() {
+    this.#write((writer) => writer.markAnnounced())
+  }
+
+  async settleOwnStreams() {
+    this.#write((writer) => writer.settleOwnStreams())
   }
 
   async streams() {
@@ -103,8 +121,12 @@ export class SingleThreadStore implements EventStore {
   }
 
   async heads() {
-    const received = this.#open().serve((server) => server.receivedHeads())
-    return [...this.#writer.ownHeads(), ...received].sort((a, b) => a.number - b.number)
+    return this.#open().serve((server) => server.headTable(this.#writer.ownHeads()))
+  }
+
+  async headOf(key: StreamKey) {
+    this.#open()
+    return this.#writer.headOf(key)
   }
 
   async streamOf(key: StreamKey) {

@@ -2,54 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/base/limits.ts'
 import { tuning } from '../../src/base/tuning.ts'
-import { KeyPair } from '../../src/identity/index.ts'
-import { type Hash, heads, shortHead } from '../../src/protocol/index.ts'
-import type { StreamHead } from '../../src/replication/index.ts'
-import { type Effect, type Message, Sync } from '../../src/sync/index.ts'
-
-const topic = 'test'
-const hash = 'h'.repeat(32) as Hash
-
-function headOf(seed: number, count: number, number = 0): StreamHead {
-  const key = new KeyPair(Buffer.alloc(32, seed))
-  const stream = { node: key.publicKey, number }
-  const head = heads.sign({ topic, stream, count, lamport: count, hash, checkpoint: false, time: 1 }, key)
-  return { number: 0, own: false, key: stream, count, lamport: count, pruned: 0, hash, head }
-}
-
-function claimOf({ head }: StreamHead): Message {
-  return { is: 'heads', entries: [{ pruned: 0, head: shortHead(head, topic) }], answer: [] }
-}
-
-function newSync(): Sync {
-  return new Sync({ topic, gossipMs: 1000, random: () => 0.5, wallClock: () => 1 }, 0)
-}
-
-const hello: Message = { is: 'hello', version: 1, features: [], required: [], time: 1 }
-
-/** A node with peers that have introduced themselves. */
-function connectedTo(...peers: string[]): Sync {
-  const sync = newSync()
-  for (const peer of peers) {
-    sync.connected(peer, 0)
-    sync.received(peer, hello, 0)
-  }
-  return sync
-}
-
-function sent(effects: readonly Effect[], kind: Message['is']): { to: string; message: Message }[] {
-  return effects.flatMap((effect) => (effect.do === 'send' && effect.message.is === kind ? [effect] : []))
-}
-
-function onlySent(effects: readonly Effect[], kind: Message['is']): { to: string; message: Message } {
-  const found = sent(effects, kind)
-  assert.equal(found.length, 1)
-  return found[0] as { to: string; message: Message }
-}
-
-function closed(effects: readonly Effect[]): string[] {
-  return effects.flatMap((effect) => (effect.do === 'close' ? [`${effect.peer}: ${effect.reason}`] : []))
-}
+import type { Message } from '../../src/sync/index.ts'
+import { claimOf, closed, connectedTo, hello, newSync, onlySent, rowOf, sent } from './support.ts'
 
 test('a node greets a new peer, and sends its digest once the peer has introduced itself', () => {
   const sync = newSync()
@@ -61,95 +15,173 @@ test('a peer that needs an unknown feature, speaks before its hello, or stays si
   const sync = newSync()
   for (const peer of ['a', 'b', 'c']) sync.connected(peer, 0)
   assert.deepEqual(closed(sync.received('a', { ...hello, required: ['teleport'] }, 0)), ['a: unknownRequiredFeature'])
-  assert.deepEqual(closed(sync.received('b', { is: 'nothing', id: 1 }, 0)), ['b: malformedMessage'])
+  assert.deepEqual(closed(sync.received('b', { is: 'nothing', id: 1, reason: 'notHere' }, 0)), ['b: malformedMessage'])
   assert.equal(sync.wakeAt <= limits.helloTimeoutMs, true)
   assert.deepEqual(closed(sync.tick(limits.helloTimeoutMs)), ['c: silent'])
 })
 
 test('equal digests are not answered, others are compared by bucket', () => {
   const [a, b] = [connectedTo('b'), connectedTo('a')]
-  for (const sync of [a, b]) sync.changed(headOf(1, 5))
+  for (const sync of [a, b]) sync.changed(rowOf(1, 5))
   const digest = onlySent(a.tick(1000), 'digest')
   assert.deepEqual(b.received('a', digest.message, 0), [])
-  b.changed(headOf(2, 7))
+  b.changed(rowOf(2, 7))
   const buckets = onlySent(b.received('a', digest.message, 0), 'buckets')
   const request = onlySent(a.received('b', buckets.message, 0), 'heads')
   const answer = onlySent(b.received('a', request.message, 0), 'heads')
   const want = onlySent(a.received('b', answer.message, 0), 'want')
   assert.equal(want.to, 'b')
-  assert.deepEqual(want.message, { is: 'want', id: 1, stream: headOf(2, 7).key, from: 0 })
+  assert.deepEqual(want.message, {
+    is: 'want',
+    id: 1,
+    stream: rowOf(2, 7).key,
+    from: 0,
+    bytes: tuning.wantBytes,
+  })
 })
 
 test('a head with a wrong signature is not followed', () => {
   const sync = connectedTo('a')
-  const head = Uint8Array.from(headOf(1, 5).head)
+  const head = Uint8Array.from(rowOf(1, 5).head as Uint8Array)
   head[head.length - 1] = (head[head.length - 1] as number) ^ 1
-  const effects = sync.received('a', claimOf({ ...headOf(1, 5), head }), 0)
+  const effects = sync.received('a', claimOf({ ...rowOf(1, 5), head }), 0)
   assert.deepEqual(closed(effects), ['a: badHead'])
   assert.deepEqual(sent(effects, 'want'), [])
 })
 
 test('a stream is asked for once, and from another peer when the first does not answer', () => {
   const sync = connectedTo('a', 'b')
-  assert.equal(sent(sync.received('a', claimOf(headOf(1, 5)), 0), 'want')[0]?.to, 'a')
-  assert.deepEqual(sent(sync.received('b', claimOf(headOf(1, 5)), 0), 'want'), [])
+  assert.equal(sent(sync.received('a', claimOf(rowOf(1, 5)), 0), 'want')[0]?.to, 'a')
+  assert.deepEqual(sent(sync.received('b', claimOf(rowOf(1, 5)), 0), 'want'), [])
   assert.ok(sync.wakeAt <= limits.wantTimeoutMs)
   assert.equal(sent(sync.tick(limits.wantTimeoutMs), 'want')[0]?.to, 'b')
 })
 
 test('a stream is asked for again when the peer that was asked disconnects', () => {
   const sync = connectedTo('a', 'b')
-  sync.received('a', claimOf(headOf(1, 5)), 0)
-  sync.received('b', claimOf(headOf(1, 5)), 0)
+  sync.received('a', claimOf(rowOf(1, 5)), 0)
+  sync.received('b', claimOf(rowOf(1, 5)), 0)
   assert.equal(sent(sync.disconnected('a', 1), 'want')[0]?.to, 'b')
 })
 
 test('requests in flight per peer are limited, and the next one follows an answer', () => {
   const sync = connectedTo('a')
-  const asked = Array.from({ length: 10 }, (_, i) => sync.received('a', claimOf(headOf(i + 1, 5)), 0))
+  const asked = Array.from({ length: 10 }, (_, i) => sync.received('a', claimOf(rowOf(i + 1, 5)), 0))
   assert.equal(asked.flatMap((effects) => sent(effects, 'want')).length, tuning.wantsPerPeer)
-  assert.equal(sent(sync.received('a', { is: 'nothing', id: 1 }, 1), 'want').length, 1)
+  assert.equal(sent(sync.received('a', { is: 'nothing', id: 1, reason: 'notHere' }, 1), 'want').length, 1)
 })
 
 test('a peer with too many requests is disconnected', () => {
   const sync = connectedTo('a')
-  const want: Message = { is: 'want', id: 1, stream: headOf(1, 5).key, from: 0 }
+  const want: Message = { is: 'want', id: 1, stream: rowOf(1, 5).key, from: 0, bytes: 1 }
   for (let i = 0; i < limits.servedPerPeer; i++) assert.equal(sync.received('a', want, 0)[0]?.do, 'read')
   assert.deepEqual(closed(sync.received('a', want, 0)), ['a: tooManyRequests'])
 })
 
 test('a chunk that the store refuses costs its sender the connection', () => {
   const sync = connectedTo('a')
-  sync.received('a', claimOf(headOf(1, 5)), 0)
-  const [store] = sync.received('a', { is: 'chunk', id: 1, chunk: Buffer.alloc(1) }, 0)
+  sync.received('a', claimOf(rowOf(1, 5)), 0)
+  const [store] = sync.received('a', { is: 'chunk', id: 1, more: false, chunk: Buffer.alloc(1) }, 0)
   assert.ok(store?.do === 'store')
   assert.deepEqual(closed(sync.stored(store, 'refused', undefined, 0)), ['a: badChunk'])
 })
 
 test('own events are pushed to every peer; of many only the head is sent', () => {
   const sync = connectedTo('a', 'b')
-  const small = sync.appended(headOf(9, 1), Buffer.alloc(100))
+  const small = sync.appended(rowOf(9, 1), Buffer.alloc(100))
   assert.deepEqual(
     sent(small, 'push').map(({ to }) => to),
     ['a', 'b'],
   )
-  const large = sync.appended(headOf(9, 2), Buffer.alloc(tuning.pushBytes + 1))
+  const large = sync.appended(rowOf(9, 2), Buffer.alloc(tuning.pushBytes + 1))
   assert.equal(sent(large, 'push').length, 0)
   assert.equal(sent(large, 'heads').length, 2)
 })
 
 test('received events are forwarded only to peers that know neither the origin nor the sender', () => {
-  const origin = headOf(7, 3)
+  const origin = rowOf(7, 3)
   const originName = Buffer.from(origin.key.node).toString('latin1')
   const sync = connectedTo('sender', 'knows origin', 'knows sender', 'knows neither', originName)
   const key = (name: string): Buffer => Buffer.from(name, 'latin1')
   sync.received('knows origin', { is: 'neighbours', added: [key(originName)], removed: [] }, 0)
   sync.received('knows sender', { is: 'neighbours', added: [key('sender')], removed: [] }, 0)
   const chunk = Buffer.alloc(10)
-  sync.stored({ do: 'store', from: 'sender', want: undefined, chunk }, 'stored', origin, 0)
+  sync.stored({ do: 'store', from: 'sender', want: undefined, more: false, chunk }, 'stored', origin, 0)
   const forwarded = sent(sync.tick(tuning.forwardDelayMs), 'push')
   assert.deepEqual(
     forwarded.map(({ to }) => to),
     ['knows neither'],
   )
+})
+
+test('of a peer with much to send, new events are left out until it has caught up', () => {
+  const sync = connectedTo('a', 'b')
+  sync.congested('a', true)
+  assert.deepEqual(
+    sent(sync.appended(rowOf(99, 1), Buffer.alloc(100)), 'push').map(({ to }) => to),
+    ['b'],
+  )
+  sync.congested('a', false)
+  assert.equal(sent(sync.appended(rowOf(99, 2), Buffer.alloc(100)), 'push').length, 2)
+})
+
+test('a peer that has fallen silent is disconnected', () => {
+  const sync = connectedTo('a', 'b')
+  const at = limits.silentIntervals * 1000
+  sync.received('b', { is: 'ping', id: 1 }, at)
+  assert.deepEqual(closed(sync.tick(at + 1)), ['a: silent'])
+})
+
+test('round trips and clocks of peers are measured', () => {
+  const sync = connectedTo('a')
+  const { message } = onlySent(sync.tick(1000), 'ping')
+  sync.received('a', { is: 'pong', id: message.id }, 1007)
+  sync.received('a', { is: 'digest', digest: Buffer.alloc(8), time: 501 }, 1008)
+  const [peer] = sync.peers()
+  assert.deepEqual([peer?.roundTripMs, peer?.clockAhead], [7, 500])
+})
+
+test('the node of a stream is told what is stored of it, once for several events', () => {
+  const row = rowOf(7, 3)
+  const origin = Buffer.from(row.key.node).toString('latin1')
+  const sync = connectedTo(origin)
+  const store = { do: 'store', from: origin, want: undefined, more: false, chunk: Buffer.alloc(10) } as const
+  sync.stored(store, 'stored', row, 0)
+  sync.stored(store, 'stored', rowOf(7, 4), 1)
+  assert.ok(sync.wakeAt <= tuning.reportStoredMs)
+  const { message, to } = onlySent(sync.tick(tuning.reportStoredMs), 'stored')
+  assert.deepEqual([to, message.streams], [origin, [{ number: 0, count: 4 }]])
+  assert.deepEqual(sent(sync.tick(tuning.reportStoredMs + 1), 'stored'), [])
+})
+
+test('what a peer has stored of own streams is known from its heads and its reports', () => {
+  const sync = connectedTo('a')
+  sync.changed(rowOf(99, 9))
+  sync.received('a', claimOf(rowOf(99, 5)), 0)
+  assert.deepEqual([...(sync.peers()[0]?.stored ?? [])], [[0, 5]])
+  sync.received('a', { is: 'stored', streams: [{ number: 0, count: 8 }] }, 0)
+  assert.deepEqual([...(sync.peers()[0]?.stored ?? [])], [[0, 8]])
+})
+
+test('a peer with more of an own stream is reported, and not asked', () => {
+  const sync = connectedTo('a')
+  sync.changed(rowOf(99, 2))
+  const effects = sync.received('a', claimOf(rowOf(99, 5)), 0)
+  assert.deepEqual(effects, [{ do: 'report', is: 'own-stream-ahead', stream: rowOf(99, 5).key, peer: 'a' }])
+})
+
+test('several chunks answer a request, which stays open until the last one is stored', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf(rowOf(1, 50)), 0), 'want').message
+  const chunk = (more: boolean): Message => ({ is: 'chunk', id, more, chunk: Buffer.alloc(1) })
+  for (const [more, count] of [
+    [true, 20],
+    [true, 40],
+    [false, 50],
+  ] as const) {
+    const [store] = sync.received('a', chunk(more), count)
+    assert.ok(store?.do === 'store')
+    assert.deepEqual(sent(sync.stored(store, 'stored', rowOf(1, count), count), 'want'), [])
+  }
+  assert.deepEqual(sync.received('a', chunk(false), 60), [], 'the request is closed')
 })

@@ -3,6 +3,7 @@ import { basename, join, resolve } from 'node:path'
 import { ShoalError } from '../../base/errors.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import {
+  acceptBackup,
   type BlockStats,
   backupBlocks,
   backupLog,
@@ -13,6 +14,7 @@ import {
   copyDatabase,
   DataFolder,
   finishCopy,
+  isUnacceptedBackup,
   type LogStats,
   logStats,
   makeFolders,
@@ -123,6 +125,23 @@ function backupTopic(file: string, target: string): void {
 function warnOfDamagedWal(file: string): void {
   const damage = checkWal(file, { keep: true })
   if (damage !== undefined) process.stderr.write(`Warning: ${damage.text}\n`)
+}
+
+/**
+ * Accepts a restored backup: its node continues its streams, even if other nodes have newer events of it. Does not lock
+ * the data folder, since the node may be running, and waiting for it.
+ */
+export async function acceptRestored(folder: string): Promise<Result> {
+  const path = resolve(folder)
+  if (!DataFolder.exists(path))
+    throw new ShoalError('ERR_INVALID_INPUT', `\`${path}\` is no data folder. Choose one with --working-dir.`)
+  const restored = topicFiles(path).filter((file) => isUnacceptedBackup(file))
+  for (const file of restored) acceptBackup(file)
+  const text =
+    restored.length === 0
+      ? 'There is nothing to accept: no topic is a restored backup whose streams are in doubt.'
+      : `Accepted ${restored.length} restored topics. A running node goes on publishing within a second.`
+  return { text: () => text, json: { accepted: restored.length } }
 }
 
 /** Works on the topic files of a data folder, locked against a running node. */

@@ -5,7 +5,9 @@ import { tuning } from '../../base/tuning.ts'
 import { release } from '../../runtime/buffers.ts'
 import { type Timers, yieldToEventLoop } from '../../runtime/timers.ts'
 import type { Appended, AppendRequest, EventLog } from '../../store/index.ts'
+import type { PublishGate } from '../publish-gate.ts'
 import type { Routing } from '../routing.ts'
+import { isForked } from '../stream-names.ts'
 import { Batch } from './batch.ts'
 import { PublishScanner } from './publish-scanner.ts'
 
@@ -17,15 +19,17 @@ export class Publisher {
   readonly #store: EventLog
   readonly #routing: Routing
   readonly #timers: Timers
+  readonly #gate: PublishGate | undefined
   #requests = 0
   #bytes = 0
   /** Shared by small requests: each is scanned and handed over without yielding. */
   readonly #small = new Batch(smallBytes)
 
-  constructor(store: EventLog, routing: Routing, timers: Timers) {
+  constructor(store: EventLog, routing: Routing, timers: Timers, gate?: PublishGate) {
     this.#store = store
     this.#routing = routing
     this.#timers = timers
+    this.#gate = gate
   }
 
   /**
@@ -36,12 +40,22 @@ export class Publisher {
     if (this.#requests >= limits.queuedPublishes) throw failure('ERR_SERVICE_OVERLOADED', {})
     this.#requests++
     try {
-      const routes = this.#routing.ready ?? (await this.#routing.current())
-      const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
-      return await this.#storeWhole(scanner, body.length)
+      if (this.#gate?.isOpen === false) await this.#gate.wait()
+      return await this.#publish(appId, body)
+    } catch (error) {
+      if (!isForked(error)) throw error
+      // Nothing was stored. With other streams it succeeds.
+      await this.#routing.leaveFrozen()
+      return await this.#publish(appId, body)
     } finally {
       this.#requests--
     }
+  }
+
+  async #publish(appId: string, body: Buffer): Promise<Appended> {
+    const routes = this.#routing.ready ?? (await this.#routing.current())
+    const scanner = new PublishScanner(body, appId, routes, body.length <= smallBytes ? { batch: this.#small } : {})
+    return await this.#storeWhole(scanner, body.length)
   }
 
   /** Scans the whole request before it is stored. A large one is scanned in slices. */

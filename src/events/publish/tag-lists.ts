@@ -4,7 +4,7 @@ import { closeList, type JsonScanner, openList } from '../../json/json-scanner.t
 import { viewOf } from '../../json/plain-text.ts'
 import { unescapeTo } from '../../json/unescape.ts'
 import { ByteWriter } from '../../protocol/index.ts'
-import { defaultStream, type RoutingTable } from '../routing-table.ts'
+import type { RoutingTable } from '../routing-table.ts'
 import { isVerbatim } from './normal-form.ts'
 import { TagSet } from './tag-set.ts'
 
@@ -55,7 +55,7 @@ export class TagLists {
 
   /** The stream for the labels in a range of the target. */
   streamOf(labels: number, labelsEnd: number): number {
-    if (!this.#isRouted) return defaultStream.number
+    if (!this.#isRouted) return this.#routes.default
     return this.#routes.streamForLabels(this.#appId, this.#target.written.subarray(labels, labelsEnd))
   }
 

@@ -1,4 +1,4 @@
-import type { Blocks, Registers } from '../../store/index.ts'
+import type { Blocks, PinReason, Registers } from '../../store/index.ts'
 import type { KeyedFact } from '../facts.ts'
 import { isBlockCid, parseCid } from '../unixfs/index.ts'
 
@@ -65,23 +65,26 @@ export class Catalogue {
   }
 
   /** Applies a fact. One that is not newer than the stored one has no effect. */
-  apply({ fact, key }: KeyedFact): void {
+  apply({ fact, ...place }: KeyedFact): void {
     switch (fact.kind) {
       case 'name': {
         const before = this.cidOf(fact.name)
-        if (!this.#registers.set('name', fact.name, key, fact.cid)) return
-        this.#registers.set('private name', fact.name, key, fact.isPrivate === true ? '' : undefined)
-        this.#move(nameOwner(fact.name), before, fact.cid)
+        if (!this.#registers.set('name', fact.name, place, fact.cid)) return
+        this.#registers.set('private name', fact.name, place, fact.isPrivate === true ? '' : undefined)
+        this.#move(nameOwner(fact.name), before, fact.cid, { kind: 'name', lamport: place.key.lamport })
         return
       }
       case 'upload': {
         const before = this.isUploaded(fact.cid)
-        if (!this.#registers.set('upload', fact.cid, key, fact.isPinned ? '' : undefined)) return
-        this.#move(uploadOwner, before ? fact.cid : undefined, fact.isPinned ? fact.cid : undefined)
+        if (!this.#registers.set('upload', fact.cid, place, fact.isPinned ? '' : undefined)) return
+        this.#move(uploadOwner, before ? fact.cid : undefined, fact.isPinned ? fact.cid : undefined, {
+          kind: 'upload',
+          lamport: place.key.lamport,
+        })
         return
       }
       case 'query':
-        this.#registers.set('query', fact.app, key, JSON.stringify({ query: fact.query, until: fact.until }))
+        this.#registers.set('query', fact.app, place, JSON.stringify({ query: fact.query, until: fact.until }))
     }
   }
 
@@ -101,14 +104,13 @@ export class Catalogue {
     for (const [, bytes] of cids.flatMap(blockCid)) this.#blocks.pin(queryOwner(app), bytes)
   }
 
-  #move(owner: string, before: string | undefined, after: string | undefined): void {
+  #move(owner: string, before: string | undefined, after: string | undefined, reason: PinReason): void {
     const [[toKey, to] = []] = blockCid(after)
+    // Compared by bytes: a CID has several spellings.
     const [[fromKey, from] = []] = blockCid(before)
-    // A CID has several spellings.
-    if (fromKey === toKey) return
-    // Pin first, so that blocks in both DAGs stay referenced.
-    if (to !== undefined) this.#blocks.pin(owner, to)
-    if (from !== undefined) this.#blocks.unpin(owner, from)
+    // Pin first, so that blocks in both DAGs stay referenced; also the same CID, for the order of missing blocks.
+    if (to !== undefined) this.#blocks.pin(owner, to, reason)
+    if (from !== undefined && fromKey !== toKey) this.#blocks.unpin(owner, from)
   }
 }
 

@@ -15,6 +15,17 @@ export interface Child {
   readonly cid: string
 }
 
+/** A block that is not stored. */
+export interface MissingBlock {
+  /** Its CID. */
+  readonly missing: string
+}
+
+/** The result of resolving a path: no content if it does not exist, or a block is missing. */
+export interface Resolved extends Partial<MissingBlock> {
+  readonly content: Content | undefined
+}
+
 /** Reads files and directories from blocks, some of which may be missing. */
 export class ContentReader {
   readonly #blocks: Blocks
@@ -25,25 +36,26 @@ export class ContentReader {
     this.#blocks = blocks
   }
 
-  /** Resolves a path below a CID; undefined if it does not exist, or a block is missing. */
-  find(root: CID, path: readonly string[]): Content | undefined {
+  /** Resolves a path below a CID. */
+  find(root: CID, path: readonly string[]): Resolved {
     let cid = root
     for (const name of path) {
       const block = this.#block(cid)
-      const link = block?.data.type === 'directory' ? block.links.find((entry) => entry.name === name) : undefined
-      if (link === undefined) return undefined
+      if (block === undefined) return { content: undefined, ...missingBlock(cid) }
+      const link = block.data.type === 'directory' ? block.links.find((entry) => entry.name === name) : undefined
+      if (link === undefined) return { content: undefined }
       cid = link.cid
     }
     const block = this.#block(cid)
-    return block && contentOf(cid, block)
+    return block === undefined ? { content: undefined, ...missingBlock(cid) } : { content: contentOf(cid, block) }
   }
 
-  /** The bytes of a file from an offset to the end of its block; undefined if a block is missing. */
-  read(file: string, offset: number): Uint8Array | undefined {
+  /** The bytes of a file from an offset to the end of its block, or the missing block. */
+  read(file: string, offset: number): Uint8Array | MissingBlock | undefined {
     let at = offset
     for (let cid = parseCid(file); cid !== undefined; ) {
       const block = this.#block(cid)
-      if (block === undefined) return undefined
+      if (block === undefined) return missingBlock(cid)
       const { data, links } = block
       if (data.type !== 'file' || at >= data.size) throw new MalformedUnixFs('it has fewer bytes than it says')
       if (at < data.data.length) {
@@ -71,6 +83,11 @@ export class ContentReader {
     if (block.links.length > 0) this.#cache.set(key, block, block.length)
     return block
   }
+}
+
+/** Nothing for a CID of which there cannot be a block. */
+function missingBlock(cid: CID): MissingBlock | undefined {
+  return isBlockCid(cid) ? { missing: String(cid) } : undefined
 }
 
 function contentOf(cid: CID, { data, links, length }: DecodedBlock): Content {

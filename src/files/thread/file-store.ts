@@ -4,12 +4,15 @@ import { limits } from '../../base/limits.ts'
 import { nowMs } from '../../runtime/clock.ts'
 import type { Runtime } from '../../runtime/system-runtime.ts'
 import {
-  type BackgroundReporter,
+  BackgroundReporter,
   BlockStore,
   type BlockUsage,
   type CacheLimits,
   type CountFile,
+  DiskReserve,
+  type DiskSpace,
   type DiskSync,
+  diskSpace,
   diskSync,
   openCheckedBlocks,
   Registers,
@@ -23,7 +26,8 @@ import type { KeyedFact } from '../facts.ts'
 import { ChunkMemory, MalformedUnixFs, parseCid } from '../unixfs/index.ts'
 import { Batches } from './batches.ts'
 import { Catalogue, type StandingQuery } from './catalogue.ts'
-import { type Content, ContentReader } from './content.ts'
+import { type Content, ContentReader, type MissingBlock, type Resolved } from './content.ts'
+import { type FetchedBlock, FetchedBlocks, type WantedList } from './fetched-blocks.ts'
 import { type UploadedFile, type UploadId, Uploads } from './uploads.ts'
 
 /** The result of resolving an address. */
@@ -34,6 +38,8 @@ export interface Found {
   readonly isPrivate?: boolean
   /** Undefined if it does not exist, or a block is missing. */
   readonly content: Content | undefined
+  /** The CID of the missing block. */
+  readonly missing?: string
 }
 
 /** Pinned content; without a size if its root block is missing. */
@@ -51,6 +57,8 @@ export interface FileStoreOptions {
   readonly sync?: DiskSync
   /** Receives failures of background work. */
   readonly background?: BackgroundReporter
+  /** The space of the disk. */
+  readonly space?: () => DiskSpace
 }
 
 /** Database pages that are vacuumed per call, so that other calls get their turn. */
@@ -69,6 +77,7 @@ export class FileStore {
   readonly #catalogue: Catalogue
   readonly #uploads: Uploads
   readonly #contents: ContentReader
+  readonly #fetched: FetchedBlocks
 
   /** Damage that was found when the store was opened. */
   readonly damage: readonly StoreDamage[]
@@ -77,7 +86,7 @@ export class FileStore {
   constructor(
     file: string,
     { clock, random }: Pick<Runtime, 'clock' | 'random'>,
-    { sync = diskSync, background }: FileStoreOptions = {},
+    { sync = diskSync, background = new BackgroundReporter(), space = () => diskSpace(file) }: FileStoreOptions = {},
   ) {
     const { database, damage, countFile } = openCheckedBlocks(file, sync, background)
     this.damage = damage
@@ -90,6 +99,8 @@ export class FileStore {
     this.#catalogue = new Catalogue(this.#blocks, this.#registers)
     this.#uploads = new Uploads(this.#blocks, this.#batches, random)
     this.#contents = new ContentReader(this.#blocks)
+    const reserve = new DiskReserve(space)
+    this.#fetched = new FetchedBlocks({ blocks: this.#blocks, batches: this.#batches, reserve, background })
   }
 
   beginUpload(): UploadId {
@@ -127,7 +138,7 @@ export class FileStore {
   /** Resolves a CID or a name, and a path below it. */
   find(root: string, path: readonly string[]): Found {
     const cid = parseCid(root)
-    if (cid !== undefined) return { by: 'cid', content: unlessMalformed(() => this.#contents.find(cid, path)) }
+    if (cid !== undefined) return { by: 'cid', ...unlessMalformed(() => this.#contents.find(cid, path)) }
     return this.#findNamed(this.#catalogue.cidOf(root), path)
   }
 
@@ -138,8 +149,29 @@ export class FileStore {
     return { ...this.#findNamed(this.#catalogue.cidOf(name), path), isPrivate: this.#catalogue.isPrivate(name) }
   }
 
-  read(file: string, offset: number): Uint8Array | undefined {
+  /** The bytes of a file from an offset to the end of its block, or the missing block. */
+  read(file: string, offset: number): Uint8Array | MissingBlock | undefined {
     return this.#contents.read(file, offset)
+  }
+
+  /** Wanted blocks: the first ones, or those after the last list. */
+  wantedBlocks(from: 'start' | 'next'): WantedList {
+    return this.#fetched.wanted(from)
+  }
+
+  /** Verifies a block of another node, and stores it if it is wanted or `isAsked`. */
+  receiveBlock(cid: Uint8Array, bytes: Uint8Array, isAsked: boolean): Promise<FetchedBlock> {
+    return this.#fetched.receive(cid, bytes, isAsked)
+  }
+
+  /** The bytes of a block for another node, if it is stored. */
+  readBlock(cid: Uint8Array): Uint8Array | undefined {
+    return this.#blocks.get(cid)
+  }
+
+  /** Reports whether there is room again for wanted blocks. */
+  checkRoom(): void {
+    this.#fetched.checkRoom()
   }
 
   cidOf(name: string): string | undefined {
@@ -168,23 +200,31 @@ export class FileStore {
     return this.#registers.followed()
   }
 
-  /** Applies facts. With offsets, commits that all events up to there have been applied. */
-  async apply(facts: readonly KeyedFact[], offsets?: Readonly<Record<string, number>>): Promise<void> {
+  /**
+   * Applies facts. With offsets, commits that all events up to there have been applied. Returns whether further blocks
+   * are wanted.
+   */
+  async apply(facts: readonly KeyedFact[], offsets?: Readonly<Record<string, number>>): Promise<boolean> {
     this.#batches.change(() => {
       for (const fact of facts) this.#catalogue.apply(fact)
       if (offsets !== undefined) this.#registers.follow(offsets)
     })
     if (offsets !== undefined) await this.#batches.commit()
+    return this.#fetched.takeNewWants()
   }
 
-  async pinResults(app: string, cids: readonly string[]): Promise<void> {
+  /** Returns whether further blocks are wanted. */
+  async pinResults(app: string, cids: readonly string[]): Promise<boolean> {
     this.#batches.change(() => this.#catalogue.pinResults(app, cids))
     await this.#batches.commit()
+    return this.#fetched.takeNewWants()
   }
 
-  async pinMoreResults(app: string, cids: readonly string[]): Promise<void> {
+  /** Returns whether further blocks are wanted. */
+  async pinMoreResults(app: string, cids: readonly string[]): Promise<boolean> {
     this.#batches.change(() => this.#catalogue.pinMoreResults(app, cids))
     await this.#batches.commit()
+    return this.#fetched.takeNewWants()
   }
 
   /** Evicts some unpinned blocks above the cache limits. Returns whether there are more. */
@@ -225,7 +265,7 @@ export class FileStore {
   #findNamed(named: string | undefined, path: readonly string[]): Found {
     const cid = parseCid(named ?? '')
     if (cid === undefined) return { by: undefined, content: undefined }
-    return { by: 'name', content: unlessMalformed(() => this.#contents.find(cid, path)) }
+    return { by: 'name', ...unlessMalformed(() => this.#contents.find(cid, path)) }
   }
 
   async close(): Promise<void> {
@@ -240,11 +280,11 @@ export class FileStore {
 }
 
 /** Malformed content counts as missing. */
-function unlessMalformed(find: () => Content | undefined): Content | undefined {
+function unlessMalformed(find: () => Resolved): Resolved {
   try {
     return find()
   } catch (error) {
-    if (error instanceof MalformedUnixFs) return undefined
+    if (error instanceof MalformedUnixFs) return { content: undefined }
     throw error
   }
 }

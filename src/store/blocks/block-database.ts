@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { openingError } from '../disk/disk-io-error.ts'
 import { createFile, type DiskSync, diskSync } from '../disk/sync.ts'
+import { lastRank } from '../port/index.ts'
 import { DamagedData } from '../sqlite/index.ts'
 
 /** "shbl": the blocks of a topic. */
@@ -9,8 +10,9 @@ const applicationId = 0x7368626c
  * The version of the schema. A database of a higher version is not touched.
  * 1: rows of `register` and `followed` have no checksums.
  * 2: new rows have checksums, and changes are counted.
+ * 3: missing blocks are listed in the order in which they are fetched.
  */
-const formatVersion = 2
+const formatVersion = 3
 /** A compromise: CIDs are random, so every new block changes another page of their index, but files may be small. */
 const pageBytes = 8 * 1024
 
@@ -32,6 +34,12 @@ const changesOfVersion2 = `
   ALTER TABLE followed ADD COLUMN crc INTEGER;
   CREATE TABLE change (count INTEGER NOT NULL) STRICT;
   INSERT INTO change VALUES (0);
+`
+/** The order of blocks that were missing before is unknown: they come last. */
+const changesOfVersion3 = `
+  CREATE TABLE want (block INTEGER PRIMARY KEY, class INTEGER NOT NULL, age INTEGER NOT NULL) STRICT;
+  CREATE INDEX wanted ON want (class, age, block);
+  INSERT INTO want SELECT id, ${lastRank.class}, ${lastRank.age} FROM block WHERE refs > 0 AND size IS NULL;
 `
 
 /** Opens the block database of a topic. Creates it if it is missing, unless `readOnly` is set. */
@@ -80,9 +88,9 @@ function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 8388608')
   database.exec('PRAGMA cache_size = -4096')
   if (version < formatVersion) {
-    const missing = version === 0 ? `${tables} ${changesOfVersion2}` : changesOfVersion2
+    const missing = [tables, changesOfVersion2, changesOfVersion3].slice(version)
     database.exec(
-      `BEGIN IMMEDIATE; ${missing} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`,
+      `BEGIN IMMEDIATE; ${missing.join('')} PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${formatVersion}; COMMIT`,
     )
   }
 }
@@ -92,7 +100,13 @@ function prepare(database: DatabaseSync): void {
  * as if it had never existed. Bytes of blocks are not checked here: each read verifies them against the CID.
  */
 export function checkBlocks(database: DatabaseSync): void {
-  const checks = ['quick_check(register)', 'quick_check(followed)', 'quick_check(pin)', 'integrity_check(block)']
+  const checks = [
+    'quick_check(register)',
+    'quick_check(followed)',
+    'quick_check(pin)',
+    'integrity_check(block)',
+    'integrity_check(want)',
+  ]
   for (const check of checks) {
     const found = Object.values(database.prepare(`PRAGMA ${check}`).get() ?? {})[0]
     if (found !== 'ok') throw new DamagedData(`the database is damaged: ${String(found)}`)

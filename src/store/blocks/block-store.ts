@@ -1,10 +1,24 @@
-import { hash } from 'node:crypto'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { limits } from '../../base/limits.ts'
 import { tuning } from '../../base/tuning.ts'
-import type { Blocks, BlockUsage, CacheLimits } from '../port/index.ts'
+import {
+  admitBlock,
+  type Blocks,
+  type BlockUsage,
+  type CacheLimits,
+  isDigestOf,
+  lastRank,
+  type PinReason,
+  type ReceivedBlock,
+  rankOf,
+  type WantedBlock,
+  type WantPlace,
+  type WantRank,
+} from '../port/index.ts'
 import { DamagedData } from '../sqlite/index.ts'
+import { BlockStatements } from './block-statements.ts'
 import { needsSlot, type Slots } from './slots.ts'
+import { WantTable } from './want-table.ts'
 
 /** The row ID of a block. */
 type BlockNumber = number
@@ -21,7 +35,8 @@ interface NewBlock {
  * can be known without being stored: linked or pinned before it arrived, or evicted.
  */
 export class BlockStore implements Blocks {
-  readonly #sql: Statements
+  readonly #sql: BlockStatements
+  readonly #wants: WantTable
   readonly #slots: Slots
   readonly #now: () => number
   /** Read times of unreferenced blocks; stored with the next eviction, not with every read. */
@@ -29,7 +44,8 @@ export class BlockStore implements Blocks {
 
   /** @param now the clock, in milliseconds. The caller handles transactions. */
   constructor(database: DatabaseSync, slots: Slots, now: () => number) {
-    this.#sql = new Statements(database)
+    this.#sql = new BlockStatements(database)
+    this.#wants = new WantTable(database)
     this.#slots = slots
     this.#now = now
   }
@@ -73,14 +89,16 @@ export class BlockStore implements Blocks {
     return this.#fill(id, { bytes, slot, links, isReferenced: true })
   }
 
-  pin(owner: string, cid: Uint8Array): void {
+  pin(owner: string, cid: Uint8Array, reason?: PinReason): void {
     const id = this.#idOf(cid)
-    if (Number(this.#sql.insertPin.run(owner, id).changes) > 0) this.#count([id], 1)
+    const rank = rankOf(reason)
+    if (Number(this.#sql.insertPin.run(owner, id).changes) > 0) this.#reference([id], rank)
+    if (reason !== undefined) this.#wants.raise(id, rank)
   }
 
   unpin(owner: string, cid: Uint8Array): void {
     const id = this.#sql.find.get(cid)?.['id']
-    if (typeof id === 'number' && Number(this.#sql.deletePin.run(owner, id).changes) > 0) this.#count([id], -1)
+    if (typeof id === 'number' && Number(this.#sql.deletePin.run(owner, id).changes) > 0) this.#dereference([id])
   }
 
   pinnedBy(owner: string): Uint8Array[] {
@@ -94,7 +112,7 @@ export class BlockStore implements Blocks {
   discard(owner: string): void {
     const ids = this.#sql.pinned.all(owner).map((row) => Number(row['id']))
     for (const id of ids) this.#sql.deletePin.run(owner, id)
-    this.#count(ids, -1)
+    this.#dereference(ids)
     for (const id of ids) if (Number(this.#sql.refs.get(id)?.['refs'] ?? 1) === 0) this.#remove(id, 0)
   }
 
@@ -112,6 +130,24 @@ export class BlockStore implements Blocks {
     }
     this.#sql.forgetEvicted.run(limits.evictedBlocks)
     return blocksOver > 0 || bytesOver > 0
+  }
+
+  wanted(limit: number, after?: WantPlace): WantedBlock[] {
+    return this.#wants.list(limit, after)
+  }
+
+  /** Whether blocks have become wanted since the last call. */
+  takeNewWants(): boolean {
+    return this.#wants.takeAdded()
+  }
+
+  receive(cid: Uint8Array, bytes: Uint8Array, isAsked: boolean): ReceivedBlock {
+    const row = this.#sql.find.get(cid)
+    const isStored = (row?.['size'] ?? null) !== null
+    const admitted = admitBlock(cid, bytes, { isStored, isWanted: isAsked || Number(row?.['refs'] ?? 0) > 0 })
+    if (admitted.outcome !== 'store') return { outcome: admitted.outcome, newWants: [] }
+    this.put(cid, bytes, admitted.links)
+    return { outcome: 'stored', newWants: this.#wants.below(this.#idOf(cid), limits.wantsPerList) }
   }
 
   /** Moves a batch of blocks from the last slots to free ones before them. Returns whether there are more to move. */
@@ -140,7 +176,11 @@ export class BlockStore implements Blocks {
   #fill(id: BlockNumber, { bytes, slot, links, isReferenced }: NewBlock): number {
     if (slot === null) this.#sql.insertBody.run(id, bytes)
     for (const link of links) this.#sql.insertLink.run(id, this.#idOf(link))
-    if (isReferenced && links.length > 0) this.#count(this.#children(id), 1)
+    const rank = this.#wants.remove(id)
+    if (isReferenced && links.length > 0) {
+      this.#reference(this.#children(id), rank ?? lastRank)
+      if (rank !== undefined) this.#wants.raise(id, rank)
+    }
     return slot === null ? bytes.length : 0
   }
 
@@ -154,16 +194,27 @@ export class BlockStore implements Blocks {
   }
 
   /**
-   * Updates reference counts. When a block becomes referenced or unreferenced, its children are updated too; not by
-   * recursion, because links can be deep.
+   * Adds a reference to blocks. The links of a block that becomes referenced count from now on, too; not by recursion,
+   * because links can be deep. One that is missing becomes wanted.
    */
-  #count(ids: readonly BlockNumber[], change: 1 | -1): void {
+  #reference(ids: readonly BlockNumber[], rank: WantRank): void {
     const worklist = [...ids]
     for (let id = worklist.pop(); id !== undefined; id = worklist.pop()) {
-      const refs = Number(this.#sql.count.get(change, this.#now(), id)?.['refs'])
-      if (refs !== (change > 0 ? 1 : 0)) continue
+      const row = this.#sql.reference.get(this.#now(), id)
+      if (Number(row?.['refs']) !== 1) continue
+      if (row?.['size'] === null) this.#wants.add(id, rank)
       worklist.push(...this.#children(id))
-      if (change < 0) this.#sql.deleteUnused.run(id)
+    }
+  }
+
+  /** Removes a reference from blocks. The links of a block that becomes unreferenced count no more. */
+  #dereference(ids: readonly BlockNumber[]): void {
+    const worklist = [...ids]
+    for (let id = worklist.pop(); id !== undefined; id = worklist.pop()) {
+      if (Number(this.#sql.dereference.get(this.#now(), id)?.['refs']) !== 0) continue
+      worklist.push(...this.#children(id))
+      this.#wants.remove(id)
+      this.#sql.deleteUnused.run(id)
     }
   }
 
@@ -176,77 +227,5 @@ export class BlockStore implements Blocks {
     this.#sql.deleteLinks.run(id)
     this.#sql.empty.run(evicted, id)
     for (const gone of [id, ...children]) this.#sql.deleteUnused.run(gone)
-  }
-}
-
-/** A CID ends with a SHA-256 digest; other hash functions are not supported. */
-function isDigestOf(cid: Uint8Array, bytes: Uint8Array): boolean {
-  return hash('sha256', bytes, 'buffer').equals(cid.subarray(-32))
-}
-
-/** The prepared statements. */
-class Statements {
-  readonly find: StatementSync
-  readonly refs: StatementSync
-  readonly body: StatementSync
-  readonly children: StatementSync
-  readonly pinned: StatementSync
-  readonly owners: StatementSync
-  readonly insertBlock: StatementSync
-  readonly insertReferenced: StatementSync
-  readonly insertBody: StatementSync
-  readonly insertLink: StatementSync
-  readonly insertPin: StatementSync
-  readonly deletePin: StatementSync
-  readonly fill: StatementSync
-  readonly move: StatementSync
-  readonly last: StatementSync
-  readonly count: StatementSync
-  readonly touch: StatementSync
-  readonly oldest: StatementSync
-  readonly usage: StatementSync
-  readonly cachedUsage: StatementSync
-  readonly deleteBody: StatementSync
-  readonly deleteLinks: StatementSync
-  readonly empty: StatementSync
-  readonly deleteUnused: StatementSync
-  readonly forgetEvicted: StatementSync
-
-  constructor(database: DatabaseSync) {
-    const sql = (text: string) => database.prepare(text)
-    this.find = sql('SELECT id, refs, size, slot, evicted FROM block WHERE cid = ?')
-    this.refs = sql('SELECT refs, slot FROM block WHERE id = ?')
-    this.body = sql('SELECT bytes FROM body WHERE id = ?')
-    this.children = sql('SELECT child FROM link WHERE parent = ?')
-    this.pinned = sql('SELECT id, cid FROM pin JOIN block ON id = block WHERE owner = ?')
-    this.owners = sql('SELECT DISTINCT owner FROM pin WHERE substr(owner, 1, ?) = ?')
-    this.insertBlock = sql('INSERT INTO block (cid, refs, used, evicted) VALUES (?, 0, ?, 0)')
-    this.insertReferenced = sql('INSERT INTO block (cid, refs, used, size, slot, evicted) VALUES (?, 1, ?, ?, ?, 0)')
-    this.insertBody = sql('INSERT INTO body VALUES (?, ?)')
-    this.insertLink = sql('INSERT OR IGNORE INTO link VALUES (?, ?)')
-    this.insertPin = sql('INSERT OR IGNORE INTO pin VALUES (?, ?)')
-    this.deletePin = sql('DELETE FROM pin WHERE owner = ? AND block = ?')
-    this.fill = sql('UPDATE block SET size = ?, slot = ?, used = ?, evicted = 0 WHERE id = ? RETURNING refs')
-    this.move = sql('UPDATE block SET slot = ? WHERE id = ?')
-    this.last = sql('SELECT id, size, slot FROM block WHERE slot IS NOT NULL ORDER BY slot DESC LIMIT ?')
-    this.count = sql('UPDATE block SET refs = refs + ?, used = ? WHERE id = ? RETURNING refs')
-    this.touch = sql('UPDATE block SET used = ? WHERE id = ?')
-    this.oldest = sql(
-      'SELECT id, size FROM block INDEXED BY cached WHERE refs = 0 AND size IS NOT NULL ORDER BY used LIMIT ?',
-    )
-    this.usage = sql('SELECT count(*) AS count, sum(size) AS bytes FROM block WHERE size IS NOT NULL')
-    this.cachedUsage = sql(
-      'SELECT count(*) AS count, sum(size) AS bytes FROM block INDEXED BY cached WHERE refs = 0 AND size IS NOT NULL',
-    )
-    this.deleteBody = sql('DELETE FROM body WHERE id = ?')
-    this.deleteLinks = sql('DELETE FROM link WHERE parent = ?')
-    this.empty = sql('UPDATE block SET size = NULL, slot = NULL, evicted = ? WHERE id = ?')
-    // A row is needed only for a block that is stored, linked, or recorded as evicted.
-    this.deleteUnused = sql(
-      'DELETE FROM block WHERE id = ? AND refs = 0 AND size IS NULL AND evicted = 0 AND NOT EXISTS (SELECT 1 FROM link WHERE child = block.id)',
-    )
-    this.forgetEvicted = sql(
-      'DELETE FROM block WHERE id IN (SELECT id FROM block WHERE evicted > 0 AND refs = 0 AND NOT EXISTS (SELECT 1 FROM link WHERE child = block.id) ORDER BY evicted DESC LIMIT -1 OFFSET ?)',
-    )
   }
 }

@@ -1,6 +1,7 @@
 export { openBlocks, rewriteBlockVersion } from './block-database.ts'
 export { BlockStore } from './block-store.ts'
 export { openCheckedBlocks } from './checked-blocks.ts'
+export { DiskReserve, type DiskSpace, diskSpace } from './disk-reserve.ts'
 export { type BlockStats, backupBlocks, blockStats } from './offline-blocks.ts'
 export { Registers } from './registers.ts'
 export { Slots } from './slots.ts'

@@ -1,11 +1,12 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { compareEventKeys, type EventKey } from '../../replication/index.ts'
+import { compareFacts, type EventKey, type FactPlace } from '../../replication/index.ts'
 import { asDamage, DamagedData } from '../sqlite/index.ts'
 
 /**
- * Last-writer-wins registers: the event that is last in the total order sets the value, regardless of the order of
- * arrival. A register without a value is a tombstone.
+ * Last-writer-wins registers: the fact that is last in the order of facts sets the value, regardless of the order of
+ * arrival. A register without a value is a tombstone. A register that a copy has set has a second row, of the kind
+ * '<kind> copy', with the event key of the copy.
  */
 export class Registers {
   readonly #get: StatementSync
@@ -14,6 +15,7 @@ export class Registers {
   readonly #all: StatementSync
   readonly #newest: StatementSync
   readonly #set: StatementSync
+  readonly #delete: StatementSync
   readonly #followed: StatementSync
   readonly #follow: StatementSync
 
@@ -28,6 +30,7 @@ export class Registers {
       `SELECT ${columns} FROM register WHERE kind = ? AND value IS NOT NULL ORDER BY lamport DESC, key`,
     )
     this.#set = database.prepare('INSERT OR REPLACE INTO register VALUES (?, ?, ?, ?, ?, ?)')
+    this.#delete = database.prepare('DELETE FROM register WHERE kind = ? AND key = ?')
     this.#followed = database.prepare('SELECT stream, offset, crc FROM followed')
     this.#follow = database.prepare('INSERT OR REPLACE INTO followed VALUES (?, ?, ?)')
   }
@@ -63,13 +66,20 @@ export class Registers {
     for (const row of this.#newest.iterate(kind)) yield checkedRegister(row).key
   }
 
-  /** Applies an event, unless a later one was applied before. Returns whether it was applied. */
-  set(kind: string, key: string, eventKey: EventKey, value: string | undefined): boolean {
+  /** Applies a fact, unless a later one was applied before. Returns whether it was applied. */
+  set(kind: string, key: string, place: FactPlace, value: string | undefined): boolean {
     const known = this.#register(kind, key)
-    if (known !== undefined && compareEventKeys(eventKey, known) < 0) return false
-    const row = { kind, key, ...eventKey, value: value ?? null }
-    this.#set.run(kind, key, row.lamport, row.stream, row.value, registerCrc(row))
+    const copyKind = `${kind} copy`
+    const knownCopy = known && this.#register(copyKind, key)
+    if (known !== undefined && compareFacts(place, { key: known, copy: knownCopy }) < 0) return false
+    this.#write({ kind, key, ...place.key, value: value ?? null })
+    if (place.copy !== undefined) this.#write({ kind: copyKind, key, ...place.copy, value: null })
+    else if (knownCopy !== undefined) this.#delete.run(copyKind, key)
     return true
+  }
+
+  #write(row: Register): void {
+    this.#set.run(row.kind, row.key, row.lamport, row.stream, row.value, registerCrc(row))
   }
 
   /** The offsets up to which events were applied, by stream. */

@@ -96,7 +96,13 @@ function countProblems(opened: OpenBlocks): string[] {
     `SELECT (SELECT count(*) FROM pin WHERE block NOT IN (SELECT id FROM block))
       + (SELECT count(*) FROM link WHERE child NOT IN (SELECT id FROM block))`,
   )
+  const unlisted = number(
+    opened,
+    `SELECT count(*) FROM (SELECT id FROM block WHERE refs > 0 AND size IS NULL) FULL JOIN want ON id = want.block
+      WHERE id IS NULL OR want.block IS NULL`,
+  )
   return [
+    ...(unlisted > 0 ? [`${unlisted} blocks are missing and not listed so, or listed and not missing`] : []),
     ...(wrong > 0 ? [`${wrong} blocks are not counted as often as they are held`] : []),
     ...(lost > 0 ? [`${lost} blocks that something holds are not known`] : []),
   ]
@@ -105,7 +111,9 @@ function countProblems(opened: OpenBlocks): string[] {
 /** Uploads that were last set by an event of this node: their blocks were complete then, and referenced ever since. */
 function uploadProblems({ database }: OpenBlocks, node: string): string[] {
   const uploads = database.prepare(
-    "SELECT key FROM register WHERE kind = 'upload' AND value IS NOT NULL AND substr(stream, 1, ?) = ?",
+    // A copy by another node may claim the key of an event of this one.
+    `SELECT key FROM register AS upload WHERE kind = 'upload' AND value IS NOT NULL AND substr(stream, 1, ?1) = ?2
+      AND NOT EXISTS (SELECT 1 FROM register WHERE kind = 'upload copy' AND key = upload.key AND substr(stream, 1, ?1) <> ?2)`,
   )
   const missing = database.prepare(`
     WITH RECURSIVE tree(id) AS

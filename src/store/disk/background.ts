@@ -10,6 +10,7 @@ export type BackgroundWork =
   | 'evict'
   | 'follow_files'
   | 'keep_files'
+  | 'fetch_files'
   | 'count_events'
   | 'count_files'
   | 'count_blobs'

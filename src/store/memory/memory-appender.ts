@@ -6,6 +6,7 @@ import {
   growOwn,
   isChunkFull,
   isFrameFull,
+  isReplicated,
   ownStreamKey,
   type StreamPosition,
   signHead,
@@ -38,7 +39,7 @@ export class MemoryAppender {
     const additions = [...targets.values()].map(
       (stream) => [stream, this.#framesOf(request, stream.position, lamport, time)] as const,
     )
-    for (const [stream, frames] of additions) this.#add(stream, frames)
+    for (const [stream, frames] of additions) this.add(stream, frames)
     this.#frames?.commit()
     return { lamport, time, runs }
   }
@@ -46,7 +47,7 @@ export class MemoryAppender {
   /** Starts to collect the frames of commits, or ends it. Imported streams are never announced. */
   collectFrames(isWanted: boolean): void {
     if (!isWanted) this.#frames = undefined
-    else if (this.#streams.context.kind === 'live') this.#frames ??= new FrameCollector(() => 0)
+    else if (isReplicated(this.#streams.context)) this.#frames ??= new FrameCollector(() => 0)
   }
 
   /** The frames of the commits since the last call, with signed heads. */
@@ -97,7 +98,8 @@ export class MemoryAppender {
     return frames
   }
 
-  #add(stream: MemoryStream, frames: readonly Frame[]): void {
+  /** Adds frames that were built for the end of a stream. */
+  add(stream: MemoryStream, frames: readonly Frame[]): void {
     const { position } = stream
     const { context } = this.#streams
     this.#streams.keep(stream)
@@ -109,7 +111,7 @@ export class MemoryAppender {
       stream.keep([frame])
       const record = frame.bytes.subarray(start, end)
       this.#frames?.add(stream.key, { first: frame.first, before, count: position.count }, record)
-      if (!isChunkFull(position) || context.kind !== 'live') continue
+      if (!isChunkFull(position) || !isReplicated(context)) continue
       const head = signHead(position, true, context)
       stream.addCheckpoint(head)
       this.#frames?.endChunk(stream.key, head)

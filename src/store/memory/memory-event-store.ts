@@ -7,11 +7,14 @@ import {
   type AppliedEvidence,
   chunkFrom,
   chunksFrom,
+  doubtOf,
   type GivenChunk,
   type HeadPlace,
   hashAt,
-  headRow,
+  type Imported,
+  type ImportRequest,
   type MalformedChunk,
+  newStoreMarks,
   type PruneResult,
   placeOf,
   type Received,
@@ -20,6 +23,7 @@ import {
   requireForgettable,
   requireReceivable,
   requireSameTopic,
+  type StartMarks,
   type StreamHead,
   type TopicContext,
 } from '../../replication/index.ts'
@@ -42,6 +46,7 @@ import {
   type StreamStatus,
 } from '../port/index.ts'
 import { MemoryAppender } from './memory-appender.ts'
+import { MemoryImporter } from './memory-importer.ts'
 import { MemoryReader } from './memory-reader.ts'
 import { MemoryReceiver } from './memory-receiver.ts'
 import { MemoryRemover } from './memory-remover.ts'
@@ -52,6 +57,8 @@ export interface MemoryEventStoreOptions extends TopicContext {
   /** The jobs that it runs; by default only `read`. */
   readonly jobs?: JobSet
   readonly runtime: Runtime
+  /** How it was found; by default it is new. */
+  readonly marks?: StartMarks
 }
 
 /**
@@ -62,18 +69,25 @@ export class MemoryEventStore implements EventStore {
   readonly #options: MemoryEventStoreOptions
   readonly #streams: MemoryStreams
   readonly #appender: MemoryAppender
+  readonly #importer: MemoryImporter
   readonly #receiver: MemoryReceiver
   readonly #remover: MemoryRemover
   readonly #jobs: LocalJobs
   readonly #listeners = new CommitListeners()
   readonly #appended = new CommitListeners<[readonly AppendedFrames[]]>()
+  readonly #marks: StartMarks
+  #isAnnounced: boolean
   #closed = false
 
   constructor(options: MemoryEventStoreOptions) {
     this.#options = options
+    this.#marks = options.marks ?? newStoreMarks
+    this.#isAnnounced = this.#marks.isAnnounced
     const { jobs = { makers: { read: makeReadJob } }, runtime } = options
     this.#streams = new MemoryStreams(options)
+    this.#streams.isDoubtful = doubtOf(this.#marks) !== undefined
     this.#appender = new MemoryAppender(this.#streams, runtime.random)
+    this.#importer = new MemoryImporter(this.#streams, this.#appender, runtime.random)
     this.#receiver = new MemoryReceiver(this.#streams)
     this.#remover = new MemoryRemover(this.#streams, this.#receiver)
     this.#jobs = new LocalJobs(new MemoryReader(this.#streams.all), { jobs, runtime })
@@ -86,6 +100,13 @@ export class MemoryEventStore implements EventStore {
     const frames = this.#appender.takeAppended()
     if (frames.length > 0) this.#appended.notify(frames)
     return appended
+  }
+
+  async import(request: ImportRequest): Promise<Imported> {
+    this.#check()
+    const imported = this.#importer.import(request)
+    if (imported.added > 0) this.#committed()
+    return imported
   }
 
   async receive(chunk: Uint8Array, options: ReceiveOptions = {}): Promise<Received> {
@@ -112,9 +133,9 @@ export class MemoryEventStore implements EventStore {
     return this.#streams.at(number)?.fork?.record
   }
 
-  async applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
+  async applyEvidence(record: Uint8Array, options: ReceiveOptions = {}): Promise<AppliedEvidence> {
     this.#check()
-    return this.#receiver.applyEvidence(record)
+    return this.#receiver.applyEvidence(record, options)
   }
 
   async prune(number: number, count: number): Promise<Uint8Array> {
@@ -239,11 +260,13 @@ export class MemoryEventStore implements EventStore {
 
   async heads(): Promise<StreamHead[]> {
     this.#check()
-    return this.#streams.all.flatMap((stream) => {
-      const head = this.#streams.head(stream)
-      const { number, own, position } = stream
-      return head === undefined ? [] : [headRow({ number, own, pruned: position.pruned }, head)]
-    })
+    return this.#streams.all.map((stream) => this.#streams.headRow(stream)).filter((row) => row !== undefined)
+  }
+
+  async headOf(key: StreamKey): Promise<StreamHead | undefined> {
+    this.#check()
+    const stream = this.#streams.find(key)
+    return stream && this.#streams.headRow(stream)
   }
 
   async streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
@@ -260,9 +283,36 @@ export class MemoryEventStore implements EventStore {
     return placeOf(head, stream && this.#streams.stored(stream))
   }
 
+  async startMarks(): Promise<StartMarks> {
+    this.#check()
+    return this.#marks
+  }
+
+  async markAnnounced(): Promise<void> {
+    this.#check()
+    this.#isAnnounced = true
+  }
+
+  async settleOwnStreams(): Promise<void> {
+    this.#check()
+    this.#streams.isDoubtful = false
+    for (const stream of this.#streams.all) if (stream.own) stream.dropExpectedRedactions()
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     this.#jobs.close(storeClosed())
+  }
+
+  /**
+   * A store with the same streams, as a node finds it that starts with a copy, or after a crash. Also of a closed store.
+   * @param found how it differs from one that was closed cleanly
+   */
+  copy(found: Partial<StartMarks>): MemoryEventStore {
+    const marks = { ...newStoreMarks, isAnnounced: this.#isAnnounced, ...found }
+    const copy = new MemoryEventStore({ ...this.#options, marks })
+    copy.#streams.copyFrom(this.#streams)
+    return copy
   }
 
   #check(): void {

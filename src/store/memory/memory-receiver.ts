@@ -38,7 +38,7 @@ export class MemoryReceiver {
   receive(given: Uint8Array, { before, from }: ReceiveOptions): Received {
     // Copied, because frames and heads are kept as subarrays, and the caller may reuse its memory.
     const bytes = Buffer.from(given)
-    const { context } = this.#streams
+    const { receiveContext: context } = this.#streams
     const decision = decideChunk(bytes, { before: before && Buffer.from(before), from }, this.#known, context)
     if (decision.is === 'answer') return decision.answer
     const { stream: key } = decision.chunk.head
@@ -62,11 +62,12 @@ export class MemoryReceiver {
     }
   }
 
-  applyEvidence(record: Uint8Array): AppliedEvidence {
+  applyEvidence(record: Uint8Array, { from }: ReceiveOptions): AppliedEvidence {
     const evidence = verifyEvidence(record, this.#streams.context)
-    const stream = this.#streams.find(evidence.stream)
-    if (stream === undefined) return { state: 'unknown' }
+    // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
+    const stream = this.#streams.find(evidence.stream) ?? this.#streams.create(evidence.stream, from)
     if (stream.fork !== undefined) return { state: 'known' }
+    this.#streams.keep(stream, from)
     this.#freeze(stream, evidence, record)
     return { state: 'applied' }
   }

@@ -104,7 +104,7 @@ export class MemoryRemover {
   #redact({ signed, record }: SignedRedaction, origin: RecordOrigin, { from }: ReceiveOptions): RedactionResult {
     const known = this.#streams.find(record.stream)
     const limit = known === undefined ? this.#streams.limitOf(record.stream, from) : undefined
-    const effect = effectOfRedaction(record, known, this.#streams.context, origin, limit)
+    const effect = effectOfRedaction(record, known, this.#streams.receiveContext, origin, limit)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full' || effect.is === 'refused') return { state: effect.is }

@@ -68,6 +68,22 @@ export class MemoryStream implements ReadStream, RedactableStream {
     this.id = formatStreamId({ node: nodeIdOf(key.node), number: BigInt(key.number) })
   }
 
+  /** A stream with the same state. Frames and records are shared: they never change. */
+  copy(): MemoryStream {
+    const copy = new MemoryStream(this.number, { ...this.position })
+    for (const [offset, event] of this.events) copy.events.set(offset, event)
+    for (const [count, head] of this.checkpoints) copy.checkpoints.set(count, head)
+    for (const [first, waiting] of this.#waiting) copy.#waiting.set(first, waiting)
+    for (const [offset, record] of this.#redacted) copy.#redacted.set(offset, record)
+    copy.receivedHead = this.receivedHead
+    copy.pruneRecord = this.pruneRecord
+    copy.fork = this.fork
+    copy.from = this.from
+    copy.isVacant = this.isVacant
+    copy.#frames = [...this.#frames]
+    return copy
+  }
+
   /** The interface for the admission of chunks. */
   receiving(all: readonly MemoryStream[], chain: StoredChain): ReceivingStream {
     return {
@@ -175,6 +191,11 @@ export class MemoryStream implements ReadStream, RedactableStream {
   expected(): { readonly records: number; readonly offsets: number } {
     const expected = [...this.#redacted].filter(([offset]) => offset >= this.position.count)
     return { records: new Set(expected.map(([, record]) => record)).size, offsets: expected.length }
+  }
+
+  /** Forgets the redactions of events that were not received. */
+  dropExpectedRedactions(): void {
+    for (const offset of this.#redacted.keys()) if (offset >= this.position.count) this.#redacted.delete(offset)
   }
 
   /** The newest timestamp in a range of offsets; undefined when its last event is not stored. */

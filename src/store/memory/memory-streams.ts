@@ -1,14 +1,17 @@
 import { assert } from '../../base/assert.ts'
 import { genesis, type Hash, type StreamKey } from '../../protocol/index.ts'
 import {
+  headRow,
   isOwnStream,
   isSameStream,
   KeptHeads,
   LamportClock,
   noRoomForStream,
+  type ReceiveContext,
   type StoredChain,
   type StoredStream,
   StreamBudget,
+  type StreamHead,
   type StreamLimit,
   startOfStream,
   type TopicContext,
@@ -21,11 +24,18 @@ export class MemoryStreams {
   readonly clock = new LamportClock()
   /** By number. */
   readonly all: MemoryStream[] = []
+  /** Whether other nodes may have more of the own streams. */
+  isDoubtful = false
   readonly #budget = new StreamBudget()
   readonly #heads = new KeptHeads()
 
   constructor(context: TopicContext) {
     this.context = context
+  }
+
+  /** For what comes from other nodes. */
+  get receiveContext(): ReceiveContext {
+    return { ...this.context, mayAdopt: this.isDoubtful }
   }
 
   find(key: StreamKey): MemoryStream | undefined {
@@ -63,6 +73,24 @@ export class MemoryStreams {
   forget(stream: MemoryStream): void {
     this.#budget.remove(stream.key, stream.from)
     stream.forget()
+  }
+
+  /** Adds copies of all streams of another store. */
+  copyFrom(other: MemoryStreams): void {
+    for (const stream of other.all) {
+      this.all.push(stream.copy())
+      if (!stream.isVacant) this.#budget.add({ ...stream.key, own: stream.own }, stream.from)
+      this.clock.follow(stream.position.lamport)
+    }
+  }
+
+  /** The row of a stream in the head table. */
+  headRow(stream: MemoryStream): StreamHead | undefined {
+    if (stream.isVacant) return undefined
+    const { number, key, own, fork, position } = stream
+    const { pruned, count } = position
+    const context = { number, key, own, pruned, frozen: fork !== undefined, topic: this.context.topic }
+    return headRow({ ...context, redacted: stream.redactedBetween(pruned, count) }, this.head(stream))
   }
 
   /** The newest signed head of a stream. */

@@ -1,3 +1,5 @@
+import type { BlockFetching } from './wanted-blocks.ts'
+
 /** The size of the cache: blocks that nothing references. */
 export interface CacheLimits {
   readonly count: number
@@ -17,19 +19,13 @@ export interface BlockUsage {
  * Blocks of files by CID, with reference counts: a block is referenced by pins, and by links of referenced blocks. A
  * block can be known without being stored: linked or pinned before it arrived, or evicted.
  */
-export interface Blocks {
-  /** The bytes of a block, if it is stored, verified against the CID. */
-  get(cid: Uint8Array): Uint8Array | undefined
-  has(cid: Uint8Array): boolean
-  /** Whether a block was stored and evicted. */
+export interface Blocks extends BlockFetching {
+  /** Whether a block was stored and evicted, and has not been referenced since. */
   isEvicted(cid: Uint8Array): boolean
   /** Stores a block and its links. The CID must have been verified. Returns the bytes to write to the database. */
   put(cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number
   /** Stores a block and pins it for an owner. */
   putPinned(owner: string, cid: Uint8Array, bytes: Uint8Array, links: readonly Uint8Array[]): number
-  /** Pins a block, and thereby all below it, for an owner. It need not be stored yet. */
-  pin(owner: string, cid: Uint8Array): void
-  unpin(owner: string, cid: Uint8Array): void
   /** The blocks that an owner has pinned. */
   pinnedBy(owner: string): Uint8Array[]
   /** All owners of pins with this prefix. */

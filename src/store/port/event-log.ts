@@ -2,6 +2,8 @@ import type { StreamKey } from '../../protocol/index.ts'
 import type {
   AppliedEvidence,
   GivenChunk,
+  Imported,
+  ImportRequest,
   MalformedChunk,
   PruneResult,
   Received,
@@ -21,9 +23,12 @@ import type { StreamNumber, StreamStatus } from './streams.ts'
 export interface EventLog extends Serving {
   /** Appends events to own streams: the whole request or nothing. The caller may reuse its memory when this returns. */
   append(request: AppendRequest): Promise<Appended>
+  /** Adds events of a dump to an imported topic: the whole request or nothing, but no event that was imported before. */
+  import(request: ImportRequest): Promise<Imported>
   /**
    * Verifies and stores a chunk of a stream of another node. One that is out of order needs the head before it. A new
-   * stream has to be within the budgets of streams.
+   * stream has to be within the budgets of streams. Chunks of own streams are refused, except after a doubtful start, see
+   * `OwnHistory`.
    */
   receive(chunk: Uint8Array, options?: ReceiveOptions): Promise<Received>
   /**
@@ -53,7 +58,7 @@ export interface EventLog extends Serving {
   /** The evidence that the node of a stream has forked it; undefined when the stream is not frozen. */
   evidence(stream: StreamNumber): Promise<Uint8Array | undefined>
   /** Verifies the evidence of a fork from another node, and freezes the stream, which may be an own one. */
-  applyEvidence(record: Uint8Array): Promise<AppliedEvidence>
+  applyEvidence(record: Uint8Array, options?: ReceiveOptions): Promise<AppliedEvidence>
   /**
    * Removes all data of a stream of another node, and returns its part of the budget of streams. It may be received
    * again. Returns whether it was known. Its number in this store is not reused before the next start.

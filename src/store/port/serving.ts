@@ -15,8 +15,13 @@ export interface Serving {
   hashAt(stream: StreamNumber, count: number): Promise<Hash | 'pruned' | undefined>
   /** Verifies the signed head of a stream, and says whether it lies on the stored chain. */
   contains(head: Uint8Array): Promise<HeadPlace>
-  /** The head table: all streams that have a head, by their numbers. The head of an own stream is signed once per change. */
+  /**
+   * The head table: all streams that have a head or are frozen, by their numbers. The head of an own stream is signed
+   * once per change.
+   */
   heads(): Promise<StreamHead[]>
+  /** The row of a stream in the head table. */
+  headOf(key: StreamKey): Promise<StreamHead | undefined>
   /** The stream with a key. */
   streamOf(key: StreamKey): Promise<StreamStatus | undefined>
   /**

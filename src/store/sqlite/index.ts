@@ -13,4 +13,5 @@ export { type BuiltTimes, buildTimes, type TimesPlan } from './time-index/missin
 export { type VerifyReport, verifyLog } from './verify/verify-log.ts'
 export { ChunkVerifier, type VerifiedChunk } from './write/chunk-verifier.ts'
 export { sameKey, writersOfFile } from './write/log-owner.ts'
+export { acceptBackup, isUnacceptedBackup } from './write/start-marks.ts'
 export { LogWriter } from './write/writer.ts'

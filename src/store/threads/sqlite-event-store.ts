@@ -5,11 +5,15 @@ import type {
   AppliedEvidence,
   GivenChunk,
   HeadPlace,
+  Imported,
+  ImportRequest,
   MalformedChunk,
+  OwnHead,
   PruneResult,
   Received,
   ReceiveOptions,
   RedactionResult,
+  StartMarks,
   StreamHead,
 } from '../../replication/index.ts'
 import { CommitListeners } from '../commit-listeners.ts'
@@ -52,6 +56,12 @@ export class SqliteEventStore implements EventStore {
 
   append(request: AppendRequest): Promise<Appended> {
     return this.#threads.append(request)
+  }
+
+  async import(request: ImportRequest): Promise<Imported> {
+    const imported = (await this.#threads.write('import', request)) as Imported
+    if (imported.added > 0) this.#listeners.notify()
+    return imported
   }
 
   async receive(bytes: Uint8Array, { before, from }: ReceiveOptions = {}): Promise<Received> {
@@ -112,8 +122,8 @@ export class SqliteEventStore implements EventStore {
     return this.#threads.write('evidence', stream) as Promise<Uint8Array | undefined>
   }
 
-  applyEvidence(record: Uint8Array): Promise<AppliedEvidence> {
-    return this.#threads.write('applyEvidence', record) as Promise<AppliedEvidence>
+  applyEvidence(record: Uint8Array, options?: ReceiveOptions): Promise<AppliedEvidence> {
+    return this.#threads.write('applyEvidence', record, options) as Promise<AppliedEvidence>
   }
 
   streams(): Promise<StreamStatus[]> {
@@ -160,9 +170,12 @@ export class SqliteEventStore implements EventStore {
 
   async heads(): Promise<StreamHead[]> {
     // Own heads are signed by the writer, those of other nodes are read from the database.
-    const own = (await this.#threads.write('ownHeads')) as StreamHead[]
-    const received = (await this.#threads.read({ type: 'receivedHeads' })) as StreamHead[]
-    return [...own, ...received].sort((a, b) => a.number - b.number)
+    const own = (await this.#threads.write('ownHeads')) as OwnHead[]
+    return (await this.#threads.read({ type: 'headTable', own })) as StreamHead[]
+  }
+
+  headOf(key: StreamKey): Promise<StreamHead | undefined> {
+    return this.#threads.write('headOf', key) as Promise<StreamHead | undefined>
   }
 
   streamOf(key: StreamKey): Promise<StreamStatus | undefined> {
@@ -171,6 +184,18 @@ export class SqliteEventStore implements EventStore {
 
   contains(head: Uint8Array): Promise<HeadPlace> {
     return this.#threads.read({ type: 'contains', head }) as Promise<HeadPlace>
+  }
+
+  startMarks(): Promise<StartMarks> {
+    return this.#threads.write('startMarks') as Promise<StartMarks>
+  }
+
+  async markAnnounced(): Promise<void> {
+    await this.#threads.write('markAnnounced')
+  }
+
+  async settleOwnStreams(): Promise<void> {
+    await this.#threads.write('settleOwnStreams')
   }
 
   /** Seals all complete chunks and checkpoints the WAL. */

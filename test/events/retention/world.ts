@@ -22,6 +22,8 @@ export interface Stored {
 export interface WorldOptions {
   readonly routes?: SettingsDocument['eventRouting']['routes']
   readonly streams?: Readonly<Record<string, Limits>>
+  readonly aheadOfPeers?: () => readonly number[]
+  readonly clockDoubted?: (detail: string | undefined) => void
 }
 
 export type StoreOptions = ConstructorParameters<typeof MemoryEventStore>[0]
@@ -44,7 +46,7 @@ export class World {
   }
 
   /** Starts a node on the store; may be called repeatedly. */
-  open({ routes = [], streams = {} }: WorldOptions = {}, store = this.store): Promise<Events> {
+  open({ routes = [], streams = {}, ...more }: WorldOptions = {}, store = this.store): Promise<Events> {
     const output = logOutput(
       textLine(false),
       { write: (text) => this.log.push(text), flush: async () => {} },
@@ -57,6 +59,7 @@ export class World {
       log: new Logger(output, 'events'),
       timers: systemTimers,
       clock: { now: () => this.clock.wall, steadyMs: () => this.clock.passed / 1000 },
+      ...more,
     })
   }
 

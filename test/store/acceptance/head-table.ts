@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { KeyPair, type PublicKey } from '../../../src/identity/index.ts'
-import { heads } from '../../../src/protocol/index.ts'
+import { heads, type StreamKey } from '../../../src/protocol/index.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import type { EventStore, StreamStatus } from '../../../src/store/port/index.ts'
 import { fill, signedRedaction } from './removals.ts'
@@ -9,8 +9,9 @@ import { hex, numbered, replicate, requestOf, rules } from './support.ts'
 
 /** The head table, with hashes as text. */
 async function tableOf(store: EventStore): Promise<unknown> {
-  return (await store.heads()).map(({ head, hash, key, ...row }) => ({
+  return (await store.heads()).map(({ head, hash, records, key, ...row }) => ({
     ...row,
+    records: Buffer.from(records, 'latin1').toString('hex'),
     stream: `${hex(key.node)}-${key.number}`,
     hash: Buffer.from(hash, 'latin1').toString('hex'),
     head: hex(head),
@@ -37,7 +38,7 @@ export const tabulating = rules(({ small, large }) => {
       ],
     )
     for (const { number, key, count, lamport, hash, head } of table) {
-      const { stream, ...verified } = heads.verify(head)
+      const { stream, ...verified } = heads.verify(head as Uint8Array)
       assert.deepEqual(stream, key)
       assert.deepEqual([verified.count, verified.lamport, verified.hash], [count, lamport, hash])
       assert.equal(hash, await store.hashAt(number, count))
@@ -83,6 +84,24 @@ export const tabulating = rules(({ small, large }) => {
     assert.deepEqual(await store.heads(), [])
     await imported.append(requestOf(numbered(3)))
     assert.deepEqual(await imported.heads(), [])
+  })
+
+  small('a row has the removed payloads, and is the same when it is read alone', async (t, open) => {
+    const [store, source] = [await open(t), memoryStore()]
+    await source.append(requestOf(numbered(5)))
+    await replicate(source, store)
+    const [before] = await store.heads()
+    await store.applyRedaction(await source.redact(0, [1, 3]))
+    const [row] = await store.heads()
+    assert.notEqual(row?.records, before?.records)
+    assert.deepEqual(await store.headOf(row?.key as StreamKey), row)
+    const [redacted] = await source.heads()
+    assert.equal(row?.records, redacted?.records)
+    await store.append(requestOf(numbered(2)))
+    const own = (await store.heads())[1]
+    assert.equal(own?.own, true)
+    assert.deepEqual(await store.headOf(own?.key as StreamKey), own)
+    assert.equal(await store.headOf({ node: KeyPair.generate(systemRandom).publicKey, number: 0 }), undefined)
   })
 
   small('a stream is found by its key', async (t, open) => {

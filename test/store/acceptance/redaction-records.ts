@@ -131,7 +131,7 @@ export const applyingRedactions = rules(({ small, large }) => {
 
   small('the number of records for events that were not received is bounded', async (t, open) => {
     const [store, key] = [await open(t), KeyPair.generate(systemRandom)]
-    const records = range(0, limits.expectedRedactions + 1).map((offset) => signedRedaction(key, 2 * offset))
+    const records = range(0, limits.expectedRedactions + 1).map((offset) => signedRedaction(key, 10_000 + 2 * offset))
     const states: string[] = []
     for (let i = 0; i < records.length; i += limits.redactionsPerCall)
       for (const { state } of await store.applyRedactions(records.slice(i, i + limits.redactionsPerCall)))

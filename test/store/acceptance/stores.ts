@@ -4,10 +4,12 @@ import type { TestContext } from 'node:test'
 import { readerModule } from '../../../src/events/index.ts'
 import { queryJobs } from '../../../src/events/query/query-jobs.ts'
 import { KeyPair } from '../../../src/identity/index.ts'
+import { newStoreMarks } from '../../../src/replication/index.ts'
 import { nowMicros } from '../../../src/runtime/clock.ts'
 import { systemRandom } from '../../../src/runtime/random.ts'
 import { systemRuntime } from '../../../src/runtime/system-runtime.ts'
 import { MemoryEventStore } from '../../../src/store/memory/memory-event-store.ts'
+import { backupLog, LogWriter } from '../../../src/store/sqlite/index.ts'
 import { type EventStoreOptions, SqliteEventStore } from '../../../src/store/threads/sqlite-event-store.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { SingleThreadStore } from '../../support/single-thread-store.ts'
@@ -16,7 +18,11 @@ import type { OpenOptions } from './support.ts'
 // Most of the time to open a store is spent on compiling the modules of its threads; this caches the result.
 process.env['NODE_COMPILE_CACHE'] ??= join(tmpdir(), 'node-compile-cache')
 
-export function complete({ queries = false, ...options }: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
+export function complete({
+  queries = false,
+  restored: _,
+  ...options
+}: OpenOptions = {}): Omit<EventStoreOptions, 'file'> {
   return {
     runtime: systemRuntime,
     topic: 'a-topic',
@@ -35,12 +41,25 @@ export async function openSqlite(
   let store: SqliteEventStore | undefined
   // Registered before the removal of the folder: hooks run in the order of registration.
   test.after(() => store?.close())
-  store = await SqliteEventStore.open({
-    file: join(temporaryFolder(test), 'log.db'),
-    ...complete(options),
-    ...(readers && { readers }),
-  })
+  const all = complete(options)
+  store = await SqliteEventStore.open({ file: logFile(test, all, options), ...all, ...(readers && { readers }) })
   return store
+}
+
+/** The file of a new log. The backup of a log without events is one with the mark of a backup. */
+function logFile(
+  test: TestContext,
+  all: Omit<EventStoreOptions, 'file'>,
+  { restored = false }: OpenOptions = {},
+): string {
+  const folder = temporaryFolder(test)
+  const file = join(folder, 'log.db')
+  if (!restored) return file
+  const original = join(folder, 'original.db')
+  const { topic, kind, key } = all
+  new LogWriter({ file: original, topic, kind, key, now: nowMicros, random: systemRandom }).close()
+  backupLog(original, file, nowMicros())
+  return file
 }
 
 /** A store with three reader threads, whatever the processors. */
@@ -51,8 +70,9 @@ export function openWithReaders(test: TestContext, options?: OpenOptions): Promi
 export async function openSingleThread(test: TestContext, options?: OpenOptions): Promise<SingleThreadStore> {
   let store: SingleThreadStore | undefined
   test.after(() => store?.close())
-  const file = join(temporaryFolder(test), 'log.db')
-  const { topic, kind, key } = complete(options)
+  const all = complete(options)
+  const file = logFile(test, all, options)
+  const { topic, kind, key } = all
   store = new SingleThreadStore({
     file,
     topic,
@@ -66,11 +86,13 @@ export async function openSingleThread(test: TestContext, options?: OpenOptions)
 }
 
 export async function openMemory(_: TestContext, options?: OpenOptions): Promise<MemoryEventStore> {
-  return new MemoryEventStore({ ...complete(options), now: nowMicros, jobs: queryJobs })
+  const marks = { ...newStoreMarks, isRestored: options?.restored === true }
+  return new MemoryEventStore({ ...complete(options), now: nowMicros, jobs: queryJobs, marks })
 }
 
 const writes: ReadonlySet<string | symbol> = new Set<keyof SqliteEventStore>([
   'append',
+  'import',
   'receive',
   'prune',
   'applyPrune',

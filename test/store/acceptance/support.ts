@@ -11,6 +11,8 @@ export interface OpenOptions {
   readonly topic?: string
   readonly kind?: TopicKind
   readonly key?: KeyPair
+  /** Whether it is a restored backup of a new store, so that its start is doubtful. */
+  readonly restored?: boolean
   /** Whether it has to run queries: the reader thread then takes longer to start. */
   readonly queries?: boolean
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { format } from '../../../base/format.ts'
 import type { PublicKey } from '../../../identity/index.ts'
 import { genesis, type Hash, heads, type StreamKey } from '../../../protocol/index.ts'
 import {
@@ -8,6 +9,7 @@ import {
   hashAt,
   headRow,
   nameOfStream,
+  type OwnHead,
   placeOf,
   requireSameTopic,
   type StoredStream,
@@ -15,6 +17,8 @@ import {
 } from '../../../replication/index.ts'
 import type { ReadStream, StreamNumber } from '../../port/index.ts'
 import { metaOf } from '../log-database.ts'
+import { frozenStreams } from '../rows/evidence.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { checkStreamRow, isVacant, type StreamRow } from '../rows/stream-row.ts'
 import { inTransaction } from './read-transaction.ts'
 import type { SharedCounts } from './shared-counts.ts'
@@ -76,18 +80,32 @@ export class StreamServer {
     return this.#reading(this.find(head.stream)?.number ?? -1, (stored) => placeOf(head, stored))
   }
 
-  /** The streams of other nodes in the head table. */
-  receivedHeads(): StreamHead[] {
-    const streams = this.#streams()
-    const rows = this.#database
-      .prepare(`SELECT ${streamColumns} FROM stream WHERE head IS NOT NULL ORDER BY number`)
-      .all() as unknown as StreamRow[]
-    return rows.flatMap((row) => {
-      checkStreamRow(row, row.number)
-      const { number, pruned, head } = row
-      // A stream that was just created has no published count yet.
-      return head === null || streams[number]?.own !== false ? [] : [headRow({ number, own: false, pruned }, head)]
+  /** The head table, with the newest signed heads of own streams. */
+  headTable(ownHeads: readonly OwnHead[]): StreamHead[] {
+    const own = new Map(ownHeads.map(({ number, head }) => [number, head]))
+    return inTransaction(this.#database, () => {
+      const frozen = new Set(frozenStreams(this.#database))
+      const rows = this.#database
+        .prepare(`SELECT ${streamColumns} FROM stream ORDER BY number`)
+        .all() as unknown as StreamRow[]
+      return rows.map((row) => this.#headRow(row, frozen, own)).filter((row) => row !== undefined)
     })
+  }
+
+  #headRow(
+    row: StreamRow,
+    frozen: ReadonlySet<StreamNumber>,
+    ownHeads: ReadonlyMap<StreamNumber, Uint8Array>,
+  ): StreamHead | undefined {
+    const { number, pruned } = row
+    checkStreamRow(row, number)
+    const stream = this.#streams()[number]
+    // A stream that was just added or forgotten is not published yet.
+    if (isVacant(row) || stream === undefined || stream.isVacant === true) return undefined
+    const { key, own } = stream
+    const head = own ? ownHeads.get(number) : (row.head ?? undefined)
+    const redacted = redactedBetween(this.#database, number, pruned, format.eventsPerStream)
+    return headRow({ number, key, own, pruned, frozen: frozen.has(number), topic: this.#meta.topic, redacted }, head)
   }
 
   get #meta(): ReturnType<typeof metaOf> {

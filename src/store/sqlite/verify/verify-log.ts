@@ -15,6 +15,7 @@ import { ChainWalk, readChunk } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
 import { metaOf, openForReading } from '../log-database.ts'
 import { checkpointsOf } from '../rows/checkpoints.ts'
+import { checkOrigins } from '../rows/origins.ts'
 import { framesOfSegment } from '../rows/records.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { Segment } from '../rows/segment.ts'
@@ -83,6 +84,7 @@ class Verifier {
     this.#try('waiting chunks', () => {
       for (const row of this.#database.prepare('SELECT chunk FROM waiting').all()) readChunk(row['chunk'] as Uint8Array)
     })
+    this.#try('origins of imported events', () => checkOrigins(this.#database))
     return {
       topic,
       streams: streams.filter((row) => !isVacant(row)).length,

@@ -3,6 +3,8 @@ import {
   type AppliedEvidence,
   type ForkEvidence,
   frozenCount,
+  noRoomForStream,
+  type ReceiveOptions,
   type StoredChain,
   verifyEvidence,
 } from '../../../replication/index.ts'
@@ -28,14 +30,16 @@ export class Forks {
   }
 
   /** Verifies evidence from another node, and freezes its stream. */
-  apply(record: Uint8Array): AppliedEvidence {
+  apply(record: Uint8Array, { from }: ReceiveOptions = {}): AppliedEvidence {
     const log = this.#log
     const evidence = verifyEvidence(record, log.options)
     log.reopenIfBroken()
-    const state = log.stream(evidence.stream)
-    if (state === undefined) return { state: 'unknown' }
-    if (log.frozen.has(state.number)) return { state: 'known' }
-    this.#freeze(state, evidence, record)
+    const known = log.stream(evidence.stream)
+    if (known !== undefined && log.frozen.has(known.number)) return { state: 'known' }
+    const limit = known === undefined ? log.limitOf(evidence.stream, from) : undefined
+    if (limit !== undefined) throw noRoomForStream(limit)
+    // A stream without events is frozen as well: otherwise they would be accepted from the next peer.
+    log.transaction(() => this.#freeze(known ?? log.addStream(evidence.stream, from), evidence, record))
     return { state: 'applied' }
   }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { assert } from '../../../base/assert.ts'
 import { failure } from '../../../base/errors.ts'
 import { sqliteCode, sqliteCodes } from '../../../base/sqlite-codes.ts'
 import type { TopicKind } from '../../../protocol/index.ts'
@@ -7,6 +8,7 @@ import type { DiskSync } from '../../disk/sync.ts'
 import { removeDamagedCopy } from '../../disk/wal-check.ts'
 import { openForWriting, rewriteVersion, upgrade } from '../log-database.ts'
 import { prepareStatements, type Statements } from '../statements.ts'
+import type { StartMarkRows } from './start-marks.ts'
 
 export interface ConnectionOptions {
   readonly file: string
@@ -38,6 +40,7 @@ export class LogConnection {
   #isScrubPending = false
   /** Whether the format version was raised: a log that is only read keeps its version. */
   #isUpgraded = false
+  #marks: StartMarkRows | undefined
 
   constructor(options: ConnectionOptions, derived: Derived) {
     const { file, topic, kind, sync } = options
@@ -60,6 +63,16 @@ export class LogConnection {
     return this.#statements
   }
 
+  /** What the log remembers of its last use. */
+  get marks(): StartMarkRows {
+    assert(this.#marks !== undefined, 'the marks are read while the log is opened')
+    return this.#marks
+  }
+
+  set marks(marks: StartMarkRows) {
+    this.#marks = marks
+  }
+
   get isBroken(): boolean {
     return this.#isBroken
   }
@@ -76,8 +89,10 @@ export class LogConnection {
   transaction<T>(work: () => T): T {
     return this.#withRecovery(() => {
       this.#statements.begin.run()
+      const removesMark = this.#removeStopMark()
       const result = work()
       this.#statements.commit.run()
+      if (removesMark) this.marks.removed()
       return result
     })
   }
@@ -86,10 +101,20 @@ export class LogConnection {
   lazyTransaction<T>(work: () => T): T {
     return this.#withRecovery(() => {
       this.#isBeginPending = true
+      const removesMark = this.#removeStopMark()
       const result = work()
       if (this.#database.isTransaction) this.#statements.commit.run()
+      if (removesMark) this.marks.removed()
       return result
     })
+  }
+
+  /** The first commit removes the mark of a clean stop. Returns whether this is the first one. */
+  #removeStopMark(): boolean {
+    if (!this.marks.isRemovalPending) return false
+    this.begin()
+    this.marks.remove(this.#database)
+    return true
   }
 
   /** Called before every write of a lazy transaction but a single one. */
@@ -147,8 +172,19 @@ export class LogConnection {
   }
 
   close(): void {
+    this.#markStop()
     // It is closed already after a failure that could not be recovered from.
     if (this.#database.isOpen) this.#database.close()
+  }
+
+  #markStop(): void {
+    if (this.#isBroken || !this.#database.isOpen) return
+    try {
+      this.#marks?.stop(this.#database)
+    } catch (error) {
+      // Without it the next start is one after a crash, which is safe.
+      if (sqliteCode(error) === undefined) throw error
+    }
   }
 
   #withRecovery<T>(work: () => T): T {

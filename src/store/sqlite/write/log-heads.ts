@@ -1,6 +1,9 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { StreamKey } from '../../../protocol/index.ts'
-import { headRow, KeptHeads, type StreamHead, type TopicContext } from '../../../replication/index.ts'
+import { headRow, KeptHeads, type OwnHead, type StreamHead, type TopicContext } from '../../../replication/index.ts'
 import type { StreamNumber } from '../../port/index.ts'
+import { asDamage } from '../rows/checksum.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import type { Statements } from '../statements.ts'
 
@@ -8,7 +11,9 @@ import type { Statements } from '../statements.ts'
 interface HeadSource {
   readonly options: TopicContext
   readonly streams: Iterable<StreamState>
+  readonly database: DatabaseSync
   readonly statements: Statements
+  readonly frozen: ReadonlySet<StreamNumber>
   stream(key: StreamKey): StreamState | undefined
   reopenIfBroken(): void
 }
@@ -36,13 +41,25 @@ export class LogHeads {
     return state && this.#signed(state)
   }
 
-  /** The own streams in the head table. */
-  ownRows(): StreamHead[] {
+  /** The newest signed heads of own streams, for the head table. */
+  allOwn(): OwnHead[] {
     this.#log.reopenIfBroken()
     return [...this.#log.streams].flatMap((state) => {
       const head = this.#signed(state)
-      return head === undefined ? [] : [headRow(state, head)]
+      return head === undefined ? [] : [{ number: state.number, head }]
     })
+  }
+
+  /** The row of a stream in the head table. */
+  row(key: StreamKey): StreamHead | undefined {
+    this.#log.reopenIfBroken()
+    const state = this.#log.stream(key)
+    if (state === undefined) return undefined
+    const { number, own, pruned, count } = state
+    const { database, frozen, options } = this.#log
+    const redacted = asDamage(() => redactedBetween(database, number, pruned, count))
+    const head = this.#kept.newest(state, options, () => this.#received(number))
+    return headRow({ number, key, own, pruned, frozen: frozen.has(number), topic: options.topic, redacted }, head)
   }
 
   #signed(state: StreamState): Uint8Array | undefined {

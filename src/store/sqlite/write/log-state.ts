@@ -6,6 +6,7 @@ import {
   endChunk,
   LamportClock,
   ownStreamKey,
+  type ReceiveContext,
   type StreamLimit,
   storableNow,
   type TopicContext,
@@ -33,6 +34,7 @@ import { LogHeads } from './log-heads.ts'
 import { checkWriter } from './log-owner.ts'
 import { checkRedactions } from './redactions.ts'
 import { removeStream } from './remove-rows.ts'
+import { StartMarkRows } from './start-marks.ts'
 import { StreamTable } from './stream-table.ts'
 
 export interface LogOptions extends TopicContext {
@@ -85,6 +87,7 @@ export class LogState {
       this.#streams.reuseVacant()
       checkWriter(this.database, options.key.publicKey, options.file)
       this.damage = this.#reportDamage(damagedWal, cut)
+      this.connection.marks = new StartMarkRows(this.database, options.file, this.damage.length > 0)
       if (interrupted) this.#finishScrubbing()
     } catch (error) {
       this.close()
@@ -98,6 +101,11 @@ export class LogState {
 
   get statements(): Statements {
     return this.connection.statements
+  }
+
+  /** For what comes from other nodes. */
+  get receiveContext(): ReceiveContext {
+    return { ...this.options, mayAdopt: this.connection.marks.isDoubtful }
   }
 
   get streams(): IterableIterator<StreamState> {

@@ -16,13 +16,13 @@ import {
   type ReceivingStream,
   type ReceivingStreams,
 } from '../../../replication/index.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import { packedRow, packRecords, recordsOfFrames } from '../rows/tail-row.ts'
 import { LazyChunk, type VerifiedChunk } from './chunk-verifier.ts'
 import { type Forks, storedChain } from './forks.ts'
 import type { LogState } from './log-state.ts'
-import { redactedBetween } from './redactions.ts'
 import { repairSegment } from './repair.ts'
 import { WaitingRows } from './waiting.ts'
 
@@ -120,7 +120,7 @@ export class Receiver {
   #decide(chunk: VerifiedChunk, from: string | undefined): Received {
     const log = this.#log
     const { bytes, before } = chunk
-    const decision = decideVerified(new LazyChunk(chunk), { before, from }, this.#streams, log.options)
+    const decision = decideVerified(new LazyChunk(chunk), { before, from }, this.#streams, log.receiveContext)
     const { stream } = decision.chunk.head
     const known = log.stream(stream)
     if (decision.is === 'answer') {
@@ -180,7 +180,9 @@ export class Receiver {
     const key = rowKey(state.number, first)
     this.#log.insertTail(packedRow({ key, count, lamport, raw, body }, { is: 'after', hash: chain.hash }))
     this.#log.changed.add(state)
-    if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead, { head: signedHead })
-    else this.#log.saveStream(state, { head: signedHead })
+    // An own head is signed here; a stored one would be that of another node.
+    const newest = state.own ? undefined : { head: signedHead }
+    if (head.checkpoint) this.#log.insertCheckpoint(state, signedHead, newest)
+    else if (newest !== undefined) this.#log.saveStream(state, newest)
   }
 }

@@ -3,6 +3,7 @@ import { ByteReader, ByteWriter } from '../../../protocol/index.ts'
 import type { RedactableStream } from '../../../replication/index.ts'
 import type { RedactedOffset, StreamNumber } from '../../port/index.ts'
 import { checksum, DamagedData } from '../rows/checksum.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 
@@ -44,14 +45,6 @@ export function distanceToRecord({ record }: Pick<RedactionRow, 'record'>): numb
   reader.finish()
   if (distance === 0) throw new DamagedData('a redaction has no record')
   return distance
-}
-
-/** The redacted offsets of a stream, `from` included, `to` excluded. */
-export function redactedBetween(database: DatabaseSync, stream: StreamNumber, from: number, to: number): number[] {
-  const rows = database
-    .prepare('SELECT key FROM redaction WHERE key >= ? AND key < ? ORDER BY key')
-    .all(rowKey(stream, from), rowKey(stream, to))
-  return rows.map((row) => Number(row['key']) - rowKey(stream, 0))
 }
 
 /** The redacted offsets in a range, with their records. */

@@ -78,10 +78,10 @@ export class Redactor {
     removals: Removals,
     { from }: ReceiveOptions = {},
   ): RedactionResult {
-    const { database, options } = this.#log
+    const { database, receiveContext } = this.#log
     const known = this.#log.stream(record.stream)
     const limit = known === undefined ? this.#log.limitOf(record.stream, from) : undefined
-    const effect = effectOfRedaction(record, known && redactable(database, known), options, origin, limit)
+    const effect = effectOfRedaction(record, known && redactable(database, known), receiveContext, origin, limit)
     if (effect.is === 'none') return { state: 'known' }
     if (effect.is === 'hold') return { state: 'held' }
     if (effect.is === 'full' || effect.is === 'refused') return { state: effect.is }

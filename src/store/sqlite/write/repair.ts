@@ -3,6 +3,7 @@ import { hashThrough, withoutPayloads } from '../../../replication/index.ts'
 import { checkpointAt, checkpointsAfter, headOf } from '../rows/checkpoints.ts'
 import { asDamage, DamagedData } from '../rows/checksum.ts'
 import { framesOfSegment } from '../rows/records.ts'
+import { redactedBetween } from '../rows/redacted-offsets.ts'
 import { rowKey } from '../rows/row-key.ts'
 import { blockSize, encodeSegment, Segment } from '../rows/segment.ts'
 import { segmentColumns } from '../rows/segment-columns.ts'
@@ -10,7 +11,6 @@ import { segmentInserter, type WholeSegmentRow } from '../rows/segment-row.ts'
 import { streamIdOf } from '../rows/stream-id.ts'
 import type { StreamState } from '../rows/stream-state.ts'
 import type { LogState } from './log-state.ts'
-import { redactedBetween } from './redactions.ts'
 
 /**
  * Replaces the stored copy of a sealed chunk of another node by a received one, if it is damaged. Returns whether it was.

@@ -8,11 +8,16 @@ import {
   type AppliedEvidence,
   FrameCollector,
   type GivenChunk,
+  type Imported,
+  type ImportRequest,
+  isReplicated,
   type MalformedChunk,
+  type OwnHead,
   type PruneResult,
   type Received,
   type ReceiveOptions,
   type RedactionResult,
+  type StartMarks,
   type StreamHead,
 } from '../../../replication/index.ts'
 import type { StoreDamage } from '../../disk/wal-check.ts'
@@ -26,7 +31,9 @@ import { hasTimes } from '../time-index/range-times.ts'
 import { Appender } from './append.ts'
 import { ChunkVerifier, type VerifiedChunk } from './chunk-verifier.ts'
 import { Forks } from './forks.ts'
+import { Importer } from './importer.ts'
 import { type LogOptions, LogState } from './log-state.ts'
+import { OwnHistory } from './own-history.ts'
 import { Receiver } from './receive.ts'
 import { Redactor } from './redactor.ts'
 import { Pruner } from './removal.ts'
@@ -37,11 +44,13 @@ export class LogWriter {
   readonly counts: SharedCounts
   readonly #log: LogState
   readonly #appender: Appender
+  readonly #importer: Importer
   readonly #forks: Forks
   readonly #receiver: Receiver
   readonly #verifier: ChunkVerifier
   readonly #pruner: Pruner
   readonly #redactor: Redactor
+  readonly #history: OwnHistory
   /** Whether streams have got new events since the last `takeWakeups`. */
   #hasNewEvents = false
   /** Whether some of them were received, so that their apps are unknown. */
@@ -57,11 +66,13 @@ export class LogWriter {
     this.counts = counts
     this.#log = new LogState(options)
     this.#appender = new Appender(this.#log)
+    this.#importer = new Importer(this.#log)
     this.#forks = new Forks(this.#log)
     this.#receiver = new Receiver(this.#log, this.#forks)
     this.#verifier = new ChunkVerifier(options.kind)
     this.#pruner = new Pruner(this.#log, this.#receiver)
     this.#redactor = new Redactor(this.#log)
+    this.#history = new OwnHistory(this.#log)
     this.#publishCounts()
   }
 
@@ -117,13 +128,31 @@ export class LogWriter {
     }
   }
 
+  import(request: ImportRequest): Imported {
+    this.#hasReceivedEvents = true
+    return this.#publishing(() => this.#importer.import(request))
+  }
+
+  /** How the log was found when it was opened. */
+  startMarks(): StartMarks {
+    return this.#history.marks
+  }
+
+  markAnnounced(): void {
+    this.#history.announce()
+  }
+
+  settleOwnStreams(): void {
+    this.#history.settle()
+  }
+
   /** The evidence of a fork of a stream; undefined when it is not frozen. */
   evidence(stream: number): Uint8Array | undefined {
     return this.#forks.evidence(stream)
   }
 
-  applyEvidence(record: Uint8Array): AppliedEvidence {
-    return this.#publishing(() => this.#forks.apply(record))
+  applyEvidence(record: Uint8Array, options?: ReceiveOptions): AppliedEvidence {
+    return this.#publishing(() => this.#forks.apply(record, options))
   }
 
   /** Returns which of these reader threads have to be woken: there are new events that match their filters. Resets it. */
@@ -184,15 +213,20 @@ export class LogWriter {
     return this.#log.heads.newest(stream)
   }
 
-  /** The own streams in the head table. */
-  ownHeads(): StreamHead[] {
-    return this.#log.heads.ownRows()
+  /** The newest signed heads of own streams. */
+  ownHeads(): OwnHead[] {
+    return this.#log.heads.allOwn()
+  }
+
+  /** The row of a stream in the head table. */
+  headOf(key: StreamKey): StreamHead | undefined {
+    return this.#log.heads.row(key)
   }
 
   /** Starts to collect the frames of commits, or ends it; see `FrameCollector`. Imported streams are never announced. */
   collectFrames(unread: (() => number) | undefined): void {
     this.#appender.frames =
-      unread === undefined || this.#log.options.kind === 'imported' ? undefined : new FrameCollector(unread)
+      unread === undefined || !isReplicated(this.#log.options) ? undefined : new FrameCollector(unread)
   }
 
   /** The frames of the commits since the last call, with signed heads. Called after the commits were acknowledged. */

@@ -134,8 +134,8 @@ class ReaderHost {
         )
       case 'hashAt':
         return this.#reader.serve((server) => server.hashAt(message.stream, message.count))
-      case 'receivedHeads':
-        return this.#reader.serve((server) => server.receivedHeads())
+      case 'headTable':
+        return this.#reader.serve((server) => server.headTable(message.own))
       case 'streamOf':
         return this.#reader.statusOf(message.key)
       case 'contains':

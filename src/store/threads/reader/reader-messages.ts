@@ -1,4 +1,5 @@
 import type { StreamKey } from '../../../protocol/index.ts'
+import type { OwnHead } from '../../../replication/index.ts'
 import type { ErrorMessage } from '../thread-messages.ts'
 import type { Pieces } from './pieces.ts'
 
@@ -10,7 +11,8 @@ export type ToReader =
   | { readonly type: 'cancel'; readonly id: number }
   /** The capacity of its caches. */
   | { readonly type: 'cacheBytes'; readonly bytes: number }
-  | { readonly type: 'streams' | 'receivedHeads' | 'close'; readonly id: number }
+  | { readonly type: 'streams' | 'close'; readonly id: number }
+  | { readonly type: 'headTable'; readonly id: number; readonly own: readonly OwnHead[] }
   | { readonly type: 'checkpoints' | 'chunkSizes'; readonly id: number; readonly stream: number }
   | {
       readonly type: 'newestTime'

@@ -21,6 +21,7 @@ export interface WriterData {
 
 /** The methods of the writer besides appending. Received chunks are stored when no append waits. */
 export type WriterCall =
+  | 'import'
   | 'receiveVerified'
   | 'prune'
   | 'applyPrune'
@@ -31,7 +32,11 @@ export type WriterCall =
   | 'forgetStream'
   | 'head'
   | 'ownHeads'
+  | 'headOf'
   | 'records'
+  | 'startMarks'
+  | 'markAnnounced'
+  | 'settleOwnStreams'
   | 'dropIndexAt'
   | 'sealAll'
   | 'truncateWal'
@@ -63,12 +68,15 @@ export type FromWriter =
 
 /** The kind of disk work of each call that writes. */
 export const diskWork: Readonly<Partial<Record<WriterCall, DiskWork>>> = {
+  import: 'receive',
   prune: 'prune',
   applyPrune: 'prune',
   redact: 'redact',
   applyRedactions: 'redact',
   applyEvidence: 'receive',
   forgetStream: 'prune',
+  markAnnounced: 'publish',
+  settleOwnStreams: 'publish',
   dropIndexAt: 'index',
   sealAll: 'seal',
   truncateWal: 'checkpoint',

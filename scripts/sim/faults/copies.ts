@@ -1,0 +1,45 @@
+import type { Random } from '../../crash/random.ts'
+import type { SimNode } from '../sim-node.ts'
+import { SqliteSimStore } from '../sim-store.ts'
+import type { Swarm } from '../swarm.ts'
+import type { Fault } from './fault.ts'
+
+export const copyFaults: readonly Fault[] = [
+  {
+    name: 'lost-foreign-events',
+    share: 0.6,
+    plan: (swarm, random) => planCopies(swarm, random, ({ ownEvents }, now) => ownEvents === now),
+  },
+  {
+    name: 'old-copies',
+    share: 0,
+    plan: (swarm, random) => planCopies(swarm, random, () => true),
+  },
+]
+
+interface Copied {
+  /** Number of own events at the time of the copy. */
+  readonly ownEvents: number
+}
+
+/** Copies the stores of some nodes, and lets them continue from the copy later. */
+function planCopies(swarm: Swarm, random: Random, mayRestore: (copied: Copied, ownEvents: number) => boolean): void {
+  const count = 1 + random.below(3)
+  for (let i = 0; i < count; i++)
+    swarm.sometime(random, () => {
+      const node = swarm.any(random)
+      const { disk } = node
+      if (!(disk instanceof SqliteSimStore)) return
+      const copied = { ownEvents: ownEventsOf(swarm, node) }
+      disk.copy()
+      swarm.agenda.after(random.next() * 10_000, () => {
+        const isInTime = swarm.agenda.nowMs < swarm.scenario.publishMs && swarm.nodes.includes(node)
+        if (isInTime && mayRestore(copied, ownEventsOf(swarm, node))) swarm.start(swarm.restore(node, disk))
+      })
+    })
+}
+
+function ownEventsOf({ ledger }: Swarm, node: SimNode): number {
+  // What was removed since would come back, which is the business of the operator.
+  return [0, 1].reduce((sum, number) => sum + ledger.payloads(node.streamId(number)).length, ledger.removals)
+}

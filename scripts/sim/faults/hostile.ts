@@ -1,0 +1,40 @@
+import { nodeIdOf } from '../../../src/identity/index.ts'
+import { alteredChunks, forgedChunks, strippedPayloads, wrongChunks } from '../hostile/chunks.ts'
+import { type Behaviour, HostileNode } from '../hostile/hostile-node.ts'
+import { endlessRequests, garbage, mute, replays, silence } from '../hostile/messages.ts'
+import { absurdCounts, endlessStream, equivocation, farLamports, manyStreams } from '../hostile/streams.ts'
+import type { Fault } from './fault.ts'
+
+const behaviours: Readonly<Record<string, () => Behaviour>> = {
+  'altered-chunks': () => alteredChunks,
+  'forged-chunks': () => forgedChunks,
+  'stripped-payloads': () => strippedPayloads,
+  'wrong-chunks': () => wrongChunks,
+  equivocation,
+  'far-lamports': () => farLamports,
+  'absurd-counts': () => absurdCounts,
+  'endless-stream': () => endlessStream,
+  'many-streams': manyStreams,
+  replays: () => replays,
+  mute: () => mute,
+  silence: () => silence,
+  'endless-requests': () => endlessRequests,
+  garbage: () => garbage,
+}
+
+/** One fault for each kind of hostile node, which is linked to some of the honest ones. */
+export const hostileFaults: readonly Fault[] = Object.entries(behaviours).map(([name, behaviour]) => ({
+  name,
+  share: 0.06,
+  plan: (swarm, random) => {
+    const node = new HostileNode(swarm, name, behaviour())
+    if (name === 'equivocation') swarm.equivocators.add(nodeIdOf(node.key.publicKey))
+    const share = random.next()
+    for (const [i, peer] of swarm.nodes.entries())
+      if (i === 0 || random.chance(share))
+        swarm.sometime(random, () => {
+          if (swarm.nodes.includes(peer)) swarm.network.join(node, peer)
+        })
+    node.start()
+  },
+}))

@@ -1,0 +1,59 @@
+import { simStart } from '../swarm.ts'
+import type { Fault } from './fault.ts'
+
+const year = 365 * 86_400e6
+const hour = 3600e6
+/** A swarm of fewer nodes has nothing to exchange. */
+const leastNodes = 2
+
+export const nodeFaults: readonly Fault[] = [
+  {
+    name: 'restarts',
+    share: 0.7,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(3)
+      for (let i = 0; i < count; i++) swarm.sometime(random, () => swarm.start(swarm.restart(swarm.any(random))))
+    },
+  },
+  {
+    name: 'sealing',
+    share: 0.5,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(5)
+      for (let i = 0; i < count; i++) swarm.sometime(random, () => swarm.any(random).disk.seal())
+    },
+  },
+  {
+    name: 'late-joins',
+    share: 0.4,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(2)
+      for (let i = 0; i < count; i++)
+        swarm.joinsAt.set(swarm.any(random), random.next() * 1.2 * swarm.scenario.publishMs)
+    },
+  },
+  {
+    name: 'leaves',
+    share: 0.2,
+    plan: (swarm, random) => {
+      const count = 1 + random.below(2)
+      for (let i = 0; i < count; i++)
+        swarm.sometime(random, () => {
+          if (swarm.nodes.length > leastNodes) swarm.leave(swarm.any(random))
+        })
+    },
+  },
+  {
+    name: 'clock-skew',
+    share: 0.4,
+    plan: (swarm, random) => {
+      for (const { clock } of swarm.nodes)
+        if (random.chance(0.4))
+          clock.wallAtStart += Math.round((random.next() - 0.5) * (random.chance(0.5) ? 2 * year : 20 * hour))
+      swarm.whenFaultsEnd(() => {
+        // Later than any clock was, so that nothing is too far ahead any more.
+        for (const { clock } of swarm.nodes) clock.wallAtStart = simStart + 2 * year
+      })
+    },
+  },
+]

@@ -1,0 +1,77 @@
+import type { KeyPair } from '../../../src/identity/index.ts'
+import { encodeChunk, genesis, type Hash, heads, type StreamKey } from '../../../src/protocol/index.ts'
+import { frameOf } from '../../../test/support/events.ts'
+import { simTopic } from '../sim-store.ts'
+
+const seed = Buffer.alloc(16, 7)
+
+/** A chunk of one frame after any place of a stream, signed with any key. */
+export interface ForgedChunk {
+  readonly key: KeyPair
+  readonly stream: StreamKey
+  readonly previous: Hash
+  readonly first: number
+  readonly lamport: number
+  readonly time: number
+  readonly payloads: readonly string[]
+}
+
+export interface Forged {
+  readonly chunk: Buffer
+  readonly signedHead: Buffer
+  readonly hash: Hash
+}
+
+export function forge({ key, stream, previous, first, lamport, time, payloads }: ForgedChunk): Forged {
+  const events = payloads.map((payload, i) => ({
+    lamport: lamport + i,
+    time,
+    appId: 'com.example.hostile',
+    tags: ['sim'],
+    payload,
+  }))
+  const { record, hash } = frameOf(previous, first, events, seed)
+  const count = first + payloads.length
+  const head = { topic: simTopic, stream, time, count, lamport: lamport + payloads.length - 1, hash, checkpoint: true }
+  const signedHead = heads.sign(head, key)
+  return { chunk: encodeChunk([record], signedHead), signedHead, hash }
+}
+
+/** A stream that a hostile node writes with its own key, chunk by chunk. */
+export class OwnStream {
+  readonly key: StreamKey
+  readonly chunks: Forged[] = []
+  readonly #signer: KeyPair
+  #hash: Hash
+  #count = 0
+  #lamport = 0
+  readonly #starts: number[] = []
+
+  constructor(signer: KeyPair, number: number) {
+    this.#signer = signer
+    this.key = { node: signer.publicKey, number }
+    this.#hash = genesis(simTopic, this.key)
+  }
+
+  /** Appends events. Returns the chunk with them. */
+  append(payloads: readonly string[], time: number, lamport = this.#lamport): Forged {
+    const key = this.#signer
+    const forged = forge({ key, stream: this.key, previous: this.#hash, first: this.#count, lamport, time, payloads })
+    this.#starts.push(this.#count)
+    this.chunks.push(forged)
+    this.#hash = forged.hash
+    this.#count += payloads.length
+    this.#lamport = lamport + payloads.length
+    return forged
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The chunk from an offset on. */
+  from(offset: number): Uint8Array | undefined {
+    const i = this.#starts.indexOf(offset)
+    return this.chunks[i]?.chunk
+  }
+}

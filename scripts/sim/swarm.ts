@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { SeededRandom } from '../../test/support/virtual-runtime.ts'
+import { Random } from '../crash/random.ts'
+import { Agenda, SimClock, timersOf } from './agenda.ts'
+import { Observer } from './checks/observer.ts'
+import { SentMessages } from './checks/sent-messages.ts'
+import type { ReceivedEvent } from './event-lines.ts'
+import { Ledger } from './ledger.ts'
+import { Network } from './network.ts'
+import { isLinked, type Scenario } from './scenario.ts'
+import { type SignatureScheme, signatureScheme } from './signatures.ts'
+import { SimNode } from './sim-node.ts'
+import { MemorySimStore, type SimStore, type SimStoreOptions, SqliteSimStore, simFolder } from './sim-store.ts'
+import { Trace } from './trace.ts'
+
+/** 2024-01-01, in microseconds. */
+export const simStart = 1_704_067_200_000_000
+
+/** Longest time until a client subscribes again after time travel. */
+export const resubscribeMs = 1000
+
+/** The nodes of a simulation, and what acts on them: faults, workload and checks. */
+export class Swarm {
+  readonly scenario: Scenario
+  readonly agenda = new Agenda()
+  readonly trace: Trace
+  readonly network: Network
+  readonly ledger = new Ledger()
+  readonly scheme: SignatureScheme
+  /** The honest nodes, without those that have left. */
+  readonly nodes: SimNode[]
+  /** When a node becomes reachable: from the start unless it is given. */
+  readonly joinsAt = new Map<SimNode, number>()
+  /** Nodes whose streams need not be the same everywhere, by node ID: they have signed two histories. */
+  readonly equivocators = new Set<string>()
+  /** Called with every event that a client receives. */
+  onEvent: (node: SimNode, event: ReceivedEvent) => void = () => {}
+  /** Called when a node ends a connection. */
+  onClose: (by: string, peer: string) => void = () => {}
+  readonly #observers = new Map<SimNode, Observer>()
+  readonly #linked = new Map<SimNode, Set<SimNode>>()
+  readonly #atEnd: (() => void)[] = []
+  #folder: string | undefined
+
+  constructor(scenario: Scenario, keepTrace: boolean) {
+    this.scenario = scenario
+    this.scheme = signatureScheme(scenario.signatures)
+    this.scheme.install()
+    this.trace = new Trace(() => this.agenda.nowMs, keepTrace)
+    const sent = new SentMessages(this.ledger, this.scheme, (check) => this.agenda.after(0, check))
+    this.network = new Network({
+      agenda: this.agenda,
+      random: this.random('network'),
+      trace: this.trace,
+      onSend: (message) => sent.add(message),
+      onClose: (by, peer) => this.onClose(by, peer),
+    })
+    this.nodes = Array.from({ length: scenario.nodes }, (_, i) => this.#node(i))
+  }
+
+  /** Random numbers of one part: leaving a part out does not change the others. */
+  random(part: string): Random {
+    return new Random(`${this.scenario.seed} ${part}`)
+  }
+
+  /** A node that has not left. */
+  any(random: Random): SimNode {
+    return this.nodes[random.below(this.nodes.length)] as SimNode
+  }
+
+  /** Starts asynchronous work, whose error fails the simulation. */
+  start(work: Promise<unknown>): void {
+    work.catch(this.agenda.fail)
+  }
+
+  /** Does something at a random time before the faults end. */
+  sometime(random: Random, work: () => void): void {
+    this.agenda.after(random.next() * this.scenario.publishMs, work)
+  }
+
+  whenFaultsEnd(work: () => void): void {
+    this.#atEnd.push(work)
+  }
+
+  endFaults(): void {
+    for (const work of this.#atEnd) work()
+    this.network.calm()
+    this.trace.note('no more faults')
+  }
+
+  /** Links the nodes, as the shape of the scenario says. */
+  connect(): void {
+    const { nodes, scenario } = this
+    for (const [b, second] of nodes.entries())
+      for (const [a, first] of nodes.slice(0, b).entries())
+        if (isLinked(scenario.shape, a, b, nodes.length)) this.#link(first, second)
+  }
+
+  /** Links two nodes, as soon as both have joined. */
+  #link(a: SimNode, b: SimNode): void {
+    for (const [node, other] of [
+      [a, b],
+      [b, a],
+    ] as const)
+      this.#linked.set(node, (this.#linked.get(node) ?? new Set()).add(other))
+    const at = Math.max(this.joinsAt.get(a) ?? 0, this.joinsAt.get(b) ?? 0)
+    this.agenda.after(at - this.agenda.nowMs, () => {
+      if (this.nodes.includes(a) && this.nodes.includes(b)) this.network.join(a, b)
+    })
+  }
+
+  /** Lets clients subscribe to all nodes. */
+  observe(): void {
+    const random = this.random('clients')
+    const later = (work: () => void): void => void this.agenda.after(random.next() * resubscribeMs, work)
+    for (const node of this.nodes) {
+      const onEvent = (event: ReceivedEvent): void => this.onEvent(node, event)
+      const observer = new Observer({ node, ledger: this.ledger, fail: this.agenda.fail, onEvent, later })
+      this.#observers.set(node, observer)
+      observer.start()
+    }
+  }
+
+  observerOf(node: SimNode): Observer | undefined {
+    return this.#observers.get(node)
+  }
+
+  /** Restarts a node, and lets its clients subscribe again. */
+  async restart(node: SimNode): Promise<void> {
+    this.trace.note(`restart ${node.label}`)
+    const observer = this.#observers.get(node)
+    observer?.stop()
+    await node.restart()
+    observer?.start()
+  }
+
+  /** Restarts a node with the last copy of its store. */
+  async restore(node: SimNode, disk: SqliteSimStore): Promise<void> {
+    this.trace.note(`restore ${node.label}`)
+    const observer = this.#observers.get(node)
+    observer?.stop()
+    observer?.forget()
+    await node.restart(() => disk.restore())
+    observer?.start()
+  }
+
+  /** Removes a node for ever. The others stay connected to each other. */
+  leave(node: SimNode): void {
+    this.trace.note(`leave ${node.label}`)
+    this.#observers.get(node)?.stop()
+    this.#observers.delete(node)
+    this.nodes.splice(this.nodes.indexOf(node), 1)
+    this.network.leave(node.name)
+    const others = [...(this.#linked.get(node) ?? [])].filter((other) => this.nodes.includes(other))
+    for (const [i, other] of others.entries()) {
+      const next = others[i + 1]
+      if (next !== undefined) this.#link(other, next)
+    }
+    this.start(node.disk.close())
+  }
+
+  /** A key of this simulation. */
+  key(name: string): ReturnType<SignatureScheme['keyPair']> {
+    return this.scheme.keyPair(createHash('sha256').update(`${this.scenario.seed} ${name}`).digest())
+  }
+
+  /** Clock, timers and random numbers of a node. */
+  runtime(name: string): SimStoreOptions['runtime'] & { readonly clock: SimClock } {
+    return {
+      clock: new SimClock(this.agenda, simStart),
+      timers: timersOf(this.agenda),
+      random: new SeededRandom(`${this.scenario.seed} ${name} salts`),
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const observer of this.#observers.values()) observer.stop()
+    for (const { disk } of this.nodes) await disk.close()
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
+    signatureScheme('ed25519').install()
+  }
+
+  #node(i: number): SimNode {
+    const label = `n${i}`
+    const key = this.key(label)
+    const runtime = this.runtime(label)
+    const choices = this.random(`${label} choices`)
+    const node = new SimNode({
+      label,
+      key,
+      scheme: this.scheme,
+      agenda: this.agenda,
+      network: this.network,
+      trace: this.trace,
+      ledger: this.ledger,
+      runtime,
+      disk: this.#disk(label, { key, runtime }),
+      random: () => choices.next(),
+    })
+    this.ledger.addNode(node.id)
+    return node
+  }
+
+  #disk(label: string, options: SimStoreOptions): SimStore {
+    if (this.scenario.store === 'memory') return new MemorySimStore(options)
+    this.#folder ??= simFolder()
+    return new SqliteSimStore(options, join(this.#folder, label))
+  }
+}

@@ -1,0 +1,10 @@
+/** Decides whether own events may be appended: after a doubtful start, other nodes may have more of the own streams. */
+export interface PublishGate {
+  readonly isOpen: boolean
+  /** The numbers of own streams that must not be continued, although nothing waits any more. */
+  readonly abandoned: readonly number[]
+  /** Waits until own events may be appended. Rejects after a while, with the reason, and when the gate is closed. */
+  wait(): Promise<void>
+  /** Fails everything that waits. */
+  close(): void
+}

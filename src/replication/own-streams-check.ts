@@ -1,0 +1,149 @@
+import { assert } from '../base/assert.ts'
+import { limits } from '../base/limits.ts'
+import type { Doubt, OwnComparison } from './doubtful-start.ts'
+
+/** Whether own events may be appended, and if not, what is missing. */
+export type CheckState =
+  | { readonly is: 'settled' }
+  | {
+      readonly is: 'waiting'
+      /** A connection, the heads of a connected peer, or own events that a peer has. */
+      readonly for: 'peer' | 'heads' | 'events'
+      /** When it ends without further news; undefined when it waits without a limit. */
+      readonly until: number | undefined
+    }
+
+/**
+ * Decides after a doubtful start when own streams are complete, and until then what has to be adopted from peers. A
+ * state machine: it is told what happens and when. Times are milliseconds of a monotonic clock.
+ */
+export class OwnStreamsCheck {
+  readonly #doubt: Doubt | undefined
+  /** For each connected peer: until when news of it are expected. */
+  readonly #peers = new Map<string, number>()
+  /** The own streams that are longer on a peer, with the number of their events there. */
+  readonly #wanted = new Map<number, number>()
+  readonly #frozen = new Set<number>()
+  #abandoned: readonly number[] = []
+  #isSettled: boolean
+  #hasCompared = false
+  #now: number
+  /** How long there was no peer from which news were expected. */
+  #aloneMs = 0
+
+  constructor(doubt: Doubt | undefined, now: number) {
+    this.#doubt = doubt
+    this.#isSettled = doubt === undefined
+    this.#now = now
+  }
+
+  get doubt(): Doubt | undefined {
+    return this.#doubt
+  }
+
+  /** Whether chunks of own streams are accepted from peers. */
+  get mayAdopt(): boolean {
+    return !this.#isSettled
+  }
+
+  /** The own streams to adopt, with the number of their events on a peer. */
+  get wanted(): ReadonlyMap<number, number> {
+    return this.#wanted
+  }
+
+  /** The own streams that are known to be longer elsewhere and could not be adopted: appending to them would fork them. */
+  get abandoned(): readonly number[] {
+    return this.#abandoned
+  }
+
+  get state(): CheckState {
+    if (this.#isSettled) return { is: 'settled' }
+    const missing = this.#wanted.size > 0 ? 'events' : this.#peers.size > 0 ? 'heads' : 'peer'
+    return { is: 'waiting', for: missing, until: this.#until }
+  }
+
+  connected(peer: string, now: number): void {
+    this.#advance(now)
+    this.#peers.set(peer, now + limits.ownNewsMs)
+  }
+
+  disconnected(peer: string, now: number): void {
+    this.#advance(now)
+    this.#peers.delete(peer)
+  }
+
+  /** All own streams that a peer has, or that are stored here, were compared. */
+  compared(peer: string, streams: readonly OwnComparison[], now: number): void {
+    this.#advance(now)
+    if (this.#isSettled) return
+    // A restored backup may have waited for long: what is missing gets the full time, once.
+    if (!this.#hasCompared) this.#aloneMs = 0
+    this.#hasCompared = true
+    if (this.#peers.has(peer)) this.#peers.set(peer, now + limits.ownNewsMs)
+    for (const { stream, count, is } of streams)
+      if (is === 'longer' && !this.#frozen.has(stream))
+        this.#wanted.set(stream, Math.max(count, this.#wanted.get(stream) ?? 0))
+    this.#settleIfComplete()
+  }
+
+  /** Events of an own stream were adopted: it has `count` events now. */
+  adopted(stream: number, count: number, now: number): void {
+    this.#advance(now)
+    if (this.#isSettled) return
+    for (const [peer, until] of this.#peers) this.#peers.set(peer, Math.max(until, now + limits.ownNewsMs))
+    if (count >= (this.#wanted.get(stream) ?? 0)) this.#wanted.delete(stream)
+    this.#settleIfComplete()
+  }
+
+  /** An own stream was frozen because of a fork: nothing is appended to it any more, so nothing is missing. */
+  froze(stream: number, now: number): void {
+    this.#advance(now)
+    if (this.#isSettled) return
+    this.#frozen.add(stream)
+    this.#wanted.delete(stream)
+    this.#settleIfComplete()
+  }
+
+  /** The operator has accepted the own streams as they are. */
+  accepted(now: number): void {
+    this.#advance(now)
+    this.#settle()
+  }
+
+  /** Time has passed. */
+  tick(now: number): void {
+    this.#advance(now)
+  }
+
+  #settleIfComplete(): void {
+    if (this.#hasCompared && this.#wanted.size === 0) this.#settle()
+  }
+
+  #settle(): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#abandoned = [...this.#wanted.keys()]
+    this.#wanted.clear()
+  }
+
+  #advance(now: number): void {
+    assert(now >= this.#now, 'the monotonic clock does not go back')
+    this.#aloneMs += Math.max(0, now - Math.max(this.#now, this.#newsUntil))
+    this.#now = now
+    if (!this.#isSettled && this.#hasLimit && this.#aloneMs >= limits.ownPeerMs) this.#settle()
+  }
+
+  /** A restored backup is known to be old: without a comparison or the operator it stays in doubt. */
+  get #hasLimit(): boolean {
+    return this.#doubt !== 'restored' || this.#hasCompared
+  }
+
+  get #newsUntil(): number {
+    return Math.max(Number.NEGATIVE_INFINITY, ...this.#peers.values())
+  }
+
+  get #until(): number | undefined {
+    if (!this.#hasLimit) return undefined
+    return Math.max(this.#now, this.#newsUntil) + limits.ownPeerMs - this.#aloneMs
+  }
+}

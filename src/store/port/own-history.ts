@@ -1,0 +1,14 @@
+import type { StartMarks } from '../../replication/index.ts'
+
+/** What a store remembers about its own streams, so that a node notices when events of its own may be missing. */
+export interface OwnHistory {
+  /** How the store was found when it was opened, and whether the operator has accepted it since. */
+  startMarks(): Promise<StartMarks>
+  /** Remembers that heads of own streams leave this node. Resolves before the first one may be sent. */
+  markAnnounced(): Promise<void>
+  /**
+   * The own streams are complete, or were given up. Until then, after a doubtful start, `receive` continues own streams
+   * with chunks of other nodes; from now on it refuses them.
+   */
+  settleOwnStreams(): Promise<void>
+}

@@ -1,0 +1,40 @@
+import type { StartMarks } from '../../../replication/index.ts'
+import { rowKey } from '../rows/row-key.ts'
+import type { LogState } from './log-state.ts'
+
+/** What a log remembers about its own streams from one start to the next. */
+export class OwnHistory {
+  readonly #log: LogState
+
+  constructor(log: LogState) {
+    this.#log = log
+  }
+
+  get marks(): StartMarks {
+    return this.#log.connection.marks.marks
+  }
+
+  announce(): void {
+    const { marks } = this.#log.connection
+    if (marks.isAnnounced) return
+    this.#log.transaction(() => marks.announce(this.#log.database))
+    marks.announced()
+  }
+
+  /** Ends the doubt about own streams. Nothing of them is accepted from other nodes any more. */
+  settle(): void {
+    const { marks } = this.#log.connection
+    this.#log.transaction(() => {
+      marks.settle(this.#log.database)
+      this.#dropExpectedRedactions()
+    })
+    marks.settled()
+  }
+
+  /** Records for events that were not adopted: new events get these offsets. */
+  #dropExpectedRedactions(): void {
+    const drop = this.#log.database.prepare('DELETE FROM redaction WHERE key >= ? AND key < ?')
+    for (const { own, number, count } of this.#log.streams)
+      if (own) drop.run(rowKey(number, count), rowKey(number + 1, 0))
+  }
+}

@@ -1,0 +1,19 @@
+import type { EventStore } from '../store/index.ts'
+
+/** The part of an event store that replication uses. */
+export type ReplicatedLog = Pick<
+  EventStore,
+  | 'receive'
+  | 'applyPrune'
+  | 'applyRedactions'
+  | 'applyEvidence'
+  | 'records'
+  | 'evidence'
+  | 'chunks'
+  | 'hashAt'
+  | 'checkpoints'
+  | 'heads'
+  | 'headOf'
+  | 'streamOf'
+  | 'onAppended'
+>

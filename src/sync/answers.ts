@@ -1,0 +1,66 @@
+import { limits } from '../base/limits.ts'
+import type { Effect, ReadResult } from './effects.ts'
+import type { Locate, Message, Records, Want, WantEvidence, WantRecords } from './messages.ts'
+import type { Peer } from './peer.ts'
+import { type SyncState, send } from './sync-state.ts'
+
+/** Answers the requests of peers, a bounded number at a time. */
+export class Answers {
+  readonly #state: SyncState
+
+  constructor(state: SyncState) {
+    this.#state = state
+  }
+
+  /** Undefined when the peer has too many requests. */
+  start(peer: Peer, request: Want | WantRecords | WantEvidence | Locate): Effect[] | undefined {
+    if (peer.serving >= limits.servedPerPeer) return undefined
+    peer.serving++
+    const { id, stream } = request
+    const read = { peer: peer.name, id, stream }
+    switch (request.is) {
+      case 'want':
+        return [{ do: 'read', ...read, from: request.from, bytes: Math.min(request.bytes, limits.servedBytes) }]
+      case 'want-records':
+        return [{ do: 'read-records', ...read, from: request.from, to: request.to }]
+      case 'want-evidence':
+        return [{ do: 'read-evidence', ...read }]
+      case 'locate':
+        return [{ do: 'find-common', ...read, points: request.points }]
+    }
+  }
+
+  events(name: string, id: number, result: ReadResult): Effect[] {
+    if (!this.#end(name)) return []
+    if ('nothing' in result) return [send(name, { is: 'nothing', id, reason: result.nothing })]
+    const { chunks } = result
+    const messages = chunks.flatMap(({ records, chunk }, i): Message[] => [
+      ...records.map((part) => ({ is: 'records' as const, id, ...part })),
+      { is: 'chunk', id, more: i + 1 < chunks.length, chunk },
+    ])
+    return messages.map((message) => send(name, message))
+  }
+
+  records(name: string, id: number, records: Records): Effect[] {
+    return this.#end(name) ? [send(name, { is: 'records', id, ...records })] : []
+  }
+
+  evidence(name: string, id: number, record: Uint8Array | undefined): Effect[] {
+    if (!this.#end(name)) return []
+    return [
+      send(name, record === undefined ? { is: 'nothing', id, reason: 'notHere' } : { is: 'evidence', id, record }),
+    ]
+  }
+
+  common(name: string, id: number, count: number): Effect[] {
+    return this.#end(name) ? [send(name, { is: 'located', id, count })] : []
+  }
+
+  /** Whether the peer still waits: none is open when it has connected again since it asked. */
+  #end(name: string): boolean {
+    const peer = this.#state.peers.get(name)
+    if (peer === undefined || peer.serving === 0) return false
+    peer.serving--
+    return true
+  }
+}

@@ -1,0 +1,147 @@
+import { limits } from '../base/limits.ts'
+import { heads, signedHeadOf } from '../protocol/index.ts'
+import { nameOfStream, type Received } from '../replication/index.ts'
+import type { CatchUp } from './catch-up.ts'
+import type { Disputes } from './disputes.ts'
+import type { ApplyEvidenceEffect, ApplyRecordsEffect, Effect, StoreEffect } from './effects.ts'
+import type { TableRow } from './head-table.ts'
+import type { CloseReason } from './messages.ts'
+import type { Reports } from './reports.ts'
+import type { Request } from './requests.ts'
+import type { Spread } from './spread.ts'
+import { type SyncState, send } from './sync-state.ts'
+
+/** The outcome of storing a chunk. */
+export type StoreOutcome =
+  | Exclude<Received['state'], 'refused' | 'repaired'>
+  /** No honest node would send it. */
+  | 'refused'
+  /** The store failed, or has no room, which is not the fault of the peer. */
+  | 'failed'
+
+/** The outcome of applying records or evidence. */
+export type ApplyOutcome = 'applied' | 'unchanged' | 'refused' | 'failed'
+
+interface Parts {
+  readonly catchUp: CatchUp
+  readonly disputes: Disputes
+  readonly spread: Spread
+  readonly reports: Reports
+  readonly close: (peer: string, reason: CloseReason, now: number) => Effect[]
+}
+
+/** What follows from what the store says about something that a peer has sent. */
+export class Outcomes {
+  readonly #state: SyncState
+  readonly #parts: Parts
+
+  constructor(state: SyncState, parts: Parts) {
+    this.#state = state
+    this.#parts = parts
+  }
+
+  /** A chunk was given to the store. `row` is that of its stream now. */
+  stored(effect: StoreEffect, outcome: StoreOutcome, row: TableRow | undefined, now: number): Effect[] {
+    const { catchUp, spread, reports, close } = this.#parts
+    const { from, want, more, chunk } = effect
+    const effects = this.#set(row, from)
+    if (outcome === 'refused') return [...effects, ...close(from, 'badChunk', now)]
+    if (row !== undefined && outcome === 'stored') {
+      // Payloads of a chunk that was asked for may be removed, and it came with the records that say so.
+      spread.forward(row, want === undefined ? chunk : undefined, from, now)
+      reports.stored(row.key, row.count, now)
+    }
+    const request = this.#state.requests.get(from, want, 'events')
+    if (request?.isDispute === true) return [...effects, ...this.#disputed(request, chunk, outcome, now)]
+    const name = request?.name ?? (row && nameOfStream(row.key))
+    const isWaiting = more && (outcome === 'stored' || outcome === 'known')
+    if (request !== undefined && isWaiting) this.#state.requests.extend(request, now)
+    else if (request !== undefined) this.#state.requests.close(request)
+    if (name !== undefined) effects.push(...this.#goOn(from, name, outcome, request !== undefined, now))
+    if (outcome === 'early' && row !== undefined)
+      effects.push({ do: 'report', is: 'too-far-ahead', stream: row.key, peer: from })
+    return [...effects, ...catchUp.ask(now)]
+  }
+
+  /** How to go on with a stream after a chunk of it. */
+  #goOn(from: string, name: string, outcome: StoreOutcome, wasWanted: boolean, now: number): Effect[] {
+    const { catchUp, disputes } = this.#parts
+    const peer = this.#state.peers.get(from)
+    if (outcome === 'contradicts' && peer !== undefined && !this.#state.requests.isBusy(name))
+      return disputes.start(peer, name, now)
+    if (outcome === 'early') catchUp.later(from, name, now, limits.earlyRetryMs)
+    else if (outcome === 'stored' || (!wasWanted && outcome !== 'failed')) catchUp.again(name)
+    else catchUp.later(from, name, now)
+    return []
+  }
+
+  /** Records were given to the store. `row` is that of their stream now. */
+  appliedRecords(
+    { from, records }: ApplyRecordsEffect,
+    outcome: ApplyOutcome,
+    row: TableRow | undefined,
+    now: number,
+  ): Effect[] {
+    const { catchUp, spread, close } = this.#parts
+    const effects = this.#set(row, from)
+    if (outcome === 'refused') return [...effects, ...close(from, 'badRecord', now)]
+    const { id, stream, prune, redactions, next } = records
+    const request = this.#state.requests.get(from, id === 0 ? undefined : id)
+    // Those that come with events are passed on with the events.
+    if (outcome === 'applied' && request?.kind !== 'events')
+      effects.push(...spread.records({ stream, prune, redactions, next: undefined }, from))
+    if (request?.kind === 'records') effects.push(...this.#recordsArrived(request, outcome, next, now))
+    return [...effects, ...catchUp.ask(now)]
+  }
+
+  #recordsArrived(request: Request, outcome: ApplyOutcome, next: number | undefined, now: number): Effect[] {
+    const { catchUp } = this.#parts
+    const { peer, name, from } = request
+    const claim = this.#state.peers.get(peer)?.claims.get(name)
+    this.#state.requests.close(request)
+    if (outcome === 'failed' || claim === undefined) catchUp.later(peer, name, now)
+    else if (next === undefined || next <= from) {
+      claim.areRecordsKnown = true
+      catchUp.again(name)
+    } else {
+      const { id } = this.#state.requests.open({ peer, name, kind: 'records', from: next }, now)
+      return [send(peer, { is: 'want-records', id, stream: claim.stream, from: next, to: claim.count })]
+    }
+    return []
+  }
+
+  /** The evidence of a fork was given to the store. `row` is that of its stream now. */
+  appliedEvidence(
+    { from, want }: ApplyEvidenceEffect,
+    outcome: ApplyOutcome,
+    row: TableRow | undefined,
+    now: number,
+  ): Effect[] {
+    const { catchUp, close } = this.#parts
+    const effects = this.#set(row, from)
+    if (outcome === 'refused') return [...effects, ...close(from, 'badRecord', now)]
+    const request = this.#state.requests.get(from, want, 'evidence')
+    if (request !== undefined) catchUp.giveUp(request, now)
+    return [...effects, ...catchUp.ask(now)]
+  }
+
+  /** The events from the last common checkpoint on were given to the store. */
+  #disputed(request: Request, chunk: Uint8Array, outcome: StoreOutcome, now: number): Effect[] {
+    const { catchUp, disputes } = this.#parts
+    const { count } = heads.decodeStored(signedHeadOf(chunk))
+    // The chunk of the peer ended before the chains part.
+    if (outcome === 'known' && count > request.from && count < this.#state.countOf(request.name))
+      return disputes.want(request, count, now)
+    catchUp.giveUp(request, now, limits.disputeRetryMs)
+    return catchUp.ask(now)
+  }
+
+  /** Takes over what the store has of a stream now, and tells the peers when it has become frozen. */
+  #set(row: TableRow | undefined, peer: string): Effect[] {
+    if (row === undefined) return []
+    const before = this.#state.table.get(nameOfStream(row.key))
+    this.#state.table.set(row)
+    if (!row.frozen || before?.frozen === true) return []
+    return [...this.#parts.spread.frozen(row.key), { do: 'report', is: 'fork', stream: row.key, peer }]
+  }
+}

@@ -1,0 +1,134 @@
+import { format } from '../base/format.ts'
+import { limits } from '../base/limits.ts'
+import { tuning } from '../base/tuning.ts'
+import { type StreamKey, shortHead } from '../protocol/index.ts'
+import { nameOfStream } from '../replication/index.ts'
+import type { Effect } from './effects.ts'
+import { type Forward, Forwards } from './forwards.ts'
+import { sent, type TableRow } from './head-table.ts'
+import type { HeadEntry, Neighbours, Records } from './messages.ts'
+import { keyOfNode, nameOfNode, type Peer } from './peer.ts'
+import { type SyncState, send } from './sync-state.ts'
+
+/** Sends what is new to the peers, and sends on what they would not get otherwise. */
+export class Spread {
+  readonly #state: SyncState
+  readonly #forwards: Forwards
+  /** When the peers are told about changed neighbours. */
+  #tellAt = Number.POSITIVE_INFINITY
+
+  constructor(state: SyncState) {
+    this.#state = state
+    this.#forwards = new Forwards(state.options.random)
+  }
+
+  get wakeAt(): number {
+    return Math.min(this.#tellAt, this.#forwards.dueAt)
+  }
+
+  /** Sends new own events to all peers, or only their head when they are many. */
+  appended(row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+    return [...this.#state.ready()].flatMap((peer) => this.#announce(peer, row, chunk))
+  }
+
+  /** Plans to send received events on, to the peers that do not get them from the origin or from the sender. */
+  forward(row: TableRow, chunk: Uint8Array | undefined, sender: string, now: number): void {
+    const stream = nameOfStream(row.key)
+    for (const { name } of this.#others(row.key, sender))
+      this.#forwards.add({ to: name, stream, count: row.count, chunk }, now)
+  }
+
+  /** Sends records to all peers, or those of another node on. */
+  records(records: Records, sender?: string): Effect[] {
+    const { stream } = records
+    // An event that waits to be forwarded may have a payload that is removed now.
+    this.#forwards.dropChunks(nameOfStream(stream))
+    const peers = sender === undefined ? this.#state.ready() : this.#others(stream, sender)
+    return [...peers].map(({ name }) => send(name, { is: 'records', id: 0, ...records }))
+  }
+
+  /** Tells all peers that a stream is frozen: they ask for the evidence. */
+  frozen(stream: StreamKey): Effect[] {
+    const entries: HeadEntry[] = [{ isFrozen: true, stream }]
+    return [...this.#state.ready()].map(({ name }) => send(name, { is: 'heads', entries, answer: [] }))
+  }
+
+  /** All heads in some buckets, in as many messages as they need. */
+  headsTo(peer: string, buckets: readonly number[], answer: readonly number[]): Effect[] {
+    const entries = this.#state.table.in(new Set(buckets)).map((row) => this.#entry(row))
+    const effects: Effect[] = []
+    do {
+      const part = entries.splice(0, limits.headsPerMessage)
+      effects.push(send(peer, { is: 'heads', entries: part, answer: entries.length === 0 ? answer : [] }))
+    } while (entries.length > 0)
+    return effects
+  }
+
+  /** What is here of the streams of a peer. */
+  ownHeadsTo(peer: string): Effect {
+    const rows = [...this.#state.table.all()].filter(({ key }) => nameOfNode(key.node) === peer)
+    const entries = rows.slice(0, format.streamsPerNode).map((row) => this.#entry(row))
+    return send(peer, { is: 'own-heads', entries })
+  }
+
+  /** The neighbours of a peer have changed. */
+  neighbours({ neighbours }: Peer, { added, removed }: Neighbours): void {
+    for (const node of removed) neighbours.delete(nameOfNode(node))
+    for (const node of added) if (neighbours.size < limits.swarmNodes) neighbours.add(nameOfNode(node))
+  }
+
+  /** Changes of the own neighbours are gathered: when a swarm starts, every node connects to all others at once. */
+  neighboursChanged(now: number): void {
+    this.#tellAt = Math.min(this.#tellAt, now + tuning.neighboursDelayMs)
+  }
+
+  tick(now: number): Effect[] {
+    const effects = this.#forwards.take(now).flatMap((forward) => this.#send(forward))
+    if (this.#tellAt <= now) effects.push(...this.#tellNeighbours())
+    return effects
+  }
+
+  /** The peers that get news of a stream neither from its node nor from the sender. */
+  *#others(stream: StreamKey, sender: string): Generator<Peer> {
+    const origin = nameOfNode(stream.node)
+    for (const peer of this.#state.ready()) {
+      const { name, neighbours } = peer
+      if (name !== sender && name !== origin && !neighbours.has(sender) && !neighbours.has(origin)) yield peer
+    }
+  }
+
+  #send({ to, stream, count, chunk }: Forward): Effect[] {
+    const peer = this.#state.peers.get(to)
+    const row = this.#state.table.get(stream)
+    if (peer === undefined || row === undefined || row.frozen) return []
+    if ((peer.claims.get(stream)?.count ?? 0) >= count) return []
+    return this.#announce(peer, row, row.count === count ? chunk : undefined)
+  }
+
+  #announce({ name, isCongested }: Peer, row: TableRow, chunk: Uint8Array | undefined): Effect[] {
+    // The next digest tells it.
+    if (isCongested) return []
+    if (chunk !== undefined && chunk.length <= tuning.pushBytes) return [send(name, { is: 'push', chunk })]
+    return [send(name, { is: 'heads', entries: [this.#entry(row)], answer: [] })]
+  }
+
+  #entry({ key, pruned, records, frozen, head }: TableRow): HeadEntry {
+    if (frozen || head === undefined) return { isFrozen: true, stream: key }
+    return { isFrozen: false, pruned, records: sent(records), head: shortHead(head, this.#state.options.topic) }
+  }
+
+  #tellNeighbours(): Effect[] {
+    this.#tellAt = Number.POSITIVE_INFINITY
+    const ready = new Set([...this.#state.ready()].slice(0, limits.swarmNodes).map(({ name }) => name))
+    const effects: Effect[] = []
+    for (const { name, told } of this.#state.ready()) {
+      const added = [...ready].filter((node) => node !== name && !told.has(node))
+      const removed = [...told].filter((node) => !ready.has(node))
+      if (added.length + removed.length === 0) continue
+      for (const node of added) told.add(node)
+      for (const node of removed) told.delete(node)
+      effects.push(send(name, { is: 'neighbours', added: added.map(keyOfNode), removed: removed.map(keyOfNode) }))
+    }
+    return effects
+  }
+}

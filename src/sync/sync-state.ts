@@ -1,0 +1,45 @@
+import type { Effect } from './effects.ts'
+import { HeadTable } from './head-table.ts'
+import type { Message } from './messages.ts'
+import type { Peer } from './peer.ts'
+import { Requests } from './requests.ts'
+
+export interface SyncOptions {
+  readonly topic: string
+  /** The public key of this node. */
+  readonly node: Uint8Array
+  /** Milliseconds between two digests to a peer. */
+  readonly gossipMs: number
+  /** A random number from 0 to before 1. */
+  readonly random: () => number
+  /** The wall clock, in microseconds since the Unix epoch. */
+  readonly wallClock: () => number
+  /** Whether peers may have more of the own streams: after a doubtful start they are asked, and events are adopted. */
+  readonly isInDoubt: () => boolean
+}
+
+/** What the parts of `Sync` share. */
+export class SyncState {
+  readonly options: SyncOptions
+  readonly table: HeadTable
+  readonly peers = new Map<string, Peer>()
+  readonly requests = new Requests()
+
+  constructor(options: SyncOptions) {
+    this.options = options
+    this.table = new HeadTable(options.topic)
+  }
+
+  /** The peers that have introduced themselves. */
+  *ready(): Generator<Peer> {
+    for (const peer of this.peers.values()) if (peer.isReady) yield peer
+  }
+
+  countOf(name: string): number {
+    return this.table.get(name)?.count ?? 0
+  }
+}
+
+export function send(to: string, message: Message): Effect {
+  return { do: 'send', to, message }
+}

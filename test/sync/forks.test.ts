@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { limits } from '../../src/base/limits.ts'
+import { KeyPair } from '../../src/identity/index.ts'
+import { encodeChunk, type Hash, heads } from '../../src/protocol/index.ts'
+import type { Message, Sync } from '../../src/sync/index.ts'
+import { spreadPoints } from '../../src/sync/index.ts'
+import * as fc from '../support/property.ts'
+import { claimOf, closed, connectedTo, only, onlySent, rowOf, sent, topic } from './support.ts'
+
+const key = new KeyPair(Buffer.alloc(32, 1))
+const stream = { node: key.publicKey, number: 0 }
+const other = 'o'.repeat(32) as Hash
+
+/** What a peer has of the other branch of stream 1. */
+function branch(count: number) {
+  const head = heads.sign({ topic, stream, count, lamport: count, hash: other, checkpoint: false, time: 1 }, key)
+  return { ...rowOf(1, count), hash: other, head }
+}
+
+/** Answers the search of a node for the place where two chains have parted. Returns the messages it has sent. */
+function search(sync: Sync, checkpoints: readonly number[], common: number): { from: number; asked: number } {
+  let effects = sync.received('a', claimOf(branch(checkpoints.at(-1) as number)), 0)
+  for (let asked = 0; ; asked++) {
+    const { id, from, to } = only(effects, 'list-points')
+    const points = spreadPoints(checkpoints.filter((count) => count > from && count <= to)).map((count) => ({
+      count,
+      hash: 'p'.repeat(32) as Hash,
+    }))
+    effects = sync.listedPoints('a', id, points, 0)
+    if (sent(effects, 'want').length > 0) return { from: onlySent(effects, 'want').message.from, asked }
+    const locate = onlySent(effects, 'locate').message
+    const found = locate.points.findLast(({ count }) => count <= common)?.count ?? 0
+    effects = sync.received('a', { is: 'located', id: locate.id, count: found }, 0)
+  }
+}
+
+test('the last common checkpoint of two chains is found with few questions', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.integer({ min: 1, max: 1e6 }), { minLength: 1, maxLength: 3000 }),
+      fc.nat(),
+      (list, i) => {
+        const checkpoints = list.sort((a, b) => a - b)
+        // The last one is the end of the stream, where the hashes are known to differ.
+        const common = checkpoints.slice(0, -1)[i % checkpoints.length] ?? 0
+        const sync = connectedTo('a')
+        sync.changed(rowOf(1, checkpoints.at(-1) as number))
+        const { from, asked } = search(sync, checkpoints, common)
+        assert.equal(from, common)
+        assert.ok(asked <= Math.ceil(Math.log(checkpoints.length + 1) / Math.log(limits.pointsPerLocate)) + 2)
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test('a chunk that contradicts the stored events starts the search, and so does a missing frame border', () => {
+  const sync = connectedTo('a', 'b')
+  sync.changed(rowOf(1, 5))
+  const { id } = onlySent(sync.received('a', claimOf(branch(9)), 0), 'want').message
+  const store = only(sync.received('a', { is: 'chunk', id, more: false, chunk: Buffer.alloc(1) }, 0), 'store')
+  assert.equal(only(sync.stored(store, 'contradicts', rowOf(1, 5), 0), 'list-points').to, 5)
+
+  const again = connectedTo('a')
+  again.changed(rowOf(1, 5))
+  const want = onlySent(again.received('a', claimOf(branch(9)), 0), 'want').message
+  const effects = again.received('a', { is: 'nothing', id: want.id, reason: 'notABorder' }, 0)
+  assert.equal(only(effects, 'list-points').from, 0)
+})
+
+test('a fork that was found is told to all peers and reported, and nothing more is asked for', () => {
+  const sync = connectedTo('a', 'b')
+  sync.changed(rowOf(1, 5))
+  const { from } = search(sync, [5], 0)
+  assert.equal(from, 0)
+  const chunk = encodeChunk([], branch(5).head)
+  const message: Message = { is: 'chunk', id: 2, more: false, chunk }
+  const store = only(sync.received('a', message, 0), 'store')
+  const effects = sync.stored(store, 'forked', { ...rowOf(1, 5), frozen: true }, 0)
+  assert.equal(sent(effects, 'heads').length, 2)
+  assert.deepEqual(only(effects, 'report'), { do: 'report', is: 'fork', stream, peer: 'a' })
+  assert.deepEqual(sync.received('a', claimOf(branch(8)), 1), [])
+})
+
+test('evidence is asked for when a peer says that a stream is frozen, and passed on', () => {
+  const sync = connectedTo('a', 'b')
+  const frozen = { ...rowOf(1, 0), frozen: true, head: undefined }
+  const { id } = onlySent(sync.received('a', claimOf(frozen), 0), 'want-evidence').message
+  const apply = only(sync.received('a', { is: 'evidence', id, record: Buffer.of(1) }, 0), 'apply-evidence')
+  const effects = sync.appliedEvidence(apply, 'applied', frozen, 0)
+  assert.equal(sent(effects, 'heads').length, 2)
+  assert.deepEqual(sent(sync.received('b', claimOf(frozen), 0), 'want-evidence'), [])
+})
+
+test('wrong evidence costs its sender the connection', () => {
+  const sync = connectedTo('a')
+  const { id } = onlySent(sync.received('a', claimOf({ ...rowOf(1, 0), frozen: true }), 0), 'want-evidence').message
+  const apply = only(sync.received('a', { is: 'evidence', id, record: Buffer.of(1) }, 0), 'apply-evidence')
+  assert.deepEqual(closed(sync.appliedEvidence(apply, 'refused', undefined, 0)), ['a: badRecord'])
+})

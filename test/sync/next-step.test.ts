@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PublicKey } from '../../src/identity/index.ts'
+import type { Hash } from '../../src/protocol/index.ts'
+import type { TableRow } from '../../src/sync/head-table.ts'
+import { nextStep } from '../../src/sync/next-step.ts'
+import type { Claim } from '../../src/sync/peer.ts'
+
+const key = { node: new Uint8Array(32) as PublicKey, number: 0 }
+const [hash, other] = ['h'.repeat(32) as Hash, 'o'.repeat(32) as Hash]
+const row: TableRow = { key, count: 10, pruned: 2, hash, records: hash, frozen: false, head: undefined }
+const claim: Claim = {
+  stream: key,
+  isFrozen: false,
+  count: 10,
+  pruned: 2,
+  hash,
+  records: hash.slice(0, 8),
+  signed: undefined,
+  isVerified: true,
+  askFrom: 0,
+  areRecordsKnown: false,
+}
+
+const cases: [string, Partial<Claim>, Partial<TableRow> | undefined, ReturnType<typeof nextStep>][] = [
+  ['the same', {}, {}, undefined],
+  ['more events', { count: 12 }, {}, { want: 'events', from: 10 }],
+  ['an unknown stream', { pruned: 0 }, undefined, { want: 'events', from: 0 }],
+  ['an unknown stream that is pruned', {}, undefined, { want: 'records', from: 0, to: 0 }],
+  ['more pruned, and more events', { count: 12, pruned: 5 }, {}, { want: 'records', from: 0, to: 0 }],
+  ['pruned beyond the own events', { count: 30, pruned: 20 }, {}, { want: 'records', from: 0, to: 0 }],
+  ['the same, but its prune record had no effect', { count: 30, pruned: 20, areRecordsKnown: true }, {}, undefined],
+  ['less pruned', { pruned: 0 }, {}, undefined],
+  ['fewer events: the peer asks', { count: 8, hash: other }, {}, undefined],
+  ['another hash', { hash: other }, {}, { want: 'parting' }],
+  ['other records', { records: 'otherrec' }, {}, { want: 'records', from: 2, to: 10 }],
+  ['other records, which had no effect', { records: 'otherrec', areRecordsKnown: true }, {}, undefined],
+  ['other records of a longer stream', { records: 'otherrec', count: 12 }, {}, { want: 'events', from: 10 }],
+  ['records that are not known', { records: undefined }, {}, undefined],
+  ['a fork', { isFrozen: true, count: 0, pruned: 0 }, {}, { want: 'evidence' }],
+  ['a fork of an unknown stream', { isFrozen: true, count: 0, pruned: 0 }, undefined, { want: 'evidence' }],
+  ['a fork that is known', { isFrozen: true, count: 0, pruned: 0 }, { frozen: true }, undefined],
+  ['more events of a forked stream', { count: 12 }, { frozen: true }, undefined],
+]
+
+for (const [name, said, here, expected] of cases)
+  test(`a peer has ${name}`, () => {
+    assert.deepEqual(nextStep({ ...claim, ...said }, here && { ...row, ...here }, false), expected)
+  })
+
+test('of an own stream only the evidence of a fork is asked for', () => {
+  for (const [, said, here] of cases) {
+    const step = nextStep({ ...claim, ...said }, here && { ...row, ...here }, true)
+    assert.deepEqual(step, said.isFrozen === true && here?.frozen !== true ? { want: 'evidence' } : undefined)
+  }
+})
